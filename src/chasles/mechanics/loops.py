@@ -12,11 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from chasles import algorithms, model
 from chasles.algorithms import Closing, LoopConstraints, Mobility, Singularities, closed_chain
 from chasles.algorithms.actuators import bounded_forces
+from chasles.algorithms.kinematics import body_poses, frame_pose
 from chasles.algorithms.singularities import ROWS, Part
 from chasles.arguments import choice, real, reals, whole_number
 from chasles.errors import ModelError
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
+from chasles.model import Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -298,8 +300,9 @@ class Loops(Described):
         Returns
         -------
         ndarray
-            Configurations, shape (modes, nq), the one that is found from `q_guess` first; angles within π of it. More
-            tries may find more of them.
+            Configurations, shape (modes, nq), the one that is found from `q_guess` first; angles within π of it. Frames
+            and ends of loops are in other places in each: a rod turned by 180° about its own line, the second reading
+            of a universal joint, is no other mode. More tries may find more of them.
 
         Examples
         --------
@@ -321,15 +324,25 @@ class Loops(Described):
         guesses = [algorithms.integrate(tree, guess, displacement) for displacement in displacements]
         closed = self.close(np.array(guesses), hold=names)
         modes: list[Array] = []
+        seen: list[Array] = []
         for q in closed.q[closed.success]:
+            points = _points(tree, q)
+            if any(np.abs(points - other).max() <= 1e-6 for other in seen):
+                continue
+            seen.append(points)
             away = algorithms.difference(tree, guess, q)
             for body in tree.bodies:
                 if body.angular == 1.0 and body.placed == "coordinate":
                     away[body.coordinate] = (away[body.coordinate] + np.pi) % (2.0 * np.pi) - np.pi
-            mode = algorithms.integrate(tree, guess, away)
-            if all(np.abs(algorithms.difference(tree, mode, other)).max(initial=0.0) > 1e-6 for other in modes):
-                modes.append(mode)
+            modes.append(algorithms.integrate(tree, guess, away))
         return np.array(modes).reshape(-1, self.nq)
+
+
+def _points(tree: Tree, q: Array) -> Array:
+    """Origins of all frames and ends of loops, shape (points, 3), m."""
+    poses = body_poses(tree, q)
+    places = [*tree.frames.values(), *(place for loop in tree.loops for place in (loop.first, loop.second))]
+    return np.array([frame_pose(place, poses)[1] for place in places])
 
 
 def _part(name: str) -> Part:

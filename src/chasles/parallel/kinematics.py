@@ -129,8 +129,8 @@ class SingularityMeasure(NamedTuple):
     determinant
         Determinant of that Jacobian, (...); singular surfaces lie where its sign changes.
     free_twist
-        World-aligned unit twist (..., 6) that moves the legs least; free at a singular pose. Its angular part is in
-        radians per size of the platform.
+        World-aligned twist (..., 6), rad/s and m/s, that moves the legs least; free at a singular pose. It is of unit
+        length once its angular part is multiplied by the platform's size.
     """
 
     dexterity: NDArray[np.float64]
@@ -140,11 +140,12 @@ class SingularityMeasure(NamedTuple):
 
 def singularity(jacobians: NDArray[np.float64], size: float) -> SingularityMeasure:
     """Measure for Jacobians (..., 6, 6) of a platform of a size; NaN where they are not finite."""
-    J = jacobians / np.array([size] * 3 + [1.0] * 3)
+    units = np.array([size] * 3 + [1.0] * 3)
+    J = jacobians / units
     finite = np.isfinite(J).all(axis=(-2, -1))
     J = np.where(finite[..., None, None], J, 0.0)
     _, values, right = np.linalg.svd(J)
     with np.errstate(invalid="ignore"):
         dexterity = np.where(finite, values[..., -1] / values[..., 0], np.nan)
     determinant = np.where(finite, np.linalg.det(J), np.nan)
-    return SingularityMeasure(dexterity, determinant, np.where(finite[..., None], right[..., -1, :], np.nan))
+    return SingularityMeasure(dexterity, determinant, np.where(finite[..., None], right[..., -1, :] / units, np.nan))
