@@ -122,7 +122,8 @@ def warn_of_sticking(run: Run, loop: ClosedLoop, state: Floats, times: Floats, v
     if not friction[stuck[worst] > 0.0].any():
         return
     stiffness = _feedback(loop, state, times, values, worst).stiffness
-    held = np.where(np.abs(stiffness) * error[worst] <= friction, stuck[worst], 0.0)
+    springs = np.maximum(stiffness, 0.0)  # a law that feeds no position back wants none held
+    held = np.where((springs > 0.0) & (springs * error[worst] <= friction), stuck[worst], 0.0)
     if not held.any():
         return
     joint = int(held.argmax())

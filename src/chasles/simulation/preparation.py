@@ -14,7 +14,7 @@ from chasles.control import Controller
 from chasles.control.controller import as_controller
 from chasles.engine import Function, Layout
 from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
-from chasles.integrators import RODAS5P, Integrator
+from chasles.integrators import DORMAND_PRINCE, RODAS5P, Integrator
 from chasles.model.parameters import check_varied
 from chasles.plant.plant import Plant, as_plant
 from chasles.plant.sensors import checked_seeds
@@ -57,6 +57,8 @@ class Prepared:
         State at the start, shape (*batch, size).
     tolerances
         Relative and absolute tolerance of steps that the error controls.
+    in_steps_of_the_period
+        Whether the automatic choice is the classical method with one step a period, which fast motions do not bear.
     """
 
     loop: ClosedLoop
@@ -67,6 +69,12 @@ class Prepared:
     values: Mapping[str, Any]
     state: Floats
     tolerances: tuple[float, float]
+    in_steps_of_the_period: bool = False
+
+    def with_error_control(self) -> Prepared:
+        """Return the same simulation in steps that the error controls."""
+        loop = replace(self.loop, integrator=DORMAND_PRINCE, substeps=None)
+        return replace(self, loop=loop, compiled=_traced(loop), in_steps_of_the_period=False)
 
 
 def prepare(
@@ -118,8 +126,9 @@ def prepare(
         raise ArgumentError(
             f"there are no runs to simulate: the batch of q0, qd0 and varied values is {state.shape[:-1]}"
         )
+    automatic = integrator == AUTOMATIC and substeps is None
     q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
-    if integrator == AUTOMATIC and substeps is None:
+    if automatic:
         if is_stiff(loop, q_start, values):
             loop = replace(loop, integrator=RODAS5P, substeps=None)
     else:
@@ -128,7 +137,8 @@ def prepare(
     if advice is not None:
         warn(f"controller '{controller.name}': {advice}", SamplingWarning)
     chosen = tolerances(loop.integrator, rtol, atol)
-    return Prepared(loop, _traced(loop), reference, times, given, values, state, chosen)
+    one_step = automatic and loop.substeps == 1
+    return Prepared(loop, _traced(loop), reference, times, given, values, state, chosen, one_step)
 
 
 def _traced(loop: ClosedLoop) -> Function | None:

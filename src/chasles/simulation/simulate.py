@@ -21,6 +21,7 @@ from chasles.simulation.diagnosis import warn_of
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
 from chasles.simulation.preparation import SEED, Prepared, prepare
+from chasles.simulation.stiffness import turns_fast, warn_of_fast_motion
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -86,7 +87,8 @@ def simulate(
         it, else 1.
     integrator
         A name, or an object as `chasles.integrators.Integrator` describes it. By default, ``"automatic"``, the
-        classical Runge–Kutta method ``"rk4"`` with one step a period; where friction, motors or springs act too fast
+        classical Runge–Kutta method ``"rk4"`` with one step a period, and ``"dormand-prince"`` for runs that turn more
+        than 0.12 rad in a period, whose error it controls; where friction, motors or springs act too fast
         for it, dry friction jumps at rest, or there are contacts, the implicit method ``"rodas5p"``, of orders 5 and 4,
         with the exact Jacobian of the plant and with steps that the error controls. Further, ``"dormand-prince"`` and
         ``"bogacki-shampine"`` with steps that the error controls; and of order 1 ``"euler"``,
@@ -166,15 +168,36 @@ def simulate(
     )  # fmt: skip
     if progress is None:
         progress = is_watched() and _is_long(ready)
-    if ready.compiled is not None and not isinstance(ready.loop.integrator, str):
-        recorded = _scan(ready, ready.compiled, progress)
-    else:
-        recorded = _step(ready, progress)
+    recorded = _recorded(ready, progress)
+    if ready.in_steps_of_the_period:
+        ready, recorded = _with_fast_runs(ready, recorded, progress)
     if speeds == "raise":
         raise_at_overspeed(ready.loop.plant.robot, ready.times[:, 0], recorded[1])
     run = _label(ready, recorded, speeds)
     warn_of(run, ready.loop, ready.state, ready.times, ready.values)
     return run
+
+
+def _recorded(ready: Prepared, progress: bool) -> list[Floats]:
+    """Run the loop."""
+    if ready.compiled is not None and not isinstance(ready.loop.integrator, str):
+        return _scan(ready, ready.compiled, progress)
+    return _step(ready, progress)
+
+
+def _with_fast_runs(ready: Prepared, recorded: list[Floats], progress: bool) -> tuple[Prepared, list[Floats]]:
+    """Repeat the runs that turn too far in a step, with steps that the error controls; the others stay as they are."""
+    fast = turns_fast(ready.loop, recorded[1])
+    if not fast.any():
+        return ready, recorded
+    if ready.compiled is None:  # a law in plain Python may remember its calls
+        warn_of_fast_motion(ready.loop, recorded[1][fast])
+        return ready, recorded
+    ready = ready.with_error_control()
+    again = _recorded(ready, progress)
+    for old, new in zip(recorded, again, strict=True):
+        old[fast] = new[fast]
+    return ready, recorded
 
 
 def _is_long(ready: Prepared) -> bool:

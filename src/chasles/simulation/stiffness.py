@@ -23,6 +23,11 @@ _IMPLICIT_FRICTION = "implicit-friction-euler"
 _ACCURATE = 1.0
 
 
+#: Angle, rad, of a step of the classical method from which the error is to be controlled. On rotations at the rate ω
+#: its relative error in a step is (ω h)⁵ / 120: 2e-7 at this angle, and 0.8 % at 1 rad.
+_FAR = 0.12
+
+
 class StiffnessWarning(UserWarning):
     """Friction, motors or springs act too fast for the integrator's step: results may be wrong or diverge."""
 
@@ -108,6 +113,31 @@ def is_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]
         return True
     rate, _ = fastest_of(loop, q, values)
     return rate * loop.period > _ACCURATE
+
+
+def turns_fast(loop: ClosedLoop, qd: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether runs turn far in a step, of velocities (*batch, k, n), (*batch,).
+
+    Runs that a controller made diverge do not count: shorter steps would not help them.
+    """
+    turning = [unit == "rad/s" for unit in loop.plant.robot.velocity_units]
+    if not any(turning):
+        return np.zeros(qd.shape[:-2], dtype=bool)
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = np.einsum("...i,...i->...", qd[..., turning], qd[..., turning])
+        fastest = squares.max(axis=-1)  # NaN after a divergence
+    far = (_FAR / loop.period) ** 2
+    return np.asarray((fastest > far) & np.isfinite(fastest) | (~np.isfinite(fastest) & (not loop.is_controlled)))
+
+
+def warn_of_fast_motion(loop: ClosedLoop, qd: NDArray[np.float64]) -> None:
+    """Warn of runs that turn far in a step but cannot be repeated."""
+    angle = float(np.sqrt(np.nanmax((qd**2).sum(axis=-1)))) * loop.period
+    warn(
+        f"robot '{loop.plant.name}' turns {angle:.2g} rad in a step of {loop.period:g} s, too far for the classical "
+        f"method: use substeps={math.ceil(angle / _FAR)} or integrator='dormand-prince'",
+        StiffnessWarning,
+    )
 
 
 def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> None:
