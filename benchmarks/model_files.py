@@ -13,6 +13,7 @@ import argparse
 import collections
 import subprocess
 import sys
+import tempfile
 import warnings
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
@@ -120,10 +121,15 @@ _PINOCCHIO = "import sys, pinocchio; pinocchio.buildModelFromUrdf(sys.argv[1])"
 
 
 def succeeds(program: str, file: Path) -> bool:
-    """Whether a reader takes a file, in a process of its own that it may take down."""
-    command = [sys.executable, "-c", program, str(file)]
+    """Whether a reader takes a file, in a process of its own that it may take down.
+
+    It works in an empty folder, because MuJoCo leaves its warnings in a file of the working directory.
+    """
+    command = [sys.executable, "-c", program, str(file.resolve())]
     try:
-        return subprocess.run(command, capture_output=True, timeout=SECONDS, check=False).returncode == 0
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run(command, cwd=folder, capture_output=True, timeout=SECONDS, check=False)
+        return done.returncode == 0
     except subprocess.TimeoutExpired:
         return False
 
