@@ -64,3 +64,19 @@ def test_poses_outside_the_home_pose_close() -> None:
     near[:3, 3] = stewart.home[:3, 3] + 0.3
     q = stewart.robot_configuration(robot, near)
     np.testing.assert_allclose(robot.forward_kinematics(q), near, atol=1e-10)
+
+
+@pytest.mark.parametrize("independent", ["platform", "legs"])
+def test_configurations_far_from_home_are_found(independent: str) -> None:
+    """Poses for which a few Newton steps from the home pose do not suffice."""
+    rng = np.random.default_rng(2)
+    stewart = roboop()
+    robot = stewart.robot(independent=independent)
+    T = np.tile(stewart.home, (12, 1, 1))
+    T[:, :3, :3] = ch.geometry.exp_rotation(0.6 * rng.uniform(-1.0, 1.0, (12, 3))) @ T[:, :3, :3]
+    T[:, :3, 3] += 0.3 * rng.uniform(-1.0, 1.0, (12, 3))
+    q = stewart.robot_configuration(robot, T)
+    np.testing.assert_allclose(robot.forward_kinematics(q, target="platform"), T, atol=1e-9)
+    legs = [robot.description.starts[f"leg_{k}"][0] for k in range(6)]
+    np.testing.assert_allclose(q[:, legs], stewart.leg_lengths(T), atol=1e-9)
+    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-9

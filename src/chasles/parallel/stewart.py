@@ -380,16 +380,17 @@ class StewartPlatform(Sealed):
         return Robot(stewart_description(self.mechanism, self.leg_limits, self.name, independent))
 
     def robot_configuration(self, robot: Robot, T: ArrayLike) -> NDArray[np.float64]:
-        """Return configurations (..., nq) of `robot` at poses (..., 4, 4), by closing its loops.
+        """Return configurations (..., nq) of `robot` at poses (..., 4, 4), by searching for the joints of the legs.
 
-        NaN where the loops cannot be closed from the home pose.
+        The search starts at the home pose; NaN where it does not close the loops.
         """
         poses = np.asarray(T, dtype=np.float64)
         q = np.empty((*poses.shape[:-2], robot.nq))
         q[...] = robot.home
         q[..., :4] = quaternion_from_rotation(poses[..., :3, :3])
         q[..., 4:7] = poses[..., :3, 3]
-        return np.asarray(robot.normalize(q))
+        found = robot.close(q, hold=["platform"])
+        return np.where(np.asarray(found.success)[..., None], found.q, np.nan)
 
     def __repr__(self) -> str:
         kind = f"{distinct_points(self.base)}-{distinct_points(self.platform)}"
