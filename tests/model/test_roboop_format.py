@@ -9,7 +9,7 @@ import pytest
 
 import chasles as ch
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model import from_dh, load, to_roboop, with_friction, with_inertial_parameters, with_payload
+from chasles.model import from_dh, load, to_roboop, to_toml, with_friction, with_inertial_parameters, with_payload
 from chasles.model.formats import read
 from chasles.model.formats.configuration import configuration_text, parse_configuration
 from chasles.model.formats.roboop import (
@@ -228,3 +228,30 @@ def test_comments_in_the_letters_of_1997_are_read(tmp_path: Path) -> None:
     marked = load(file, check=False)
     file.write_bytes(b"# \xc9cole Polytechnique de Montr\xe9al\n" + text.encode())
     assert load(file, check=False) == marked
+
+
+@pytest.mark.parametrize("form", ["links", "modified-dh"])
+def test_minimal_parameters_survive_a_file(form: str, tmp_path: Path) -> None:
+    """First moments without masses: the file says that they are minimal, and loads without check=False."""
+    matrix = np.zeros((2, 23))
+    matrix[:, [3, 9, 17]] = [[0.0, 0.7, 1.3], [0.5, 0.4, 0.2]]
+    minimal = roboop_description(RoboopTable(matrix, standard=False, minimal=True))
+    path = tmp_path / "arm.toml"
+    path.write_text(to_toml(minimal, form))  # type: ignore[arg-type]
+    q = np.array([[0.3, -0.8], [1.2, 2.0]])
+    expected = ch.Robot(minimal).mass_matrix(q)
+    assert np.abs(expected).min() > 0.1
+    np.testing.assert_allclose(ch.load(path).mass_matrix(q), expected, rtol=1e-14)
+    path.write_text(path.read_text().replace('= "minimal"', '= "physical"'))
+    with pytest.raises(ModelError, match="first moment"):
+        ch.load(path)
+    path.write_text(path.read_text().replace('= "physical"', '= "few"'))
+    with pytest.raises(ModelError, match="must be 'physical' or 'minimal'"):
+        ch.load(path)
+
+
+def test_a_modified_table_without_a_standard_file_is_told_the_way() -> None:
+    arm = from_dh([{"alpha": 0.4, "a": 0.2, "d": 0.1}, {"a": 0.3, "alpha": 0.7}], convention="modified")
+    with pytest.raises(ModelError, match="standard=False, or --to modified-roboop"):
+        to_roboop(arm)
+    assert not parse_roboop_table(to_roboop(arm, standard=False)).standard

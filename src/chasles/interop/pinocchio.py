@@ -10,7 +10,20 @@ robot; joints are found by their names. Further differences:
 
 Velocities, accelerations and forces differ in their order only. A joint that mimics another here has coordinates of its
 own there (unless Pinocchio was told to mimic, which is not supported). All arrays may have leading batch axes. The
-package pinocchio is not needed.
+package pinocchio is not needed. Unlike those of `chasles.interop.mujoco`, which know the order from the robot's MJCF
+file, each function takes ``(robot, model, q)`` or ``(robot, model, v)``; accelerations go by `velocity_to_pinocchio`.
+
+Examples
+--------
+With pinocchio installed the model is ``pinocchio.buildModelFromUrdf("arm.urdf")``; what is read of it is this:
+
+>>> from types import SimpleNamespace
+>>> import chasles as ch
+>>> arm = ch.load("planar2r")
+>>> model = SimpleNamespace(names=["universe", "joint2", "joint1"], nqs=[0, 1, 1], nvs=[0, 1, 1],
+...                         idx_qs=[-1, 0, 1], idx_vs=[-1, 0, 1], nq=2, nv=2)
+>>> configuration_to_pinocchio(arm, model, [0.1, 0.2])
+array([0.2, 0.1])
 """
 
 from __future__ import annotations

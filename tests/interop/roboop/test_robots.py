@@ -287,3 +287,23 @@ def test_matrices_that_are_no_robots_are_refused() -> None:
         rb.Robot(np.zeros((2, 19)), np.zeros((1, 4)))
     with pytest.raises(ArgumentError, match="at most two arguments"):
         rb.Robot(1, 2, 3)
+
+
+@pytest.mark.parametrize("kind", [rb.Robot, rb.mRobot])
+def test_robots_without_masses_have_torques_of_friction_alone(kind: type[rb.Robot_basic]) -> None:
+    """As ROBOOP's Rhino, whose file states no mass: zero inertia and gravity."""
+    links = np.zeros((3, 23))
+    links[:, [2, 3, 4]] = [[0.3, 0.0, 1.2], [0.0, 0.25, 0.0], [0.1, 0.2, -0.7]]
+    arm, q, qp, qpp = kind(links), np.array([0.3, -0.4, 0.9]), np.array([0.5, -1.0, 2.0]), np.ones(3)
+    assert not arm.torque(q, qp, qpp).any()
+    assert not arm.inertia(q).any()
+    assert not arm.G().any()
+    assert not arm.C(qp).any()
+    assert not arm.torque_novelocity(qpp).any()
+    for part in (*arm.delta_torque(q, qp, qpp, q, qp, qpp), arm.dtau_dq(q, qp, qpp), arm.dtau_dqp(q, qp)):
+        assert not part.any()
+    links[:, 18:21] = [0.0, 2.0, 0.3]  # Im, Gr, B
+    np.testing.assert_allclose(kind(links).torque(q, qp, qpp), 0.3 * 4.0 * qp, rtol=1e-14)
+    J = arm.jacobian()
+    np.testing.assert_allclose(arm.torque(q, qp, qpp, [1.0, 2.0, 3.0]), J[:3].T @ arm.kine()[:3, :3] @ [1.0, 2.0, 3.0],
+                               atol=1e-14)  # fmt: skip

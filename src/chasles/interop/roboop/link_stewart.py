@@ -63,9 +63,9 @@ class LinkStewart:
         Unit vector along the leg, platform joint in base axes, length.
     Vu, Vv, Vc
         Axes of the universal joint, the first fixed in the base, and their normal.
-    da, dda, LOmega, LAlpha, ACM1, M, N
+    da, dda, LOmega, LAlpha, ACM1
         Velocity and acceleration of the platform joint, angular velocity and acceleration of the leg, acceleration of
-        part 1's centre of mass, moment of the universal joint, moment that moves the leg, (3,).
+        part 1's centre of mass, (3,). The moments M and N are results of `Moment` and `Find_N`.
 
     Examples
     --------

@@ -72,6 +72,11 @@ class Robot_basic(KeptState):
             self._model, self._modelled = _model(*known, tuple(gravity.tolist())), state
         return self._model
 
+    @property
+    def _massless(self) -> dict[str, Any]:
+        """Arguments with which a robot without masses has torques, as in ROBOOP: zero, but for friction."""
+        return {} if model.has_masses(self.model.description) else {"vary": {"payload.mass": 0.0}}
+
     def _frame(self, j: int | None) -> str:
         if j is None or j == len(self.links):
             return "tool"
@@ -109,7 +114,7 @@ class Robot_basic(KeptState):
 
     def _places(self, places: tuple[int, ...]) -> tuple[int | None, int]:
         if len(places) > 2:
-            raise ArgumentError(f"a Jacobian takes (ref) or (endlink, ref), not {len(places)} numbers")
+            raise ArgumentError(f"jacobian takes (ref) or (endlink, ref), not {len(places)} numbers")
         endlink = one_based(places[0], len(self.links), "endlink") if len(places) == 2 else None
         ref = places[-1] if places else 0
         return endlink, one_based(ref, len(self.links), "ref") if ref else 0
@@ -139,7 +144,7 @@ class Robot_basic(KeptState):
         self.set_q(q)
         self.set_qp(qp)
         acceleration = self._filled(qpp, self.get_qpp(), "qpp")
-        tau = self.model.inverse_dynamics(self.get_q(), self.get_qp(), acceleration)
+        tau = self.model.inverse_dynamics(self.get_q(), self.get_qp(), acceleration, **self._massless)
         return np.asarray(tau) + self._load(Fext, Next)
 
     def acceleration(
@@ -167,7 +172,7 @@ class Robot_basic(KeptState):
     def inertia(self, q: ArrayLike) -> Vector:
         """Return the inertia matrix (n, n), with the motors' inertia; `q` is set."""
         self.set_q(q)
-        return np.asarray(self.model.mass_matrix(self.get_q()))
+        return np.asarray(self.model.mass_matrix(self.get_q(), **self._massless))
 
     def torque_novelocity(self, qpp: ArrayLike) -> Vector:
         """Return the torques (n,) of accelerations at the positions that are set, without gravity and velocity."""
@@ -175,12 +180,13 @@ class Robot_basic(KeptState):
 
     def G(self) -> Vector:
         """Return the torques of gravity (n,) at the positions that are set."""
-        return np.asarray(self.model.gravity_torque(self.get_q()))
+        return np.asarray(self.model.gravity_torque(self.get_q(), **self._massless))
 
     def C(self, qp: ArrayLike) -> Vector:
         """Return centrifugal, Coriolis and friction torques (n,) at the positions that are set."""
         rates = reals(qp, "qp", (self.dof,))
-        return np.asarray(self.model.coriolis_vector(self.get_q(), rates) + self.model.friction_torque(rates))
+        coriolis = self.model.coriolis_vector(self.get_q(), rates, **self._massless)
+        return np.asarray(coriolis + self.model.friction_torque(rates))
 
     def delta_torque(
         self, q: ArrayLike, qp: ArrayLike, qpp: ArrayLike, dq: ArrayLike, dqp: ArrayLike, dqpp: ArrayLike
@@ -211,7 +217,8 @@ class Robot_basic(KeptState):
     def _derivatives(self, q: ArrayLike, qp: ArrayLike, qpp: ArrayLike) -> tuple[Vector, Vector]:
         self.set_q(q)
         self.set_qp(qp)
-        by_q, by_qd, *_ = self.model.inverse_dynamics_derivatives(self.get_q(), self.get_qp(), reals(qpp, "qpp"))
+        state = (self.get_q(), self.get_qp(), reals(qpp, "qpp"))
+        by_q, by_qd, *_ = self.model.inverse_dynamics_derivatives(*state, **self._massless)
         return np.asarray(by_q), np.asarray(by_qd)
 
     def robotType_inv_kin(self) -> None:

@@ -91,7 +91,10 @@ def roboop_table(description: Description, *, standard: bool = True) -> RoboopTa
         if not np.array_equal(table.gravity, STANDARD_GRAVITY):
             raise ModelError(f"gravity is {table.gravity.tolist()}, not {list(STANDARD_GRAVITY)}")
         if not np.array_equal(table.base, np.eye(4)):
-            raise ModelError("its first frame is not the world's, and the format has no base")
+            raise ModelError(
+                "its first frame is not the world's, and the format has no base"
+                + ("; modified parameters may need none: standard=False, or --to modified-roboop" if standard else "")
+            )
         links = [*(Inertia(**_inertia_fields(row)) for row in table.rows), table.payload]
         minimal = any(inertia.first_moment.any() for inertia in links)
         rows = []

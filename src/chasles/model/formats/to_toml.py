@@ -62,6 +62,7 @@ def to_toml(description: Description, form: TomlForm = "links", *, mesh_folders:
 
 def _links(description: Description, mesh_folders: bool) -> str:
     header = _header(description.name, description.source) | {"gravity": description.gravity}
+    header |= _minimal(any(link.inertia.first_moment.any() for link in description.links), description.payload)
     header["base"] = _placement_table(description.T_world_base)
     header["tool"] = description.tool
     header["home"] = description.home
@@ -84,6 +85,7 @@ def _links(description: Description, mesh_folders: bool) -> str:
 
 def _dh(table: DHTable) -> str:
     header = _header(table.name, table.source) | {"gravity": table.gravity, "base": _placement_table(table.base)}
+    header |= _minimal(any("first_moment" in row for row in table.rows), table.payload)
     tool, frames = _tool_and_frames(table)
     parts = [_table("[robot]", header | tool)]
     heading = "[[dh]]" if table.convention == "standard" else "[[modified_dh]]"
@@ -111,6 +113,11 @@ def _tool_and_frames(table: DHTable) -> tuple[dict[str, Any], tuple[Frame, ...]]
 
 def _header(name: str, source: str) -> dict[str, Any]:
     return {"name": name, "source": source} if source else {"name": name}
+
+
+def _minimal(has_first_moments: bool, payload: Inertia) -> dict[str, Any]:
+    """Statement that bodies are minimal parameters, which no checks of physical inertias accept."""
+    return {"inertial_parameters": "minimal"} if has_first_moments or payload.first_moment.any() else {}
 
 
 def _frames_and_payload(frames: Iterable[Frame], payload: Inertia) -> list[str]:

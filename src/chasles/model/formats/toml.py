@@ -54,6 +54,7 @@ ROBOT_KEYS = (
     "actuated",
     "independent",
     "disabled_pairs",
+    "inertial_parameters",
 )
 SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "limits", "joints")
 LINK_KEYS = ("name", *INERTIA_KEYS)
@@ -74,7 +75,8 @@ def from_toml(path: str | Path, *, check: bool = True) -> Description:
     path
         The file.
     check
-        Whether to check that the inertias are physical.
+        Whether to check that the inertias are physical. Those of a robot with ``inertial_parameters = "minimal"``
+        never are, and are not checked.
 
     Raises
     ------
@@ -115,7 +117,10 @@ def parse_toml(text: str, *, file: str = "TOML text", folder: str | Path = "", c
         check_keys(document, TABLES, "the file")
         _check_numbers(document, "")
         description = with_shapes(_description(document), {tag: _shapes(document, tag, str(folder)) for tag in SHAPES})
-        return check_description(description) if check else description
+        stated = document.get("robot", {}).get("inertial_parameters", "physical")
+        if stated not in ("physical", "minimal"):
+            raise ModelError(f"[robot] inertial_parameters must be 'physical' or 'minimal', not {shortened(stated)}")
+        return check_description(description) if check and stated == "physical" else description
 
 
 def _check_numbers(value: Any, where: str) -> None:
