@@ -20,6 +20,11 @@ ROOT = Path(__file__).resolve().parents[1]
 BUILD = ROOT / "build" / "site"
 PAGES = BUILD / "pages"
 LARGEST_PAGE = 2_000_000
+PICTURE = (480, 360)
+GALLERY_STYLE = (
+    ".cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 16px; }"
+    ".card { line-height: 1.4; } .card img { display: block; width: 100%; height: auto; border-radius: 8px; }"
+)
 FETCHED = "https://unpkg.com/iframe-worker/shim"
 
 
@@ -52,19 +57,22 @@ def main() -> None:
 
 
 def _write_gallery(folder: Path) -> None:
-    """Write a page with every shipped robot as a computing page."""
+    """Write a computing page for every shipped robot, and a page with their pictures that lead there."""
     folder.mkdir()
-    cards = ["# Gallery", "Each page computes by itself: move the sliders or drag the tool."]
+    cards = []
     for name in shipped():
-        page = ch.load(name).view(path=folder / f"{name}.html")
+        robot = ch.load(name)
+        page = robot.view(path=folder / f"{name}.html")
         size = page.stat().st_size
         if size > LARGEST_PAGE:
             raise SystemExit(f"the page of '{name}' has {size:,} bytes; at most {LARGEST_PAGE:,} are allowed")
-        card = f'<div class="card" data-page="{name}.html" style="height:480px"></div>'
-        cards += [f"## {name}", card, f'<a href="{name}.html">{name} alone</a> ({size / 1000:.0f} kB)']
-    script = (ROOT / "site" / "gallery.js").read_text(encoding="utf-8")
-    cards.append(f"<script>\n{script}</script>")
-    (folder / "index.md").write_text("\n\n".join(cards) + "\n", encoding="utf-8")
+        robot.picture(folder / f"{name}.png", size=PICTURE)
+        picture = f'<img src="{name}.png" alt="{name}" loading="lazy" width="{PICTURE[0]}" height="{PICTURE[1]}">'
+        facts = f"{robot.n} degrees of freedom" if robot.n > 1 else "1 degree of freedom"
+        cards.append(f'<a class="card" href="{name}.html">{picture}<b>{name}</b><br><small>{facts}</small></a>')
+    text = "# Gallery\n\nEach picture opens a page that computes by itself: move the sliders or drag the tool.\n\n"
+    grid = f'<div class="cards">\n{"".join(cards)}\n</div>'
+    (folder / "index.md").write_text(f"{text}<style>{GALLERY_STYLE}</style>\n\n{grid}\n", encoding="utf-8")
 
 
 def _write_examples(folder: Path) -> None:

@@ -215,5 +215,5 @@ def _view(labels: list[str], notes: list[str]) -> str:
 <div class="player"><button class="play" type="button">Play</button>
 <input type="range" value="0" aria-label="time"><span class="clock"></span>
 <select class="speed" aria-label="speed">{speeds}</select>
-<button class="hand" type="button" title="Move joints or tool, or let it go">Take it by the hand</button></div>
+<button class="hand" type="button" title="Move joints or tool, or let it go">Open interactive view</button></div>
 {missing}</div>"""

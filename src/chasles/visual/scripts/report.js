@@ -55,7 +55,7 @@ class RunSection {
   async takeByHand(button) {
     const view = this.section.querySelector(".view"), open = view.querySelector("iframe");
     this.pause();
-    button.textContent = open ? "Take it by the hand" : "Back to the motion";
+    button.textContent = open ? "Open interactive view" : "Back to the motion";
     view.classList.toggle("taken", !open);
     if (open) { open.remove(); return; }
     const frame = document.createElement("iframe");

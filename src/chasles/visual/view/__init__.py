@@ -1,1 +1,1 @@
-"""Robots to take by the hand: pages that compute poses, torques and inverse kinematics by themselves."""
+"""Interactive pages of robots that compute poses, torques and inverse kinematics by themselves."""

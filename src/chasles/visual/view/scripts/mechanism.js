@@ -12,6 +12,7 @@ const FAR = 1e9;  // squared error before the first step; see State.at in chasle
 const TOLERANCE = [1e-9, 1e-9];
 const DRAG_STEPS = 60;
 const LONGEST_STEP = 0.3;  // rad or m, of one step of dragging
+const SHORTEST_CLOSING_STEP = 1e-4;
 const CLOSING_STEP = 0.05;  // rad or m, between configurations whose loops are closed one after the other
 
 class Mechanism {
@@ -146,12 +147,16 @@ class Mechanism {
   closedTowards(from, to) {
     if (!this.data.loops) return { q: to, reached: true };
     const way = to.map((x, k) => this.coordinates[k].follows ? 0 : x - from[k]);
-    const steps = Math.max(1, Math.ceil(Math.max(...way.map(Math.abs)) / CLOSING_STEP));
-    let q = from;
-    for (let k = 1; k <= steps; k++) {
-      const next = this.normalized(q.map((x, j) => this.coordinates[j].follows ? x : from[j] + way[j] * k / steps));
-      if (!next.every(Number.isFinite)) return { q, reached: false };
-      q = next;
+    const length = Math.max(...way.map(Math.abs));
+    let q = from, done = 0, step = Math.min(1, CLOSING_STEP / length);
+    while (done < 1) {
+      const part = Math.min(1, done + step);
+      const next = this.normalized(q.map((x, j) => this.coordinates[j].follows ? x : from[j] + way[j] * part));
+      if (next.every(Number.isFinite)) {
+        q = next;
+        done = part;
+      } else if (step * length < SHORTEST_CLOSING_STEP) return { q, reached: false };
+      else step /= 2;  // the loops follow by a few steps of Newton's alone
     }
     return { q, reached: true };
   }
