@@ -16,6 +16,7 @@ from chasles.errors import ModelError, UnknownNameError
 from chasles.model import Box, Capsule, Cylinder, Description, Ellipsoid, Joint, Link, Mesh, Shape, Sphere
 from chasles.model.formats.mesh_surfaces import surfaces
 from chasles.visual.bodies import packed, robot_bodies
+from chasles.visual.textures import Coat, packed_coat
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -135,3 +136,16 @@ def test_a_picture_warns_of_missing_meshes(tmp_path: Path) -> None:
     robot = ch.Robot(_arm(Shape(Mesh("no.stl"))))
     with pytest.warns(ch.model.ModelWarning, match=r"mesh 'no.stl' is not there.*drawn by kinematics"):
         robot.picture(tmp_path / "x.png", size=(64, 48))
+
+
+@pytest.mark.parametrize("ending", [".zip", ".tar.gz", ".bz2", ".zae", ".3mf"])
+def test_archives_are_not_unpacked(tmp_path: Path, ending: str) -> None:
+    (tmp_path / f"bomb{ending}").write_bytes(b"\0" * 100)
+    with pytest.raises(ModelError, match=r"cannot be read: meshes end in \.stl"):
+        surfaces(Mesh(f"bomb{ending}", folder=str(tmp_path)))
+
+
+def test_a_coat_without_corners_is_packed() -> None:
+    described, pieces = packed_coat(Coat(np.empty((0, 3, 2)), 0))
+    assert described == [0, 0, [0.0, 0.0], [0.0, 0.0]]
+    assert pieces == [b"", b""]

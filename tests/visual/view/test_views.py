@@ -283,3 +283,13 @@ def test_obstacles_are_drawn_and_framed(opened: Any) -> None:
     assert tab.complaints() == []
     with pytest.raises(ArgumentError, match="obstacles must be bodies in the world"):
         arm.view(path="unwritten.html", obstacles=[Body("link1", radius=0.1)])
+
+
+def test_two_reloads_do_not_end_the_view(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chasles.visual.view.live._GRACE", 0.4)
+    with ch.load("planar2r").view(browser=False) as view:
+        view._disconnect(view._connect())
+        time.sleep(0.25)
+        view._disconnect(view._connect())
+        assert not view._left.wait(0.25)  # the first leaving is 0.5 s old, the second less than the grace
+        assert view._left.wait(5.0)

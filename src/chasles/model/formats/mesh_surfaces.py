@@ -19,6 +19,8 @@ Floats = NDArray[np.float64]
 
 #: Larger files are refused: reading takes about ten times their size in memory.
 LARGEST_FILE = 400_000_000  # bytes
+#: Endings of the files that are read. Archives are not: nothing bounds what is in them.
+ENDINGS = (".stl", ".obj", ".dae", ".glb", ".gltf", ".ply", ".off")
 _AROUND, _UPWARD = 32, 8  # corners of a circle; rings of a half sphere
 _WIDEST_IMAGE = 1024  # pixels of a texture, wide or high; larger ones are scaled down
 
@@ -135,6 +137,8 @@ def _revolved(*profile: Floats) -> Surface:
 
 
 def _read(mesh: Mesh, path: Path) -> tuple[Surface, ...]:
+    if path.suffix.lower() not in ENDINGS:
+        raise ModelError(f"mesh {shortened(mesh.file)} cannot be read: meshes end in {', '.join(ENDINGS)}")
     size = path.stat().st_size
     if size > LARGEST_FILE:
         raise ModelError(

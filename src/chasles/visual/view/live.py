@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import queue
+import re
 import secrets
 import threading
 import webbrowser
@@ -62,6 +63,7 @@ class LiveView:
         self._q = q
         self._waypoints: NDArray[np.float64] = np.empty((0, len(q)))
         self._listeners: list[queue.SimpleQueue[str | None]] = []
+        self._departures = 0
         self._left = threading.Event()
         self._closed = False
         self._server = _Server((_HOST, 0), self)
@@ -173,10 +175,11 @@ class LiveView:
     def _disconnect(self, listener: queue.SimpleQueue[str | None]) -> None:
         self._listeners.remove(listener)
         if not self._listeners and not self._closed:
-            threading.Timer(_GRACE, self._leave).start()
+            self._departures += 1
+            threading.Timer(_GRACE, self._leave, [self._departures]).start()
 
-    def _leave(self) -> None:
-        if not self._listeners:
+    def _leave(self, departure: int) -> None:
+        if not self._listeners and departure == self._departures:  # of several, the last one counts
             self._left.set()
 
 
@@ -222,14 +225,14 @@ class _Handler(BaseHTTPRequestHandler):
         """Receive the state of the page."""
         if not self._from_here():
             return
+        if not self._known() or self.headers.get("Origin") != f"http://{self.headers['Host']}":
+            self._answer(HTTPStatus.FORBIDDEN, b"This is not the page's own message.", close=True)
+            return
         size = self.headers.get("Content-Length", "")
-        if not size.isdigit() or int(size) > _LARGEST_MESSAGE:
+        if re.fullmatch("[0-9]{1,9}", size) is None or int(size) > _LARGEST_MESSAGE:
             self._answer(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, b"The message is too long or has no length.", close=True)
             return
         body = self.rfile.read(int(size))
-        if not self._known() or self.headers.get("Origin") != f"http://{self.headers['Host']}":
-            self._answer(HTTPStatus.FORBIDDEN, b"This is not the page's own message.")
-            return
         try:
             self.server.view._hear(json.loads(body))
         except (ValueError, RecursionError) as error:  # ArgumentError is a ValueError
