@@ -26,6 +26,8 @@ _ACCURATE = 1.0
 #: Angle, rad, of a step of the classical method from which the error is to be controlled. On rotations at the rate ω
 #: its relative error in a step is (ω h)⁵ / 120: 2e-7 at this angle, and 0.8 % at 1 rad.
 _FAR = 0.12
+#: Angle, rad, of a step from which a run that cannot be repeated is warned of: the error of a step is 2e-5.
+_TOO_FAR = 0.3
 
 
 class StiffnessWarning(UserWarning):
@@ -133,6 +135,8 @@ def turns_fast(loop: ClosedLoop, qd: NDArray[np.float64]) -> NDArray[np.bool_]:
 def warn_of_fast_motion(loop: ClosedLoop, qd: NDArray[np.float64]) -> None:
     """Warn of runs that turn far in a step but cannot be repeated."""
     angle = float(np.sqrt(np.nanmax((qd**2).sum(axis=-1)))) * loop.period
+    if angle < _TOO_FAR:
+        return
     warn(
         f"robot '{loop.plant.name}' turns {angle:.2g} rad in a step of {loop.period:g} s, too far for the classical "
         f"method: use substeps={math.ceil(angle / _FAR)} or integrator='dormand-prince'",
