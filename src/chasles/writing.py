@@ -35,7 +35,7 @@ def path_to_write(path: str | PathLike[str], endings: tuple[str, ...] = ()) -> P
     Raises
     ------
     ArgumentError
-        The path ends otherwise, or is relative while the working directory has been deleted.
+        The path ends otherwise, is a folder, or is relative while the working directory has been deleted.
 
     Examples
     --------
@@ -45,6 +45,8 @@ def path_to_write(path: str | PathLike[str], endings: tuple[str, ...] = ()) -> P
     chasles.errors.ArgumentError: the file must end in .html or .htm, not 'run.pdf'
     """
     given = Path(path)
+    if endings and os.path.isdir(given):
+        raise ArgumentError(f"{given} cannot be written: it is a folder")
     if endings and not given.name.lower().endswith(endings) and not _is_device(given):
         *others, last = endings
         listed = f"{', '.join(others)} or {last}" if others else last

@@ -565,7 +565,7 @@ def test_python_runs_the_package_as_the_command(monkeypatch, capsys):
 
 def test_results_that_cannot_be_saved_are_named(tmp_path, monkeypatch):
     """The folder may vanish while the simulation runs."""
-    monkeypatch.setattr("chasles.cli.commands.simulate.require_writable", lambda path: None)
+    monkeypatch.setattr("chasles.cli.commands.simulate.require_writable", lambda path, endings: None)
     path = tmp_path / "no" / "run.nc"
     said = error_of("simulate", "planar2r", "--duration", "0.1", "--save", str(path))
     assert "--save: " in said

@@ -219,7 +219,10 @@ def simulate(
         )
     if save is not None:
         import_extra("netCDF4", "data", "--save")
-        run.to_netcdf(save)
+        try:
+            run.to_netcdf(save)
+        except ArgumentError as error:
+            raise ArgumentError(f"--save: {error}") from None
     report = None
     if out is not None:
         from chasles.visual.report import write_report
