@@ -283,6 +283,43 @@ def test_tasks_that_contradict_each_other_are_no_success() -> None:
         solve_tasks(ROBOT, [Turn()])
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_lower_lists_are_done_although_the_first_is_done_at_the_start(seed: int) -> None:
+    """Both feet stand from the start; the centre of mass is to move, and the posture gives way to it."""
+    rng = np.random.default_rng(seed)
+    start = ROBOT.neutral.copy()
+    start[7:13] = np.array([0.1, -0.5, 1.0, -0.1, -0.5, 1.0]) + rng.uniform(-0.1, 0.1, 6)
+    feet = [
+        PositionTask(ROBOT.forward_kinematics(start, target=name)[:3, 3], name) for name in ("left_knee", "right_knee")
+    ]
+    centre = CenterOfMassTask(ROBOT.center_of_mass(start) - np.array([0.0, 0.0, 0.03]))
+    found = solve_tasks(ROBOT, [feet, [centre], [PostureTask(start)]], start)
+    assert found.success
+    assert found.levels[:2] == ("done", "done")
+    assert found.levels[2] == "converged"
+    assert found.iterations > 0
+    np.testing.assert_allclose(ROBOT.center_of_mass(found.q), centre.p_world_goal, atol=3e-6)
+    for foot in feet:
+        position = ROBOT.forward_kinematics(found.q, target=foot.target)[:3, 3]
+        np.testing.assert_allclose(position, foot.p_world_goal, atol=3e-6)
+
+
+@pytest.mark.parametrize("name", ["panda", "ur5", "gen3"])
+def test_a_list_that_contradicts_the_one_above_it_is_no_success(name: str) -> None:
+    """The tool cannot be in two places: the first list keeps its own, the second one ends where it is nearest."""
+    arm = ch.load(name)
+    p = arm.forward_kinematics(arm.home)[:3, 3]
+    beside = PositionTask(p + np.array([0.0, 0.02, 0.0]))
+    found = solve_tasks(arm, [[PositionTask(p)], [beside]], arm.home)
+    assert not found.success
+    assert found.levels == ("done", "converged")
+    assert found.errors[0] <= 1e-6
+    assert found.errors[1] == pytest.approx(0.02, abs=2e-6)
+    np.testing.assert_allclose(arm.forward_kinematics(found.q)[:3, 3], p, atol=2e-6)
+    short = solve_tasks(arm, [[beside], [PostureTask(arm.home)]], arm.home, max_iterations=1)
+    assert short.levels[0] == "unfinished"
+
+
 def test_guesses_of_active_bounds_end_in_the_minimum() -> None:
     """The optimality conditions of random programs hold: gradient zero between the bounds, and outwards at them."""
     rng, missed = np.random.default_rng(3), 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,6 +28,8 @@ from chasles.mechanics import Mechanics
 _LONGEST = 0.5
 #: Steps without a smaller error after which the search ends, and by how much an error must be smaller to count.
 _PATIENCE, _PROGRESS = 15, 0.99
+#: Share of the tolerance below which an error counts as zero and the search stops, so that success has a margin.
+_DONE = 0.1
 #: A joint this little beyond its limit, rad or m, stands at it.
 _ROUNDING = 1e-8
 
@@ -41,7 +43,12 @@ class TaskSolution:
     q
         Configuration, (nq,): the solution, or the closest one that was found.
     success
-        Whether every task that counts is done within the tolerance, and all joints are within their limits.
+        Whether every task other than postures and damping, in all lists, is done within the tolerance, and all joints
+        are within their limits. Where there are only postures and damping, all of them count.
+    levels
+        Outcome of each list of tasks, postures included: ``"done"`` within the tolerance, ``"converged"`` where further
+        steps no longer lower its error without disturbing the lists above it, ``"unfinished"`` where max_iterations
+        ended the search.
     errors
         Largest error of each task, rad or m, in the order of the tasks.
     iterations
@@ -50,6 +57,7 @@ class TaskSolution:
 
     q: NDArray[np.float64]
     success: bool
+    levels: tuple[Literal["done", "converged", "unfinished"], ...]
     errors: tuple[float, ...]
     iterations: int
 
@@ -67,20 +75,20 @@ def solve_tasks(
 
     From q0, steps of `solve_rates` lead there: Gauss and Newton's method within the limits. It finds the solution
     nearest to where it starts, if there is one, and the least weighted error near there otherwise.
+    With several lists it goes on while any list comes nearer to its goals and those above it stay as near as they are.
 
     Parameters
     ----------
     robot
         Robot whose joints move, a floating base included.
     tasks
-        As for `solve_rates`. What must be done is the first of several lists; of tasks in one list it is all but
-        postures and damping.
+        As for `solve_rates`: tasks, or lists of tasks in order of strict priority.
     q0
         Where to start, (nq,); default the robot's home.
     limits
         What bounds each step; default the limits of position. A `ClearanceLimit` keeps bodies apart on the way.
     tolerance
-        Largest error of what must be done, rad and m.
+        Largest error of a task that is done, rad and m.
     max_iterations
         Most steps.
 
@@ -112,32 +120,51 @@ def solve_tasks(
     tolerance = real(tolerance, "tolerance", above=0.0)
     most = whole_number(max_iterations, "max_iterations", 1, 1_000_000)
     every: list[Any] = [task for level in levels for task in level]
-    counting: list[Any] = (
-        list(levels[0]) if len(levels) > 1 else [task for task in every if _must_be_done(task)] or every
-    )
+    counting = [task for task in every if _must_be_done(task)] or every
+    judged = levels if len(levels) > 1 else [counting]
     dt = 1.0 / max([float(np.max(getattr(task, "gain", 0.0))) for task in every] + [1e-3])
     bounds = [*limits, VelocityLimit(_LONGEST / dt)]
-    best, smallest, idle = q, np.inf, 0
+    best, smallest, idle = q, np.full(len(judged), np.inf), 0
     for iteration in range(most + 1):
-        error = max(_error(robot, task, q) for task in counting)
-        idle = 0 if error < _PROGRESS * smallest else idle + 1
-        if error < smallest:
-            best, smallest = q, error
-        if error <= 0.1 * tolerance or idle > _PATIENCE or iteration == most:
+        error = np.array([max(_error(robot, task, q) for task in level) for level in judged])
+        idle += 1
+        improved = _improved_level(error, smallest, tolerance)
+        if improved is not None:
+            best, idle, smallest[improved:] = q, 0, error[improved:]
+        if (error <= _DONE * tolerance).all() or idle > _PATIENCE or iteration == most:
             break
         q = np.asarray(robot.integrate(q, dt * solve_rates(robot, q, tasks, dt, limits=bounds).qd))
     lower, upper = joint_limits(robot)[:2]
     position = joint_positions(robot, best)
     inside = bool(((position >= lower - _ROUNDING) & (position <= upper + _ROUNDING)).all())
-    errors = tuple(_error(robot, task, best) for task in every)
-    return TaskSolution(best, bool(smallest <= tolerance) and inside, errors, iteration)
+    missed: Literal["converged", "unfinished"] = "converged" if idle > _PATIENCE else "unfinished"
+    return TaskSolution(
+        q=best,
+        success=inside and all(_error(robot, task, best) <= tolerance for task in counting),
+        levels=tuple(
+            "done" if inside and all(_error(robot, task, best) <= tolerance for task in level) else missed
+            for level in levels
+        ),
+        errors=tuple(_error(robot, task, best) for task in every),
+        iterations=iteration,
+    )
+
+
+def _improved_level(error: NDArray[np.float64], smallest: NDArray[np.float64], tolerance: float) -> int | None:
+    """First level whose error is smaller than before, (levels,); None where one above it is larger than before."""
+    for level, (now, before) in enumerate(zip(error, smallest, strict=True)):
+        if before > _DONE * tolerance and now < _PROGRESS * before:
+            return level
+        if now > max(before / _PROGRESS, tolerance):
+            return None
+    return None
 
 
 def _must_be_done(task: Task) -> bool:
     return hasattr(task, "gain") and not isinstance(task, PostureTask)
 
 
-def _error(robot: Mechanics, task: FormulaTask, q: NDArray[np.float64]) -> float:
+def _error(robot: Mechanics, task: Task, q: NDArray[np.float64]) -> float:
     """Largest error of a task's rows that count."""
     _, b, weight = task.equation(robot, q)
     gain = float(np.max(getattr(task, "gain", 1.0)))
