@@ -112,7 +112,7 @@ def solve_tasks(
     >>> found.success, max(found.errors) < 1e-6
     (True, True)
     """
-    levels = levels_of(tasks)
+    levels: list[Any] = list(levels_of(tasks))
     for task in (task for level in levels for task in level):
         if not isinstance(task, FormulaTask):
             raise ArgumentError(f"{task!r} has no error: solve_tasks takes tasks with a formula")
@@ -121,7 +121,7 @@ def solve_tasks(
     most = whole_number(max_iterations, "max_iterations", 1, 1_000_000)
     every: list[Any] = [task for level in levels for task in level]
     counting = [task for task in every if _must_be_done(task)] or every
-    judged = levels if len(levels) > 1 else [counting]
+    judged: list[Any] = list(levels) if len(levels) > 1 else [counting]
     dt = 1.0 / max([float(np.max(getattr(task, "gain", 0.0))) for task in every] + [1e-3])
     bounds = [*limits, VelocityLimit(_LONGEST / dt)]
     best, smallest, idle = q, np.full(len(judged), np.inf), 0
