@@ -26,7 +26,7 @@ def main() -> None:
     for name, formula in formulas.items():
         symbols = {symbol: known.get(symbol.name, symbol) for symbol in formula.free_symbols}
         print(f"{name}:")
-        for index, entry in np.ndenumerate(np.array(formula)):
+        for index, entry in np.ndenumerate(np.squeeze(np.array(formula))):
             simple = sympy.simplify(sympy.nsimplify(entry, rational=True).subs(symbols))
             print(f"    {name}{list(index)} = {simple}")
 

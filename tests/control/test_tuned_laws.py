@@ -48,6 +48,7 @@ def test_first_gains_of_the_model_free_law_are_those_of_the_model(arm: ch.Robot,
     np.testing.assert_allclose(law.parameters["error_weights"].ravel(), [10.0, 1.0])
 
 
+@pytest.mark.filterwarnings("ignore::chasles.simulation.StickingWarning")  # it ends within the layer
 def test_the_layer_is_as_narrow_as_the_period_allows(arm: ch.Robot, motion: ch.PointToPoint) -> None:
     """The slope k / layer is at most ω J, and errors under a torque within the bound end within layer / rate."""
     law = SlidingMode.tuned(arm, motion, PERIOD, uncertainty=0.0, disturbance=0.5)

@@ -64,7 +64,7 @@ def test_json(log_file: Path) -> None:
         (["--columns", "effort=tau1,tau9"], "no column for 'effort' 'tau9'"),
         (["--unit", "q=furlong"], "furlong"),
         (["--columns", "q"], "expected NAME=VALUE"),
-        (["--out", "model.xml"], "neither .toml nor .urdf"),
+        (["--out", "model.xml"], "must end in .toml or .urdf, not 'model.xml'"),
         (["--columns", "effort=q1,q2"], "contradict|opposite|another robot|far better|friction"),
     ],
 )

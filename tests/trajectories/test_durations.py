@@ -64,7 +64,7 @@ def test_the_shortest_ramps() -> None:
         for part in motion.derivatives(np.linspace(0.0, duration, 9)):
             assert np.isfinite(part).all()
     for ramp in (1e-300, 1e-30, 0.0):
-        with pytest.raises(ArgumentError, match=r"ramp must be from 1e-18 to 0.5"):
+        with pytest.raises(ArgumentError, match=r"ramp is .*; it must be at least 1e-18"):
             ch.PointToPoint([0.0], [1.0], 1.0, scaling="trapezoid", ramp=ramp)
         with pytest.raises(ArgumentError, match=r"ramp must be a share of the duration from 1e-18"):
             ch.StraightLine(T0, T1, duration=1.0, scaling="trapezoid", ramp=ramp)

@@ -95,10 +95,10 @@ def test_unknown_scalings_list_those_that_exist() -> None:
     [
         ({"ramp": 0.2}, "the scaling 'quintic' has no ramp"),
         ({"scaling": "trapezoid", "rounding": 0.2}, "the scaling 'trapezoid' has no rounding"),
-        ({"scaling": "trapezoid", "ramp": 0.0}, "ramp must be from 1e-18 to 0.5, not 0.0"),
-        ({"scaling": "trapezoid", "ramp": 0.6}, "ramp must be from .* not 0.6"),
+        ({"scaling": "trapezoid", "ramp": 0.0}, "ramp is 0.0; it must be at least 1e-18"),
+        ({"scaling": "trapezoid", "ramp": 0.6}, "ramp is 0.6; it must be at most 0.5"),
         ({"scaling": "trapezoid", "ramp": np.nan}, "ramp is nan; it must be finite"),
-        ({"scaling": "s-curve", "rounding": -0.1}, "rounding must be from 0 to 0.5, not -0.1"),
+        ({"scaling": "s-curve", "rounding": -0.1}, "rounding is -0.1; it must be at least 0"),
         ({"scaling": "s-curve", "ramp": "short"}, "ramp must be an array of real numbers"),
         ({"synchronized": False, "scaling": "s-curve", "ramp": [0.1, 0.2]}, r"ramp must be .* shape \(\.\.\., 3\)"),
     ],
