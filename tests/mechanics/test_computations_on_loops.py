@@ -92,7 +92,7 @@ class ClosedMotion:
     def along(self, quantity: Callable[[np.ndarray], Any], direction: np.ndarray | None = None) -> np.ndarray:
         """Derivative along the motion, or along a direction of the independent joints."""
         v = self.qd if direction is None else direction
-        return slope(lambda s: np.asarray(quantity(self.moved(s * v))), 1e-3)
+        return slope(lambda s: np.asarray(quantity(self.moved(s * v))), 5e-4)
 
     def open(self, name: str, *arguments: Any, **options: Any) -> Any:
         return getattr(alg, name)(self.tree, *arguments, **options)
