@@ -53,7 +53,10 @@ def test_every_button_reaches_what_it_says_or_tells_why_not(opened: Any, name: s
     if not tab.ask("page.data.passive"):
         pressed("hold")
         np.testing.assert_array_equal(tab.ask("[...page.simulation.loop.reference.q]"), robot.home)
-        np.testing.assert_allclose(tab.ask("page.simulation.advance(50), [...page.q]"), robot.home, atol=1e-6)
+        held = tab.ask("page.simulation.advance(50), [...page.q]")
+        limits = np.where(robot.effort_limits > 0.0, robot.effort_limits, np.inf)
+        if (np.abs(robot.gravity_torque(robot.home)) < limits).all():  # Baxter's stretched arm is too heavy for it
+            np.testing.assert_allclose(held, robot.home, atol=1e-6)
         pressed("go-random"), pressed("go-home")
         np.testing.assert_array_equal(tab.ask("[...page.simulation.loop.reference.q]"), robot.home)
         pressed("hold"), pressed("go-home"), pressed("let-go")
