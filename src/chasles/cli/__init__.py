@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from importlib.util import find_spec
 
@@ -15,6 +16,12 @@ def main() -> None:
         needed = " and ".join(f"'{package}'" for package in missing)
         print(f"Error: the command line needs {needed}; {how_to_install('cli')}", file=sys.stderr)
         raise SystemExit(2)
-    from chasles.cli.application import application
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # ° and ² of a table must not end a command on an ASCII terminal
+            stream.reconfigure(errors="replace")
+    try:
+        from chasles.cli.application import application
 
-    application()
+        application()
+    except KeyboardInterrupt:  # while a command imports what it needs
+        raise SystemExit(130) from None

@@ -44,7 +44,7 @@ class CacheInfo:
     Attributes
     ----------
     path
-        Directory of the cache.
+        Directory of the cache; None where the user has none.
     entries
         Number of kernels and records of programs.
     size
@@ -55,32 +55,37 @@ class CacheInfo:
         Size above which the entries not used for longest are removed, bytes.
     """
 
-    path: Path
+    path: Path | None
     entries: int
     size: int
     usable: bool
     limit: int
 
 
-def directory() -> Path:
-    """Return the cache's directory: ``CHASLES_CACHE_DIR``, or the place that the system keeps for caches."""
+def directory() -> Path | None:
+    """Return the cache's directory, None where the user has none.
+
+    It is ``CHASLES_CACHE_DIR``, or the place that the system keeps for caches.
+    """
     chosen = os.environ.get("CHASLES_CACHE_DIR")
     if chosen:
         return Path(chosen)
-    if sys.platform == "win32":
-        base = Path(os.environ.get("LOCALAPPDATA", Path.home() / "AppData" / "Local"))
-    elif sys.platform == "darwin":
-        base = Path.home() / "Library" / "Caches"
-    else:
-        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return base / "chasles"
+    places = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
+    variable, below_home = places.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    if base := os.environ.get(variable):
+        return Path(base) / "chasles"
+    try:
+        return Path.home() / below_home / "chasles"
+    except RuntimeError:  # no HOME, and a user that the system does not know, as in containers
+        return None
 
 
 def load(key: str) -> bytes | None:
     """Return the machine code kept under a key, or None; an entry that cannot be trusted is removed."""
-    if not is_private():
+    place = directory()
+    if place is None or not is_private():
         return None
-    path = directory() / f"{key}{_SUFFIX}"
+    path = place / f"{key}{_SUFFIX}"
     try:
         handle = os.open(path, _OPENING)
     except FileNotFoundError:
@@ -106,16 +111,19 @@ def load(key: str) -> bytes | None:
 
 def store(key: str, code: bytes) -> None:
     """Keep machine code under a key. Failing to (a full disk, no right to write) only means compiling again later."""
+    place = directory()
+    if place is None:
+        return
     with contextlib.suppress(OSError):
-        directory().mkdir(mode=0o700, parents=True, exist_ok=True)
+        place.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not is_private():
             return
-        _tidy_once(directory())
-        handle, name = tempfile.mkstemp(_UNFINISHED, dir=directory())
+        _tidy_once(place)
+        handle, name = tempfile.mkstemp(_UNFINISHED, dir=place)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(_MAGIC + _seal(key, code) + code)
-            os.replace(name, directory() / f"{key}{_SUFFIX}")
+            os.replace(name, place / f"{key}{_SUFFIX}")
         except BaseException:
             os.unlink(name)
             raise
@@ -123,15 +131,18 @@ def store(key: str, code: bytes) -> None:
 
 def info() -> CacheInfo:
     """Return where the cache is and what it holds."""
-    sizes = [status.st_size for _, status in _entries(directory())]
-    return CacheInfo(directory(), len(sizes), sum(sizes), is_private() or not directory().exists(), _limit())
+    place = directory()
+    sizes = [status.st_size for _, status in _entries(place)]
+    usable = place is not None and (is_private() or not place.exists())
+    return CacheInfo(place, len(sizes), sum(sizes), usable, _limit())
 
 
 def clear() -> int:
     """Remove every kernel and return their number; what killed processes left behind goes, too."""
-    for path, _ in _entries(directory(), _UNFINISHED):
+    place = directory()
+    for path, _ in _entries(place, _UNFINISHED):
         _remove(path)
-    return sum(_remove(path) for path, _ in _entries(directory()))
+    return sum(_remove(path) for path, _ in _entries(place))
 
 
 def _seal(key: str, code: bytes) -> bytes:
@@ -139,10 +150,10 @@ def _seal(key: str, code: bytes) -> bytes:
     return hashlib.sha256(key.encode() + b"\n" + code).digest()
 
 
-def _entries(place: Path, suffix: str = _SUFFIX) -> list[tuple[Path, os.stat_result]]:
+def _entries(place: Path | None, suffix: str = _SUFFIX) -> list[tuple[Path, os.stat_result]]:
     """Files of the cache with their status, those not used for longest first."""
     found = []
-    for path in place.glob(f"*{suffix}") if place.is_dir() else []:
+    for path in place.glob(f"*{suffix}") if place is not None and place.is_dir() else []:
         with contextlib.suppress(OSError):  # another process may have removed it
             found.append((path, path.lstat()))
     return sorted(found, key=lambda entry: entry[1].st_mtime)
@@ -181,8 +192,9 @@ def is_private() -> bool:
     """Whether nobody but the user can write to the directory."""
     if os.environ.get("CHASLES_CACHE") == "0":
         return False
+    place = directory()
     try:
-        return _is_own(directory().stat(), stat.S_ISDIR)
+        return place is not None and _is_own(place.stat(), stat.S_ISDIR)
     except OSError:
         return False
 

@@ -45,7 +45,10 @@ def contract(algorithm: Callable[..., Any], name: str, remark: str = "") -> str:
     >>> said[-2]
     '>>> arm.gravity_torque(np.zeros(2)).round(5)'
     """
-    opening, *rest = _SECTION.split(inspect.getdoc(algorithm) or "")
+    described = inspect.getdoc(algorithm)
+    if described is None:  # Python was started with -OO, which leaves docstrings out
+        return remark
+    opening, *rest = _SECTION.split(described)
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     sections["Parameters"] = f"{_without_tree(sections['Parameters']).rstrip()}\n{SHARED}"
     for title in ("Parameters", "Returns"):

@@ -19,7 +19,12 @@ def info(as_json: JsonOption = False) -> None:
     """
     held = kernels.info()
     if as_json:
-        show_json({"path": str(held.path), "entries": held.entries, "bytes": held.size, "usable": held.usable})
+        show_json(
+            {"path": held.path and str(held.path), "entries": held.entries, "bytes": held.size, "usable": held.usable}
+        )
+        return
+    if held.path is None:
+        say("This user has no home folder, so there is no cache. CHASLES_CACHE_DIR sets its folder.")
         return
     state = "" if held.usable else "\nNot in use: the cache is switched off, or other users can write to its folder."
     say(f"{held.path}\n{held.entries} kernels, {held.size / 2**20:.1f} MiB{state}")
@@ -28,5 +33,5 @@ def info(as_json: JsonOption = False) -> None:
 @cache.command()
 def clear() -> None:
     """Remove all compiled kernels; each is compiled again on next use."""
-    count = kernels.clear()
-    say(f"{count} kernels removed from {kernels.directory()}")
+    count, folder = kernels.clear(), kernels.directory()
+    say(f"{count} kernels removed" + ("" if folder is None else f" from {folder}"))

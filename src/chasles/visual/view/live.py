@@ -124,9 +124,10 @@ class LiveView:
             return
         self._closed = True
         self._left.set()
-        for listener in list(self._listeners):
-            listener.put(None)
-        self._server.shutdown()
+        if self._thread.is_alive():  # in a forked process it is not
+            for listener in list(self._listeners):
+                listener.put(None)
+            self._server.shutdown()
         self._server.server_close()
         self._thread.join(5.0)
 
