@@ -44,9 +44,9 @@ def test_the_old_names_are_those_of_the_libraries() -> None:
     import spatialmath.base
 
     robot = roboticstoolbox.models.DH.Puma560()
-    link = pinocchio.Model()
+    model = pinocchio.Model()
     there = {
-        "Pinocchio": [pinocchio, link],
+        "Pinocchio": [pinocchio, model, model.createData()],
         "MuJoCo": [mujoco, mujoco.MjData, mujoco.MjModel],
         "Robotics Toolbox for Python": [robot, roboticstoolbox, spatialmath.base],
     }

@@ -44,7 +44,6 @@ ROBOTICS_TOOLBOX = {
     "ERobot": 'chasles.load("robot.urdf")',
     "ETS": "chasles.Robot.from_dh(rows) or chasles.Robot.from_screws(Slist=…, M=…)",
     "models": 'chasles.load("puma560"); chasles.model.shipped() lists the robots',
-    "ikine": "inverse_kinematics(T)",
     "random_q": "random_configuration(seed)",
     "jtraj": "chasles.PointToPoint(q0, q1, duration)",
     "ctraj": "chasles.StraightLine(T0, T1, duration)",
@@ -78,6 +77,13 @@ ROBOTICS_TOOLBOX = {
     "q2r": "chasles.geometry.rotation_from_quaternion(quaternion)",
     "r2q": "chasles.geometry.quaternion_from_rotation(R)",
     "qslerp": "chasles.geometry.slerp_quaternion(a, b, share)",
+}
+ROBOTICS_TOOLBOX_FOR_MATLAB = {
+    "ikine": "inverse_kinematics(T)",
+    "ikine6s": 'inverse_kinematics(T, select="all"), closed forms of each arm that has them',
+    "ikcon": "inverse_kinematics(T), within the limits",
+    "ikunc": "inverse_kinematics(T, limits=False)",
+    "SerialLink": "chasles.Robot.from_dh(rows)",
 }
 PINOCCHIO = {
     "getFrameId": "frame_poses(q), whose results have the frames' names; calls take target='name'",
@@ -226,6 +232,7 @@ MUJOCO = {
 }
 LIBRARIES = {
     "Robotics Toolbox for Python": ROBOTICS_TOOLBOX,
+    "Robotics Toolbox for MATLAB": ROBOTICS_TOOLBOX_FOR_MATLAB,
     "Pinocchio": PINOCCHIO,
     "Drake": DRAKE,
     "MuJoCo": MUJOCO,
