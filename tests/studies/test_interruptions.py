@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.studies.tiny_studies import tiny
+from tests.studies.tiny_studies import stored, tiny
 
 from chasles.studies.experiment import controller_of, parts, perform
 from chasles.studies.store import Store
@@ -97,20 +97,20 @@ def wait_until(true: Callable[[], object], what: str) -> None:
 def test_an_interrupted_study_ends_at_once_and_says_how_to_go_on(workers: int, tmp_path: Path) -> None:
     study, results = tiny(runs=400, chunk=1), tmp_path / "results"
     with started(tmp_path, STUDY, str(results), str(workers), "400") as process:
-        wait_until(lambda: process.poll() is not None or len(list(results.glob("*.npz"))) > 2, "no part was stored")
-        kept = len(list(results.glob("*.npz")))
+        wait_until(lambda: process.poll() is not None or len(stored(results)) > 2, "no part was stored")
+        kept = len(stored(results))
         os.killpg(process.pid, signal.SIGINT)  # as a terminal does
         _, message = process.communicate(timeout=PATIENCE)
         wait_until(partial(gone, process.pid), "a process goes on")
     assert process.returncode not in (0, None)
     assert message.count("Traceback") == 1
     assert f"of 800 parts of the study are done and kept in {results}: run it again with this folder" in message
-    stored = len(list(results.glob("*.npz")))
-    assert kept <= stored < kept + 100
+    finished = len(stored(results))
+    assert kept <= finished < kept + 100
     assert not list(results.glob(".*"))
     store = Store(results, study)
     whole = [part for part in parts(study) if store.load(part) is not None]
-    assert (len(whole), store.damaged) == (stored, [])
+    assert (len(whole), store.damaged) == (finished, [])
     arrays = perform(study, whole[-1], controller_of(study, whole[-1]))
     for name, array in (store.load(whole[-1]) or {}).items():
         np.testing.assert_array_equal(array, arrays[name])
@@ -168,7 +168,7 @@ def test_a_study_on_a_cluster_ends_at_once(what: str, tmp_path: Path) -> None:
     address = json.loads(where.read_text())["address"]
     try:
         with started(tmp_path, CLUSTER_STUDY, str(results), address) as process:
-            wait_until(lambda: len(list(results.glob("*.npz"))) > 2, "no part was stored")
+            wait_until(lambda: len(stored(results)) > 2, "no part was stored")
             if what == "interrupted":
                 os.kill(process.pid, signal.SIGINT)
             else:
@@ -188,19 +188,16 @@ def test_a_study_that_is_killed_at_any_moment_goes_on(tmp_path: Path) -> None:
     chance = random.Random(int(os.environ.get("CHASLES_ATTACK_SEED", "1")))
     study, results = tiny(runs=150, chunk=1), tmp_path / "results"
 
-    def stored() -> list[Path]:
-        return sorted(results.glob("*.npz"))
-
     for _ in range(8):
-        if len(stored()) > 180:  # of 300: there must be some work left
-            for path in chance.sample(stored(), 150):
+        if len(stored(results)) > 180:  # of 300: there must be some work left
+            for path in chance.sample(stored(results), 150):
                 path.unlink()
-        before = len(stored())
+        before = len(stored(results))
         with started(tmp_path, STUDY, str(results), str(chance.choice([1, 2, 3])), "150") as process:
             if chance.random() < 0.7:  # at work, or else while it starts
 
                 def works(process: subprocess.Popen[str] = process, before: int = before) -> bool:
-                    return process.poll() is not None or len(stored()) > before
+                    return process.poll() is not None or len(stored(results)) > before
 
                 wait_until(works, "no part was stored")
             time.sleep(chance.uniform(0.0, 1.0))
@@ -209,7 +206,7 @@ def test_a_study_that_is_killed_at_any_moment_goes_on(tmp_path: Path) -> None:
             process.wait(PATIENCE)
             wait_until(partial(gone, process.pid), f"a process goes on after signal {how}")
         store = Store(results, study)
-        assert sum(store.load(part) is not None for part in parts(study)) == len(stored())
+        assert sum(store.load(part) is not None for part in parts(study)) == len(stored(results))
         assert not store.damaged
     resumed = study.run(results)
     for pair, values in study.run().values.items():

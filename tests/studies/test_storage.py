@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.studies.tiny_studies import tiny
+from tests.studies.tiny_studies import stored, tiny
 
 from chasles import studies
 from chasles.errors import ArgumentError
@@ -20,6 +20,7 @@ from chasles.studies import store, workers
 from chasles.studies.experiment import parts, perform
 from chasles.studies.results import StudyResults
 from chasles.studies.store import Store
+from chasles.writing import UNFINISHED
 
 
 def assert_same(left: StudyResults, right: StudyResults) -> None:
@@ -39,10 +40,21 @@ def wait_until(true: Callable[[], bool], seconds: float = 60.0) -> None:
 def test_results_are_taken_up_again(tmp_path: Path) -> None:
     first = tiny().run(tmp_path)
     assert first.computed == 4
-    assert len(list(tmp_path.glob("*.npz"))) == 4
+    assert len(stored(tmp_path)) == 4
     second = tiny().run(tmp_path)
     assert second.computed == 0
     assert_same(first, second)
+
+
+def test_what_a_killed_process_was_writing_is_no_result_and_goes_after_an_hour(tmp_path: Path) -> None:
+    fresh, old = tmp_path / f".1{UNFINISHED}.npz", tmp_path / f".2{UNFINISHED}.npz"
+    for path in (fresh, old):
+        path.write_bytes(b"half of a result")
+    os.utime(old, (time.time() - 4000.0,) * 2)
+    results = tiny().run(tmp_path)
+    assert results.computed == 4
+    assert len(stored(tmp_path)) == 4
+    assert (fresh.exists(), old.exists()) == (True, False)
 
 
 @pytest.mark.parametrize("tuning", [None, studies.Tuning(evaluations=8, draws=4)], ids=["", "tuned"])
@@ -207,5 +219,5 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path: Path) -> None:
         killer.join()
         wait_until(lambda: all(worker.pid != victim for worker in cluster.workers.values()))
         assert_same(StudyResults.of(study, {part: collected[part] for part in parts(study)}, 0), alone)
-        stored = study.run(tmp_path / "results", scheduler=cluster.scheduler_address)
-    assert_same(stored, alone)
+        kept = study.run(tmp_path / "results", scheduler=cluster.scheduler_address)
+    assert_same(kept, alone)

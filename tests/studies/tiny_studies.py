@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import chasles as ch
@@ -23,6 +24,11 @@ def tiny(**changes: Any) -> studies.Study:
         title="a tiny study",
     )
     return study.replace(**changes)
+
+
+def stored(folder: Path) -> list[Path]:
+    """Results in a folder, without files that are still being written: `Path.glob` takes those for hits of a star too."""
+    return sorted(folder.glob("[!.]*.npz"))
 
 
 def stiff_pd(model: ch.Robot, motion: Any, period: float, kp: float = 900.0) -> ch.PDGravity:
