@@ -27,7 +27,7 @@ def tiny(**changes: Any) -> studies.Study:
 
 
 def stored(folder: Path) -> list[Path]:
-    """Results in a folder, without files that are still being written: `Path.glob` takes those for hits of a star too."""
+    """Results in a folder. Files that are still being written are none; `Path.glob` matches their hidden names too."""
     return sorted(folder.glob("[!.]*.npz"))
 
 
