@@ -288,17 +288,44 @@ def test_bodies_are_shown_with_their_colors_and_what_is_missing_is_said(opened: 
     assert tab.complaints() == []
 
 
+def _moving_pair(opened: Any) -> Tab:
+    """A page with two motions of 0.6 s."""
+    q = np.linspace([0.0, 0.0], [1.0, 0.5], 5)
+    recording = {"times": np.linspace(0.0, 0.6, 5), "runs": {"one": q, "two": 0.5 * q}}
+    tab: Tab = opened(ch.load("planar2r"), recording=recording)
+    return tab
+
+
 @pytest.mark.slow
 def test_a_motion_is_saved_as_a_movie(opened: Any) -> None:
-    arm = ch.load("planar2r")
-    q = np.linspace([0.0, 0.0], [1.0, 0.5], 5)
-    tab = opened(arm, recording={"times": np.linspace(0.0, 0.6, 5), "runs": {"one": q, "two": 0.5 * q}})
-    kind, size = tab.ask("page.player.movie().then(movie => [movie.type, movie.size])")
+    """The whole motion, however long the encoder takes until it records: here longer than the motion."""
+    tab = _moving_pair(opened)
+    moments, kind, size = tab.ask(
+        """(async () => { const moments = [], { start, stop } = MediaRecorder.prototype;
+        MediaRecorder.prototype.start = function () {
+          this.addEventListener("start", () => moments.push(page.player.time));
+          setTimeout(() => start.call(this), 1000);
+        };
+        MediaRecorder.prototype.stop = function () { moments.push(page.player.time); stop.call(this); };
+        const movie = await page.player.movie();
+        return [moments, movie.type, movie.size]; })()"""
+    )
+    assert moments == [0.0, 0.6]
     assert kind.startswith("video/")
     assert size > 500
     assert tab.ask("page.ghostConfigurations.length") == 1  # the other run
     assert tab.ask("page.scene.otherTraces.length") == 1
     assert tab.complaints() == []
+
+
+def test_a_browser_that_saves_no_movie_says_so(opened: Any) -> None:
+    tab = _moving_pair(opened)
+    said = """(async () => {
+        MediaRecorder.prototype.start = () => { throw new Error("no encoder"); };
+        find('.movie').click();
+        await frames(3);
+        return [find('.notice').textContent, find('.movie').disabled, page.gizmo.shown, page.scene.keepsFine]; })()"""
+    assert tab.ask(said) == ["This browser saves no movie: no encoder", False, True, False]
 
 
 def test_several_robots_stand_in_one_scene(opened: Any, panda: ch.Robot) -> None:

@@ -3,6 +3,10 @@
 
 const TRACE_POINTS = 600;
 const MOST_TOGETHER = 8;
+const LAST_PICTURE = 200;  // ms for which a movie stands at its end
+
+/** Waits until the browser is about to paint. */
+function nextPicture() { return new Promise(done => requestAnimationFrame(done)); }
 
 class Player {
   /** @param {ViewPage} page @param {{ times: number[], runs: { label: string, q: number[] }[] }} recording */
@@ -102,30 +106,54 @@ class Player {
   movieButton() {
     const button = make("button", { type: "button", class: "movie", title: "Play once and save a movie (WebM or MP4)", onclick: async () => {
       button.disabled = true;
-      const movie = await this.movie();
-      const link = make("a", { href: URL.createObjectURL(movie), download: `${this.page.data.name}.${movie.type.includes("mp4") ? "mp4" : "webm"}` });
-      link.click();
-      URL.revokeObjectURL(link.href);
-      button.disabled = false;
+      try {
+        const movie = await this.movie();
+        const link = make("a", { href: URL.createObjectURL(movie), download: `${this.page.data.name}.${movie.type.includes("mp4") ? "mp4" : "webm"}` });
+        link.click();
+        URL.revokeObjectURL(link.href);
+      } catch (error) {
+        this.page.notice(`This browser saves no movie: ${error.error?.message ?? error.message}`);
+      } finally {
+        button.disabled = false;
+      }
     } }, "Movie");
     return make("div", { class: "buttons" }, button);
   }
 
   /** The motion from its beginning to its end, as the picture shows it. @returns {Promise<Blob>} */
-  movie() {
-    const { canvas } = this.page.scene, { gizmo } = this.page, { shown } = gizmo;
-    const recorder = new MediaRecorder(canvas.captureStream(30)), /** @type {Blob[]} */ pieces = [];
+  async movie() {
+    const { scene, gizmo } = this.page, { shown } = gizmo, [first, last] = [this.times[0], this.times[this.times.length - 1]];
+    const recorder = new MediaRecorder(scene.canvas.captureStream(30)), /** @type {Blob[]} */ pieces = [];
+    let records = false;
     recorder.ondataavailable = event => { pieces.push(event.data); };
+    recorder.onstart = () => { records = true; };
+    const ended = new Promise((done, failed) => { recorder.onstop = done; recorder.onerror = failed; });
     gizmo.shown = false;
-    this.page.scene.keepsFine = true;
-    this.seek(this.times[0]);
-    recorder.start();
-    this.play();
-    return new Promise(done => {
-      recorder.onstop = () => { gizmo.shown = shown; this.page.scene.keepsFine = false; this.page.refresh(); done(new Blob(pieces, { type: recorder.mimeType })); };
-      const wait = () => { if (this.playing) requestAnimationFrame(wait); else recorder.stop(); };
-      wait();
-    });
+    scene.keepsFine = true;
+    this.pause();
+    try {
+      recorder.start();
+      await this.holds(first, () => !records);  // an encoder needs time and pictures until it records
+      this.play();
+      while (this.playing) await nextPicture();
+      const end = performance.now() + LAST_PICTURE;
+      await this.holds(last, () => performance.now() < end);
+      recorder.stop();
+      await ended;
+    } finally {
+      gizmo.shown = shown;
+      scene.keepsFine = false;
+      this.page.refresh();
+    }
+    return new Blob(pieces, { type: recorder.mimeType });
+  }
+
+  /** Paints the same moment again and again. @param {number} time @param {() => boolean} on whether it goes on */
+  async holds(time, on) {
+    while (on()) {
+      this.seek(time);
+      await nextPicture();
+    }
   }
 
   pause() {
