@@ -266,6 +266,49 @@ def test_missing_and_broken_files(tmp_path):
     assert "broken.urdf" in error_of("info", str(broken))
 
 
+@pytest.fixture
+def unphysical(tmp_path: Path) -> Path:
+    """File of a pendulum of negative mass, with two ends."""
+    inertial = '<inertial><mass value="-1"/><inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    links = f'<link name="base"/><link name="bob">{inertial}</link><link name="cord"/>'
+    ends = "".join(
+        f'<joint name="{child}_hinge" type="continuous"><parent link="base"/><child link="{child}"/></joint>'
+        for child in ("bob", "cord")
+    )
+    path = tmp_path / "pendulum.urdf"
+    path.write_text(f'<robot name="pendulum">{links}{ends}</robot>')
+    return path
+
+
+def test_commands_accept_what_no_body_has_and_take_a_tool(unphysical, tmp_path):
+    assert "link 'bob': its mass is negative (-1.0 kg) (--no-check skips this check)" in error_of(
+        "info", str(unphysical)
+    )
+    facts = json.loads(run("info", str(unphysical), "--no-check", "--tool", "cord", "--json").stdout)
+    assert (facts["tool"], facts["mass"]) == ("cord", -1.0)
+    out = tmp_path / "pendulum.toml"
+    assert run("convert", str(unphysical), str(out), "--no-check", "--tool", "cord").exit_code == 0
+    assert ch.load(out, check=False).description.tool == "cord"
+    assert "the tool 'hand' is not the name" in error_of("info", str(unphysical), "--no-check", "--tool", "hand")
+
+
+def test_warnings_name_the_options_of_commands(unphysical):
+    sound = unphysical.read_text().replace('"-1"', '"1"')
+    inertial = sound[sound.index("<inertial>") : sound.index("</inertial>") + len("</inertial>")]
+    unphysical.write_text(sound.replace('<link name="cord"/>', f'<link name="cord">{inertial}</link>'))
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        said = " ".join(run("info", str(unphysical)).stderr.split())
+    assert "pass --tool FRAME to change it" in said
+
+
+def test_every_command_that_loads_a_robot_takes_a_tool_and_no_check():
+    for command in ("convert", "excite", "identify", "ik", "info", "payload", "simulate", "view"):
+        shown = run(command, "--help").stdout
+        assert "--tool" in shown, command
+        assert "--no-check" in shown, command
+
+
 def test_debug_shows_where_an_error_arose():
     with pytest.raises(ch.ChaslesError, match="nix"):
         run("--debug", "info", "nix")

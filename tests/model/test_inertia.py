@@ -50,6 +50,36 @@ def test_impossible_inertia_is_an_error_that_names_the_link(inertia: Inertia, re
         check_description(swinging(inertia))
 
 
+def with_antenna(moment: float, kind: str = "fixed") -> Description:
+    """A base of 1 kg·m², an arm of 0.5 kg·m², and an antenna on the arm with the principal moments 2, 2 and this."""
+    antenna = Inertia(1e-6, matrix=np.diag([-2.0 * moment, -2.0 * moment, moment]))
+    links = (Link("base", Inertia(9.0, matrix=np.eye(3))), Link("arm", Inertia(3.0, matrix=0.5 * np.eye(3))))
+    joints = (Joint("a", "revolute", "base", "arm"), Joint("b", kind, "arm", "antenna"))  # type: ignore[arg-type]
+    return Description("r", links=(*links, Link("antenna", antenna)), joints=joints)
+
+
+def test_a_negative_moment_that_is_rounding_of_its_rigid_body_is_a_warning() -> None:
+    """The sixth digit of the arm's 0.5 kg·m² is 5e-7 kg·m²."""
+    with pytest.warns(InertiaWarning, match="link 'antenna': a principal moment .* as little as rounding explains"):
+        check_description(with_antenna(-4e-7))
+    with pytest.raises(ModelError, match="link 'antenna': a principal moment of inertia is negative"):
+        check_description(with_antenna(-6e-7))
+    with pytest.raises(ModelError, match="link 'antenna': a principal moment of inertia is negative"):
+        check_description(with_antenna(-4e-7, "revolute"))
+
+
+def test_inertias_rounded_to_three_digits_are_usable() -> None:
+    """Plates and rods in all orientations, written with three digits, may have negative principal moments."""
+    rng, negative = np.random.default_rng(0), 0
+    for _ in range(300):
+        R = np.linalg.qr(rng.normal(size=(3, 3)))[0]
+        matrix = R @ np.diag([rng.choice([0.0, 1e-3]), 1.0, 1.0]) @ R.T
+        rounded = np.array([[float(f"{x:.3g}") for x in row] for row in 0.5 * (matrix + matrix.T)])
+        negative += np.linalg.eigvalsh(rounded)[0] < -1e-6
+        check_inertia(Inertia(1.0, matrix=rounded), "link")
+    assert negative > 50
+
+
 def test_impossible_payload_is_an_error() -> None:
     with pytest.raises(ModelError, match="payload: its mass is negative"):
         check_description(with_payload(swinging(Inertia(1.0, matrix=np.eye(3))), -2.0))

@@ -26,9 +26,6 @@ ROBOTS = [path for path in FILES if path.name not in NO_ROBOT.keys() | NO_JOINTS
 #: Files with inertias that no body can have; read with check=False, and equations hold for them all the same.
 UNPHYSICAL = {
     "romeo_laas_small.urdf": "link 'body': a principal moment of inertia is negative",
-    "tiago.urdf": "link 'base_antenna_left_link': a principal moment of inertia is negative",
-    "tiago_dual.urdf": "link 'base_antenna_left_link': a principal moment of inertia is negative",
-    "tiago_no_hand.urdf": "link 'base_antenna_left_link': a principal moment of inertia is negative",
 }
 #: Small robots with mimic and continuous joints and with friction, and the frames of the Jacobians. All others are
 #: behind `slow`, and these as well, with more states.

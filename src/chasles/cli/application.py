@@ -22,7 +22,7 @@ from chasles.cli.commands import (
     study,
     view,
 )
-from chasles.cli.output import errors, show_warning
+from chasles.cli.output import errors, show_warning, with_options
 from chasles.errors import ChaslesError
 
 
@@ -38,7 +38,7 @@ class PlainErrors(TyperGroup):
         except ChaslesError as error:
             if ctx.params.get("debug"):
                 raise
-            errors.print(f"Error: {error}", style="red", markup=False, highlight=False, soft_wrap=True)
+            errors.print(f"Error: {with_options(error)}", style="red", markup=False, highlight=False, soft_wrap=True)
             raise typer.Exit(2) from None
 
 

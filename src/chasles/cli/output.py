@@ -59,8 +59,24 @@ def show_warning(
     line: str | None = None,
 ) -> None:
     """Show a warning as a plain paragraph."""
-    text = _wrapped(f"Warning: {message}", errors.width if errors.is_terminal else _PROSE_WIDTH)
+    text = _wrapped(f"Warning: {with_options(message)}", errors.width if errors.is_terminal else _PROSE_WIDTH)
     errors.print(text, style="yellow", markup=False, highlight=False, soft_wrap=True)
+
+
+#: What messages advise to write in Python, and the options that say it to a command.
+_OPTIONS = {"pass tool=…": "pass --tool FRAME", "check=False skips": "--no-check skips"}
+
+
+def with_options(message: object) -> str:
+    """Return a message with the options of commands in place of the arguments of Python's functions.
+
+    >>> with_options("its mass is negative (check=False skips this check)")
+    'its mass is negative (--no-check skips this check)'
+    """
+    text = str(message)
+    for argument, option in _OPTIONS.items():
+        text = text.replace(argument, option)
+    return text
 
 
 def require_writable(path: Path | None, endings: tuple[str, ...]) -> None:

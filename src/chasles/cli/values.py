@@ -60,9 +60,13 @@ def package_folders(texts: Sequence[str] | None) -> dict[str, Path]:
     return folders
 
 
-def loaded(robot: str, packages: Mapping[str, Path]) -> Robot:
-    """Load a robot; packages matter here to xacro files alone, as other files are read without their meshes."""
-    return load(robot, packages=packages if Path(robot).suffix.lower() == ".xacro" else None)
+def loaded(robot: str, packages: Mapping[str, Path] | None = None, *, tool: str = "", unchecked: bool = False) -> Robot:
+    """Load a robot; packages matter here to xacro files alone, as other files are read without their meshes.
+
+    `tool` and `unchecked` are the values of `ToolOption` and `UncheckedOption`.
+    """
+    of_xacro = packages if Path(robot).suffix.lower() == ".xacro" else None
+    return load(robot, tool=tool, check=not unchecked, packages=of_xacro)
 
 
 def joint_values(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
@@ -204,6 +208,12 @@ PackagesOption = Annotated[
         metavar="NAME=FOLDER",
         help="Folder of a ROS package that the robot's file names in package:// addresses; may be repeated.",
     ),
+]
+ToolOption = Annotated[
+    str, typer.Option("--tool", metavar="FRAME", help="Link or frame that is the tool [default: the file's].")
+]
+UncheckedOption = Annotated[
+    bool, typer.Option("--no-check", help="Accept masses and inertias that no body has, and skip warnings about them.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")]
 BrowserOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]

@@ -6,11 +6,21 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from chasles.errors import ModelError, warn
 from chasles.geometry.pseudo_inertias import moments_of_inertia, second_moments
 from chasles.model.description import Description
-from chasles.model.inertia import Inertia, InertiaWarning, ModelWarning, check_inertia, implausibility, impossibility
+from chasles.model.inertia import (
+    Inertia,
+    InertiaWarning,
+    ModelWarning,
+    check_inertia,
+    combined,
+    implausibility,
+    impossibility,
+)
+from chasles.model.placement import compose
 from chasles.model.tree import Tree, build_tree
 
 if TYPE_CHECKING:
@@ -96,6 +106,8 @@ def has_masses(description: Description) -> bool:
 
 
 _MOST_SENTENCES = 3
+#: Part of a number that six digits, which files give at most, do not tell.
+_SIXTH_DIGIT = 1e-6
 #: rad/s², beyond what a motor with its gear gives a joint.
 _FASTEST = 1e5
 
@@ -121,7 +133,8 @@ def check_description(description: Description) -> Description:
     Warns
     -----
     InertiaWarning
-        An inertia breaks the triangle inequality, or a last moving body has neither mass nor armature.
+        An inertia breaks the triangle inequality, a principal moment is no more negative than rounding explains, or a
+        last moving body has neither mass nor armature.
     ModelWarning
         The position limits of a joint leave it no motion, as some exporters write where they know none.
 
@@ -132,7 +145,8 @@ def check_description(description: Description) -> Description:
     0
     """
     owners = [(f"link '{link.name}'", link.inertia) for link in description.links] + [("payload", description.payload)]
-    complaints = [check_inertia(inertia, owner) for owner, inertia in owners]
+    lost = _lost_in_rounding(description)
+    complaints = [check_inertia(inertia, owner, lost.get(owner, 0.0)) for owner, inertia in owners]
     sentences = [sentence for sentence in complaints if sentence is not None]
     if not description.loops and any(not link.inertia.is_massless for link in description.links):
         sentences += _singular_bodies(build_tree(description))
@@ -141,6 +155,25 @@ def check_description(description: Description) -> Description:
     if sentences:
         warn(f"robot '{description.name}': {_in_one(sentences)}", category)
     return description
+
+
+def _lost_in_rounding(description: Description) -> dict[str, float]:
+    """Return moments of inertia that six digits cannot tell, kg·m², for links that move together with others.
+
+    Dynamics knows only the rigid bodies that links and the fixed joints between them make. A change of one link's
+    principal moments by a millionth of its body's smallest is a change of the body's sixth digit at most.
+    """
+    places: dict[str, tuple[str, NDArray[np.float64]]] = {description.root: (description.root, np.eye(4))}
+    for joint in description.ordered_joints:
+        first, T = places[joint.parent]
+        T_first_child = compose(T, compose(joint.T_parent_joint, joint.T_joint_child))
+        places[joint.child] = (joint.child, np.eye(4)) if joint.moves else (first, T_first_child)
+    bodies: dict[str, list[tuple[Inertia, NDArray[np.float64]]]] = {}
+    for link in description.links:
+        first, T = places[link.name]
+        bodies.setdefault(first, []).append((link.inertia, T))
+    smallest = {first: float(np.linalg.eigvalsh(combined(parts).matrix)[0]) for first, parts in bodies.items()}
+    return {f"link '{name}'": _SIXTH_DIGIT * max(smallest[first], 0.0) for name, (first, _) in places.items()}
 
 
 def several_tools(description: Description) -> tuple[str, ...]:

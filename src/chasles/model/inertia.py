@@ -16,6 +16,9 @@ from chasles.model.record import Record
 
 #: Masses that a body can have.
 MASS = Bound(at_least=0.0, at_most=LARGEST_NUMBER)
+#: Part of the largest element by which rounding to three digits moves a principal moment of inertia at most: it changes
+#: an element by at most 0.005 of it, and the changes of the three elements of a row add up (Weyl, Gershgorin).
+_THREE_DIGITS = 3 * 0.005
 
 
 class ModelWarning(UserWarning):
@@ -188,8 +191,10 @@ def implausibility(inertia: Inertia) -> str | None:
     return None
 
 
-def check_inertia(inertia: Inertia, owner: str) -> str | None:
+def check_inertia(inertia: Inertia, owner: str, negligible: float = 0.0) -> str | None:
     """Raise for impossible parameters; return the sentence of a warning for implausible ones.
+
+    A principal moment that is negative because the file's numbers are rounded is implausible, not impossible.
 
     Parameters
     ----------
@@ -197,11 +202,14 @@ def check_inertia(inertia: Inertia, owner: str) -> str | None:
         What to check.
     owner
         Who has it, for the message, such as ``"link 'forearm'"``.
+    negligible
+        Size of a moment of inertia that is lost in the rounding of the rigid body that the owner is part of, kg·m².
 
     Raises
     ------
     ModelError
-        Negative mass, first moment beside that of the mass, asymmetric matrix or negative principal moment.
+        Negative mass, first moment beside that of the mass, asymmetric matrix, or a principal moment that is negative
+        by more than `negligible` and by more than rounding to three digits explains.
 
     Examples
     --------
@@ -210,6 +218,17 @@ def check_inertia(inertia: Inertia, owner: str) -> str | None:
     """
     reason = impossibility(inertia)
     if reason is not None:
-        raise ModelError(f"{owner}: {reason} (check=False skips this check)")
+        if not _is_rounded(inertia, negligible):
+            raise ModelError(f"{owner}: {reason} (check=False skips this check)")
+        return f"{owner}: {reason}, as little as rounding explains; model.nearest_consistent corrects it"
     reason = implausibility(inertia)
     return None if reason is None else f"{owner}: {reason}"
+
+
+def _is_rounded(inertia: Inertia, negligible: float) -> bool:
+    """Whether nothing but a principal moment is impossible, which is no more negative than rounding explains."""
+    symmetric, _ = possible_matrix(inertia.matrix)
+    if inertia.mass < MASS.at_least or inertia.first_moment.any() or not symmetric.holds:
+        return False
+    smallest = float(np.linalg.eigvalsh(inertia.matrix)[0])
+    return -smallest <= max(negligible, _THREE_DIGITS * float(np.abs(inertia.matrix).max()))

@@ -10,7 +10,7 @@ import typer
 
 from chasles import model
 from chasles.cli.output import say
-from chasles.cli.values import ForceOption, RobotArgument
+from chasles.cli.values import ForceOption, RobotArgument, ToolOption, UncheckedOption, loaded
 from chasles.errors import ArgumentError
 from chasles.model import Description
 from chasles.writing import write
@@ -48,6 +48,8 @@ def convert(
             "a configuration file of ROBOOP. Default: by the ending of OUT.",
         ),
     ] = None,
+    tool: ToolOption = "",
+    unchecked: UncheckedOption = False,
     force: ForceOption = False,
 ) -> None:
     """Write a robot in another file format.
@@ -67,7 +69,7 @@ def convert(
     suffix = _SUFFIXES.get(form, ".toml")
     if str(out) != "-" and out.suffix.lower() != suffix:
         raise ArgumentError(f"OUT: '{out.name}' does not end with {suffix}, the ending of format {form}")
-    text = written(model.load(robot), form)
+    text = written(loaded(robot, tool=tool, unchecked=unchecked).description, form)
     if str(out) == "-":
         say(text.rstrip("\n"))
         return

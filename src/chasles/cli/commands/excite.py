@@ -9,9 +9,8 @@ import numpy as np
 import typer
 
 from chasles.cli.output import add_row, number, require_writable, results, say, table
-from chasles.cli.values import RobotArgument, joint_values
+from chasles.cli.values import RobotArgument, ToolOption, UncheckedOption, joint_values, loaded
 from chasles.identification import Region, excite
-from chasles.robot import load
 from chasles.writing import TABLE, replacing
 
 
@@ -34,6 +33,8 @@ def excite_command(
         list[str] | None,
         typer.Option("--parameter", help="Base parameter, or link, that matters most; may be repeated."),
     ] = None,
+    tool: ToolOption = "",
+    unchecked: UncheckedOption = False,
     seed: Annotated[int, typer.Option("--seed", help="Seed of the random initial guesses.")] = 0,
 ) -> None:
     """Plan a motion for `chasles identify`: periodic, within all limits, at rest at both ends.
@@ -43,7 +44,7 @@ def excite_command(
         chasles excite panda --out motion.csv --floor 0.1
     """
     require_writable(out, TABLE)
-    arm = load(robot)
+    arm = loaded(robot, tool=tool, unchecked=unchecked)
     limits = None if acceleration is None else joint_values(acceleration, "--acceleration", arm)
     frames = [*arm.description.link_names[2:], "tool"]
     regions = [] if floor is None else [Region(frame, (0.0, 0.0, -1.0), -floor) for frame in frames]

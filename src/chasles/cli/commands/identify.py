@@ -11,12 +11,12 @@ import typer
 
 from chasles import verbs
 from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, show_json, table
-from chasles.cli.values import JsonOption, numbers
+from chasles.cli.values import JsonOption, ToolOption, UncheckedOption, loaded, numbers
 from chasles.errors import ArgumentError
 from chasles.identification import Identification, Log, identify
 from chasles.identification.columns import Unit
 from chasles.progress import is_watched, progress_bar
-from chasles.robot import Robot, load
+from chasles.robot import Robot
 from chasles.writing import PAGE, ROBOT, write
 
 RobotOption = Annotated[
@@ -63,6 +63,8 @@ def identify_command(
     sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
+    tool: ToolOption = "",
+    unchecked: UncheckedOption = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Accept a log that contradicts the robot.")] = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -77,7 +79,7 @@ def identify_command(
 
         chasles identify positions.csv currents.csv --robot arm.urdf --unit effort=A
     """
-    arm = load(robot)
+    arm = loaded(robot, tool=tool, unchecked=unchecked)
     require_writable(out, ROBOT)
     require_writable(report, PAGE)
     with progress_bar("identifying", 3, show=is_watched()) as advance:

@@ -13,10 +13,10 @@ from scipy.spatial.transform import Rotation
 
 from chasles import model
 from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
-from chasles.cli.values import JsonOption, RobotArgument
+from chasles.cli.values import JsonOption, RobotArgument, ToolOption, UncheckedOption, loaded
 from chasles.errors import ArgumentError, ModelError
 from chasles.model import Description, Joint, Mesh, missing_meshes
-from chasles.robot import Robot, load
+from chasles.robot import Robot
 
 _PROGRAMS: dict[str, dict[str, str]] = {
     "forward_kinematics": {},
@@ -30,6 +30,8 @@ _PROGRAMS: dict[str, dict[str, str]] = {
 
 def info(
     robot: RobotArgument,
+    tool: ToolOption = "",
+    unchecked: UncheckedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Show joints, links, frames and masses of a robot, and the size of its programs.
@@ -40,7 +42,7 @@ def info(
 
         chasles info my_robot.urdf --json
     """
-    facts = describe(load(robot))
+    facts = describe(loaded(robot, tool=tool, unchecked=unchecked))
     if as_json:
         show_json(facts)
     else:

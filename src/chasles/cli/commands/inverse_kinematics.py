@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
 from chasles.cli.output import add_row, number, results, say, show_json, table
-from chasles.cli.values import JsonOption, RobotArgument, configuration, numbers
+from chasles.cli.values import JsonOption, RobotArgument, ToolOption, UncheckedOption, configuration, loaded, numbers
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics import Solution, Status
-from chasles.robot import Robot, load
+from chasles.robot import Robot
 
 Select = Literal["first", "nearest", "best", "all"]
 
@@ -35,6 +35,8 @@ def inverse_kinematics(
         Select, typer.Option(metavar="WHICH", help="Solutions to show: first, nearest, best or all.")
     ] = "all",
     limits: Annotated[bool, typer.Option(help="Keep the joint limits.")] = True,
+    tool: ToolOption = "",
+    unchecked: UncheckedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Find joint positions that bring the tool to a position, or to a position and an orientation.
@@ -47,7 +49,7 @@ def inverse_kinematics(
 
         chasles ik panda --position "0.5,0,0.4" --select nearest --json
     """
-    arm = load(robot)
+    arm = loaded(robot, tool=tool, unchecked=unchecked)
     T, mask = _target(position, rpy)
     start = arm.home if q0 is None else configuration(q0, "--q0", arm)
     solution = arm.inverse_kinematics(T, start, target=target, mask=mask, select=select, limits=limits)

@@ -18,10 +18,9 @@ from chasles.cli.commands.identify import (
     write_robot,
 )
 from chasles.cli.output import require_writable, say, show_json
-from chasles.cli.values import JsonOption
+from chasles.cli.values import JsonOption, ToolOption, UncheckedOption, loaded
 from chasles.identification import identify_payload
 from chasles.progress import is_watched, progress_bar
-from chasles.robot import load
 from chasles.writing import ROBOT
 
 
@@ -45,6 +44,8 @@ def payload_command(
     sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
+    tool: ToolOption = "",
+    unchecked: UncheckedOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Identify mass, centre of mass and inertia of a payload from a log of a motion with it.
@@ -54,7 +55,7 @@ def payload_command(
         chasles payload with_gripper.csv --robot identified.toml
     """
     require_writable(out, ROBOT)
-    arm = load(robot)
+    arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
         own = read_log(log, arm, columns, unit, sample_period, reductions, zero_positions)
         advance(1)

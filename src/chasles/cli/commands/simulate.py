@@ -21,6 +21,8 @@ from chasles.cli.values import (
     JsonOption,
     PackagesOption,
     RobotArgument,
+    ToolOption,
+    UncheckedOption,
     configuration,
     joint_values,
     loaded,
@@ -139,6 +141,8 @@ def simulate(
     runs: Annotated[int | None, typer.Option(help="Number of runs [default: 11 over a range].")] = None,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Report to write, with plots and 3D motion.")] = None,
     packages: PackagesOption = None,
+    tool: ToolOption = "",
+    unchecked: UncheckedOption = False,
     save: Annotated[Path | None, typer.Option(help="NetCDF file to write, with all samples.")] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -178,7 +182,7 @@ def simulate(
         chasles simulate dog.urdf --free-base --contact lf_foot --contact rf_foot --contact lh_foot --contact rh_foot
     """
     folders = package_folders(packages)
-    model = _model(loaded(robot, folders), free_base, gravity, motor_inertia)
+    model = _model(loaded(robot, folders, tool=tool, unchecked=unchecked), free_base, gravity, motor_inertia)
     real(period, "--period", above=0.0)
     first = model.home if start is None else configuration(start, "--start", model)
     standing = _standing(model, contacts or [], first)

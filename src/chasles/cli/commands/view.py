@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from chasles.cli.output import results, say
-from chasles.cli.values import ForceOption, PackagesOption, RobotArgument, loaded, package_folders
+from chasles.cli.values import (
+    ForceOption,
+    PackagesOption,
+    RobotArgument,
+    ToolOption,
+    UncheckedOption,
+    loaded,
+    package_folders,
+)
 from chasles.errors import ArgumentError, import_extra
 from chasles.visual.view.views import open_live, write_view
 
@@ -20,6 +28,8 @@ def view(
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     packages: PackagesOption = None,
+    tool: ToolOption = "",
+    unchecked: UncheckedOption = False,
 ) -> None:
     """Show a robot in the browser: move joints or tool, and see frames, torques and the velocity ellipsoid.
 
@@ -36,7 +46,7 @@ def view(
         chasles view my_robot.urdf --out my_robot.html
     """
     folders = package_folders(packages)
-    arm = loaded(robot, folders)
+    arm = loaded(robot, folders, tool=tool, unchecked=unchecked)
     if output is not None:
         page = write_view(arm, arm.home, output, None, packages=folders)
         results().print(f"Written: {page}", markup=False, highlight=False, soft_wrap=True)
