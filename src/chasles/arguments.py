@@ -68,6 +68,8 @@ class Bound:
         ...
         chasles.errors.ArgumentError: viscous[1] is -2.0 in run 1; it must be at least 0
         """
+        if self._holds(array):
+            return
         if not _all_finite(array):
             if self.infinite:
                 _require(~np.isnan(array), array, name, "a number", core)
@@ -83,6 +85,22 @@ class Bound:
         if self.smallest > 0.0:
             fits = (array <= 0.0) | (array >= self.smallest)
             _require(fits, array, name, f"0 or at least {self.smallest:g}", core)
+
+    def _holds(self, array: NDArray[np.float64]) -> bool:
+        """Whether smallest and largest element show that all are within the bound."""
+        if array.ndim == 0:
+            low = high = float(array)
+        elif array.size:
+            low, high = float(array.min()), float(array.max())  # NaN if an element is
+        else:
+            return True
+        return (
+            self.at_least <= low
+            and high <= self.at_most
+            and (self.above < low or self.above == -math.inf)
+            and (self.infinite or (-math.inf < low and high < math.inf))
+            and (self.smallest == 0.0 or low >= self.smallest)
+        )
 
 
 NUMBER = Bound(infinite=True)

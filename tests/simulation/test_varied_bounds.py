@@ -1,11 +1,16 @@
 """What a constructor refuses, ``vary=`` refuses too, naming the parameter and the run."""
 
+import inspect
+
 import numpy as np
 import pytest
+import xarray
 
 import chasles as ch
 from chasles.control import adaptive
-from chasles.errors import ArgumentError, ModelError
+from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.inverse_kinematics import PostureTask
+from chasles.mechanics.computation import Computation
 
 ARM = ch.load("planar2r")
 REST = ch.PointToPoint([0.1, 0.1], [0.1, 0.1], duration=0.01)
@@ -24,12 +29,31 @@ EFFECTS = {
     "elastic_joints": lambda **new: ch.ElasticJoints(ARM, **{"stiffness": 1e3, "rotor_inertia": 0.1} | new),
     "sensors": lambda **new: ch.Sensors(ARM, **new),
     "sensors, differentiated": lambda **new: ch.Sensors(ARM, velocity="differentiated", **new),
+    "wrenches.push": lambda **new: ch.ExternalWrench(
+        "push", lambda t, own: np.array([0.0, 0.0, 0.0, 1.0, 0.0, 0.0]) * own["force"], parameters={"force": 2.0} | new
+    ),
+    "wrenches.record": lambda scale=1.0: ch.ExternalWrench("record", times=[0.0, 1.0], samples=np.full((2, 6), scale)),
     "payloads.box": lambda **new: ch.PickedPayload("box", **{"mass": 1.0, "put_time": 0.5} | new),
     "contacts.floor": lambda **new: ch.ContactPlane(
         "floor", "tool", **{"point": [0, 0, -9.0], "normal": [0, 0, 1.0], "stiffness": 1e3} | new
     ),
 }
 SINGLE = {"friction", "motors", "elastic_joints", "sensors"}
+
+
+def bounded(new):
+    return adaptive.SlotineLi(
+        ARM, **{"rate": 1.0, "damping": 1.0, "adaptation": 1.0, "initial": 0.5, "lower": -1.0, "upper": 1.0} | new
+    )
+
+
+def inner(new):
+    return {name.removeprefix("inner."): value for name, value in new.items() if name.startswith("inner.")}
+
+
+def but_inner(new):
+    return {name: value for name, value in new.items() if not name.startswith("inner.")}
+
 
 LAWS = {
     "pd": lambda **new: ch.control.PD(ARM, **{"kp": 1.0, "kd": 1.0} | new),
@@ -39,9 +63,7 @@ LAWS = {
     "nominal": lambda **new: ch.control.NominalTorque(ARM, **{"kp": 1.0, "kd": 1.0} | new),
     "sliding mode": lambda **new: ch.control.SlidingMode(ARM, **{"rate": 1.0, "reaching": 1.0, "layer": 0.1} | new),
     "slotine-li": lambda **new: adaptive.SlotineLi(ARM, **{"rate": 1.0, "damping": 1.0, "adaptation": 1.0} | new),
-    "slotine-li, bounded": lambda **new: adaptive.SlotineLi(
-        ARM, **{"rate": 1.0, "damping": 1.0, "adaptation": 1.0, "initial": 0.5, "lower": -1.0, "upper": 1.0} | new
-    ),
+    "slotine-li, bounded": lambda **new: bounded(new),
     "composite": lambda **new: adaptive.CompositeAdaptive(
         ARM, **{"rate": 1.0, "damping": 1.0, "adaptation": 1.0, "bandwidth": 9.0, "forgetting": 1.0} | new
     ),
@@ -60,6 +82,28 @@ LAWS = {
     "admittance": lambda **new: ch.control.Admittance(
         ARM, components=("x", "y"),
         **{"stiffness": 1.0, "damping": 1.0, "inertia": 1.0, "kp": 1.0, "kd": 1.0} | new,
+    ),
+    "resolved acceleration": lambda **new: ch.control.ResolvedAcceleration(
+        ARM, components=("x", "y"), **{"kp": 1.0, "kd": 1.0} | new
+    ),
+    "hybrid force-motion": lambda force=1.0, **new: ch.control.HybridForceMotion(
+        ARM, {"y": np.sum(force)}, components=("x", "y"),
+        **{"kp": 1.0, "kd": 1.0, "kf": 1.0, "kfi": 1.0, "force_damping": 1.0} | new,
+    ),
+    "closed-loop kinematics": lambda **new: ch.control.ClosedLoopKinematics(
+        ARM, bounded(inner(new)), components=("x", "y"), **but_inner(new)
+    ),
+    "observer of slotine-li": lambda bandwidth=9.0, compensation=1.0, **new: ch.control.DisturbanceObserver(
+        bounded(new), bandwidth=bandwidth, compensation=compensation
+    ),
+    "model reference": lambda **new: adaptive.ModelReferenceAdaptive(
+        ARM, **{"frequency": 9.0, "adaptation": 1.0} | new
+    ),
+    "whole body": lambda **new: ch.control.WholeBodyTorque(
+        ARM, ch.control.Stance([PostureTask([0.0, 0.0], cost=1.0)]), **new
+    ),
+    "a user's law": lambda **new: ch.PythonLaw(
+        lambda t, q, qd, reference, memory, own: (-own["k"] * q, memory), parameters={"k": 1.0} | new
     ),
     "operational space": lambda **new: ch.control.OperationalSpace(
         ARM, components=("x", "y"), **{"kp": 1.0, "kd": 1.0} | new
@@ -90,7 +134,7 @@ def agree(make, vary, name, parameter, nominal):
     checked = 0
     for value in SUSPECTS:
         with np.errstate(all="ignore"):
-            whole = value if parameter in ("kp", "kd") else np.full(np.shape(nominal), value)
+            whole = value if parameter in ("kp", "kd", "gain") else np.full(np.shape(nominal), value)
             wanted = refuses(lambda whole=whole: make(**{parameter: whole}))
         if wanted:
             with pytest.raises(ArgumentError) as caught:
@@ -144,6 +188,43 @@ def test_robots(name):
     )
 
 
+@pytest.mark.parametrize("name", ch.load("planar2r").parameters)
+def test_single_computations(name):
+    nominal = ch.model.parameters.parameter_value(ARM.description, name)
+    q = [0.3, -0.5]
+    assert agree(
+        lambda **new: ARM.with_values({name: new["value"]}),
+        lambda given: ARM.potential_energy(q, vary=given), name, "value", nominal,
+    )  # fmt: skip
+
+
+COMPUTATIONS = {name: member for name, member in inspect.getmembers(ch.Robot) if isinstance(member, Computation)}
+
+
+@pytest.mark.parametrize("name", COMPUTATIONS)
+@pytest.mark.parametrize("robot", ["ur5", "stewart", "scara"])
+def test_all_computations(robot, name):
+    model = ch.load(robot)
+    rest = [np.zeros(2)] * len(COMPUTATIONS[name].inputs)  # values are refused before shapes are looked at
+    joint = next(joint.name for joint in model.description.joints if joint.moves)
+    for given, said in (
+        ({"payload.mass": -3.0}, r"vary\['payload.mass'\] is -3.0; it must be at least 0"),
+        ({f"joints.{joint}.viscous_friction": [0.0, -1.0]}, "viscous_friction.* is -1.0 in run 1; it must be at least"),
+        ({"payload.mass": 1.0, "gravity": [0.0, np.nan, -9.81]}, r"vary\['gravity'\]\[1\] is nan; it must be finite"),
+        ({"payload.inertia": np.diag([1.0, 1.0, -1.0])}, "principal moment of inertia is negative"),
+    ):
+        with pytest.raises(ArgumentError, match=said):
+            getattr(model, name)(*rest, vary=given)
+
+
+def test_arrays_of_other_libraries_are_held_to_the_bounds():
+    masses = xarray.DataArray([1.0, -3.0], dims="payload")
+    with pytest.raises(ArgumentError, match=r"payload.mass.* is -3.0 in run 1"):
+        ARM.gravity_torque([0.0, 0.0], vary={"payload.mass": masses})
+    held = ch.function(m=())(lambda m: ARM.gravity_torque([0.0, 0.0], vary={"payload.mass": m}))
+    np.testing.assert_array_equal(held(2.0), ARM.gravity_torque([0.0, 0.0], vary={"payload.mass": 2.0}))
+
+
 def test_relations_between_parameters():
     worn = ch.Plant(ARM, friction=ch.Friction(ARM, coulomb=1.0, breakaway=2.0))
     with pytest.raises(ArgumentError, match=r"friction.coulomb.*breakaway must be at least coulomb.*run 1"):
@@ -164,3 +245,11 @@ def test_references_and_laws_of_users():
     law = ch.PythonLaw(lambda t, q, qd, reference, memory, own: (-own["k"] * q, memory), parameters={"k": 1.0})
     with pytest.raises(ArgumentError, match=r"vary\['controller.k'\] is nan in run 1"):
         ready(ARM, law, **{"controller.k": [1.0, np.nan]})
+
+
+def test_base_motions_replace_the_placement_of_the_base():
+    line = ch.StraightLine(np.eye(4), np.eye(4), duration=0.01)
+    moved = ch.Plant(ARM, base=ch.BaseMotion(line))
+    with pytest.raises(UnknownNameError, match=r"'base.position'"):
+        ready(moved, **{"base.position": [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]})
+    ready(moved, **{"payload.mass": [0.0, 1.0]})

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.arguments import Relation
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.controller import Controller, as_controller
 from chasles.control.pose_feedback import OrientationError, require_orientation_error, velocity_feedback
@@ -86,9 +87,14 @@ class ClosedLoopKinematics(CartesianController):
         self.orientation_error: OrientationError = orientation_error
         gains = {"gain": six(orientation_gain, gain, "gain")}
         gains |= {f"inner.{name}": value for name, value in inner.parameters.items()}
+        self.bounds = {**self.bounds, **{f"inner.{name}": bound for name, bound in inner.bounds.items()}}
         memory = {"started": np.zeros(()), "commanded": np.zeros(robot.nq), "inner": inner.initial_state}
         super().__init__(robot, gains, memory, **task)
         self.name = f"closed-loop kinematics, {inner.name}"
+
+    def relations(self, parameters: Mapping[str, Any]) -> Iterable[Relation]:
+        """What must hold between the parameters of the inner law."""
+        return self.inner.relations(_inner(parameters))
 
     def law(
         self,
@@ -103,8 +109,7 @@ class ClosedLoopKinematics(CartesianController):
         """Torques of the inner law; the memory is a mark that it has started, q_c and the inner controller's memory."""
         commanded = where(state.started > 0.5, state.commanded, q)
         motion = self.rates(commanded, self.wanted(reference), parameters)
-        own = {name.removeprefix("inner."): value for name, value in parameters.items() if name.startswith("inner.")}
-        tau, inner_state = self.inner.law(t, q, qd, motion, state.inner, own, period)
+        tau, inner_state = self.inner.law(t, q, qd, motion, state.inner, _inner(parameters), period)
         step = period * motion.qd + 0.5 * period**2 * motion.qdd
         following = motion.q + step if self.robot.nq == self.robot.n else self.robot.integrate(motion.q, step)
         return tau, Record(started=1.0, commanded=following, inner=inner_state)
@@ -122,3 +127,8 @@ class ClosedLoopKinematics(CartesianController):
         Jdot = np.asarray(self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target))
         qdd = self.task.inverted(J, self.task.select(acceleration - Jdot @ qd), -towards * qd)
         return Motion(q, qd, qdd)
+
+
+def _inner(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters of the inner law, by its own names."""
+    return {name.removeprefix("inner."): value for name, value in parameters.items() if name.startswith("inner.")}

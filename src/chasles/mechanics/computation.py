@@ -10,12 +10,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine import Function, Program, trace
+from chasles.engine.arguments import as_array
 from chasles.engine.family import Family
 from chasles.engine.remembered import remembered
+from chasles.engine.scalar import Traced
 from chasles.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownArgumentError, UnknownNameError
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.mechanics.contract import contract
 from chasles.model import Description, Tree, build_tree, has_masses, parameter_shapes
+from chasles.model.parameters import VariedParameter, varied_parameters
 
 P = ParamSpec("P")
 Result = TypeVar("Result", covariant=True)
@@ -126,6 +129,7 @@ class RobotFunction(Family, Generic[P, Result]):
     ``vary``
         Mapping from parameters of the robot (see `Robot.parameters`) to values that replace those of the description:
         numbers or arrays, whose leading axes broadcast with the other arguments. Each set of names is compiled once.
+        Values that no robot can have, such as a negative mass, are refused; functions of `specialize` take all values.
     ``wrenches``
         For computations in which forces of the environment take part: mapping from frames to wrenches (m, f), shape
         (..., 6), that act on the robot, about the frame's origin and in its axes, in N·m and N.
@@ -149,6 +153,7 @@ class RobotFunction(Family, Generic[P, Result]):
         self._computation = computation
         self._robot = robot
         self._description = robot.description
+        self._varied: dict[tuple[str, ...], list[VariedParameter]] = {}
 
     def general_call(
         self,
@@ -167,8 +172,23 @@ class RobotFunction(Family, Generic[P, Result]):
             return super().general_call(*arguments, out=out, **options)
         vary, wrenches = vary or {}, wrenches or {}
         arrays, options = self._sorted(arguments, options)
+        self._check_varied(vary)
         function = self._chosen({**options, "vary": tuple(vary), "wrenches": tuple(wrenches)})
         return function.general_call(*arrays, *vary.values(), *wrenches.values(), out=out)
+
+    def _check_varied(self, values: Mapping[str, Any]) -> None:
+        """Refuse values of parameters that no robot can have, except those that are traced or that Dask computes."""
+        names = tuple(values)
+        parameters = self._varied.get(names)
+        if parameters is None:
+            parameters = self._varied[names] = varied_parameters(self._description, names)
+        for parameter, given in zip(parameters, values.values(), strict=True):
+            array = as_array(given, "", parameter.name)
+            if isinstance(array, Traced) or getattr(array, "chunks", None) is not None:
+                continue
+            array = np.asarray(array)
+            if array.dtype.kind != "O" and array.ndim >= parameter.ndim:  # the call itself says which shape is due
+                parameter.check(array)
 
     def specialize(self, *, vary: Sequence[str] = (), wrenches: Sequence[str] = (), **options: Any) -> Function:
         """Return the compiled function for one way of calling.

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import FINITE, require
+from chasles.arguments import FINITE, Bound, require
 from chasles.engine.arguments import as_array
 from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.geometry.euler_angles import euler_angles_from_rotation
@@ -54,41 +54,66 @@ def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
     return shapes
 
 
-def check_varied(description: Description, values: Mapping[str, NDArray[np.float64]]) -> None:
-    """Refuse values of parameters, with leading batch axes, that `with_values` would refuse.
+class VariedParameter(NamedTuple):
+    """What values in place of one of a robot's parameters must be.
 
-    Parameters
+    Attributes
     ----------
-    description
-        The robot.
-    values
-        Values by name, each (*batch, *shape); names that `parameter_shapes` does not list are left out.
+    name
+        Name that messages have: ``vary['payload.mass']``.
+    bound
+        Bound of every element.
+    ndim
+        Number of axes of one value.
+    is_inertia
+        Whether a value is an inertia matrix.
+    """
+
+    name: str
+    bound: Bound
+    ndim: int
+    is_inertia: bool
+
+    def check(self, values: NDArray[np.float64]) -> None:
+        """Refuse values (*batch, *shape) that `with_values` would refuse.
+
+        Raises
+        ------
+        ArgumentError
+            The message names the parameter and the run.
+
+        Examples
+        --------
+        >>> from chasles.model import load
+        >>> varied_parameters(load("planar2r"), ["payload.mass"])[0].check(np.array([1.0, -3.0]))
+        Traceback (most recent call last):
+        ...
+        chasles.errors.ArgumentError: vary['payload.mass'] is -3.0 in run 1; it must be at least 0
+        """
+        self.bound.check(values, self.name, self.ndim)
+        if self.is_inertia:
+            require(possible_matrix(values, self.name))
+
+
+def varied_parameters(description: Description, names: Iterable[str]) -> list[VariedParameter]:
+    """Return what values of named parameters must be.
 
     Raises
     ------
-    ArgumentError
-        The message names the parameter and the run.
-
-    Examples
-    --------
-    >>> from chasles.model import load
-    >>> check_varied(load("planar2r"), {"payload.mass": np.array([1.0, -3.0])})
-    Traceback (most recent call last):
-    ...
-    chasles.errors.ArgumentError: vary['payload.mass'] is -3.0 in run 1; it must be at least 0
+    UnknownNameError
+        There is no such parameter.
     """
     shapes = parameter_shapes(description)
-    for name, value in values.items():
+    found = []
+    for name in names:
         if name not in shapes:
-            continue
+            raise UnknownNameError("parameter", name, shapes)
         owner, _, quantity = name.rpartition(".")
         bound = MASS if quantity == "mass" else FINITE if quantity.endswith("roll_pitch_yaw") else BOUNDED
         if owner.startswith("joints."):
             bound = JOINT_PARAMETERS.get(quantity, bound)
-        said = f"vary['{name}']"
-        bound.check(value, said, len(shapes[name]))
-        if quantity == "inertia":
-            require(possible_matrix(value, said))
+        found.append(VariedParameter(f"vary['{name}']", bound, len(shapes[name]), quantity == "inertia"))
+    return found
 
 
 def parameter_value(description: Description, name: str) -> NDArray[np.float64]:

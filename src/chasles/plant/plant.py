@@ -182,7 +182,10 @@ class Plant(Sealed):
         shapes = {name: value.shape for name, value in self.values.items()}
         if self.sensors is not None:
             shapes["sensors.seed"] = ()
-        return self.robot.parameters | shapes
+        own = self.robot.parameters
+        if self.base is not None:  # its trajectory stands in place of the robot's own
+            own = {name: shape for name, shape in own.items() if not name.startswith("base.")}
+        return {**own, **shapes}
 
     @property
     def is_robot(self) -> bool:

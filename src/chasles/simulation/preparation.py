@@ -15,7 +15,7 @@ from chasles.control.controller import as_controller
 from chasles.engine import Function, Layout
 from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.integrators import DORMAND_PRINCE, RODAS5P, Integrator
-from chasles.model.parameters import check_varied
+from chasles.model.parameters import varied_parameters
 from chasles.plant.plant import Plant, as_plant
 from chasles.plant.sensors import checked_seeds
 from chasles.robot import Robot
@@ -242,7 +242,9 @@ def check_varied_values(loop: ClosedLoop, given: Values, values: Values) -> None
     if not given:
         return
     plant, reference = loop.plant, loop.reference
-    check_varied(plant.robot.description, {name: values[name] for name in loop.varied})
+    described = [name for name in loop.varied if name in plant.robot.parameters]
+    for name, parameter in zip(described, varied_parameters(plant.robot.description, described), strict=True):
+        parameter.check(values[name])
     for prefix, owner in (*plant.effects.items(), ("controller", loop.controller)):
         beginning = f"{prefix}."
         own = {

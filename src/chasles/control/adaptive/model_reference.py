@@ -8,11 +8,12 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import real, reals
+from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, real, reals
 from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import model_reference_gains
 from chasles.control.floating_base import deviation, has_motors, tracking_error
 from chasles.control.pole_design import PoleDesign
+from chasles.control.robot_controller import RobotController
 from chasles.engine.records import Record
 from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
@@ -47,8 +48,8 @@ class ModelReferenceAdaptive(ContinuousLaw):
     damping_ratio
         Damping ratio of the reference model.
     adaptation
-        alpha, one number or an array that broadcasts to (6, n): one row for each of bias, position, velocity,
-        reference_position, reference_velocity, reference_acceleration.
+        alpha, not negative, one number or an array that broadcasts to (6, n): one row for each of bias, position,
+        velocity, reference_position, reference_velocity, reference_acceleration.
     proportional
         beta, likewise, in s alpha's units.
     weights
@@ -57,7 +58,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
         First gains, likewise: for a joint of inertia J, J frequency² for position, 2 damping_ratio frequency J for
         velocity, and J for reference_acceleration follow the model exactly.
     leakage
-        1/s.
+        1/s, not negative.
 
     Examples
     --------
@@ -68,6 +69,12 @@ class ModelReferenceAdaptive(ContinuousLaw):
     """
 
     name = "model-reference adaptive"
+    bounds: Mapping[str, Bound] = {
+        **RobotController.bounds,
+        "proportional": NOT_NEGATIVE,
+        "leakage": NOT_NEGATIVE,
+        "error_weights": POSITIVE,
+    }
 
     def __init__(
         self,

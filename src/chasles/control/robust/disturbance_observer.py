@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import POSITIVE, reals
+from chasles.arguments import POSITIVE, Relation, reals
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller, as_controller
 from chasles.control.floating_base import has_motors
@@ -86,11 +86,15 @@ class DisturbanceObserver(RobotController):
         memory = {name: np.zeros(model.n) for name in ("disturbance", "momentum", "drift", "torque")}
         memory |= {"started": np.zeros(()), "inner": inner.initial_state}
         self.bounds = {**inner.bounds, "bandwidth": POSITIVE}
-        super().__init__(model, {**inner.parameters, **own}, memory)
         self.inner = inner
+        super().__init__(model, {**inner.parameters, **own}, memory)
         self.name = f"{inner.name} + disturbance observer"
         self.reference_kind = inner.reference_kind
         self.measured_wrench = inner.measured_wrench
+
+    def relations(self, parameters: Mapping[str, Any]) -> Iterable[Relation]:
+        """What must hold between the parameters of the inner law."""
+        return self.inner.relations(parameters)
 
     @property
     def has_schedule(self) -> bool:
