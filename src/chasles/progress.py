@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from typing import Protocol
+
+
+class Advance(Protocol):
+    """Moves a progress bar on."""
+
+    def __call__(self, parts: int, title: str | None = None) -> None:
+        """Count parts of the work as finished; a title says what is being done from now on."""
+        ...
 
 
 def is_watched() -> bool:
@@ -13,9 +22,7 @@ def is_watched() -> bool:
 
 
 @contextmanager
-def progress_bar(
-    title: str, total: int, *, done: int = 0, unit: str = "", show: bool = True
-) -> Iterator[Callable[[int], None]]:
+def progress_bar(title: str, total: int, *, done: int = 0, unit: str = "", show: bool = True) -> Iterator[Advance]:
     """Show a progress bar while a block runs; without the package rich nothing is shown.
 
     Parameters
@@ -31,8 +38,8 @@ def progress_bar(
 
     Yields
     ------
-    Callable[[int], None]
-        Call it with the number of parts that have been finished.
+    Advance
+        Call it with the number of parts that have been finished, and with another title where the work changes.
     """
     if not show:
         yield _ignore
@@ -57,7 +64,11 @@ def progress_bar(
     times = TimeElapsedColumn(), TimeRemainingColumn()
     with Progress(*columns, *times, console=console, transient=console.is_terminal) as shown:
         task = shown.add_task(title, total=total, completed=done)
-        yield lambda parts: shown.update(task, advance=parts)
+
+        def advance(parts: int, title: str | None = None) -> None:
+            shown.update(task, advance=parts, description=title)
+
+        yield advance
 
 
 def with_progress(items: range, title: str, *, show: bool = True) -> Iterable[int]:
@@ -68,5 +79,5 @@ def with_progress(items: range, title: str, *, show: bool = True) -> Iterable[in
             advance(1)
 
 
-def _ignore(parts: int) -> None:
+def _ignore(parts: int, title: str | None = None) -> None:
     """Show no progress."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
 import chasles as ch
@@ -50,7 +51,7 @@ def test_fourier_motion_is_periodic_at_rest_at_its_ends_and_has_exact_derivative
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     motion = ch.excite(ARM, period=6.0, repetitions=2, starts=1, iterations=20, progress=True).motion
-    assert "planning" in capfd.readouterr().err
+    assert "planning, start 1 of 1" in capfd.readouterr().err
     t = np.linspace(0.0, 6.0, 50)
     for part, next_period in zip(motion(t), motion(t + 6.0), strict=True):
         assert np.allclose(part, next_period, atol=1e-9)
@@ -110,6 +111,53 @@ def test_parameters_that_matter_are_measured_better() -> None:
         ch.excite(ARM, criterion="parameters")
 
 
+def test_the_search_ends_at_its_time_limit_with_the_best_motion_so_far() -> None:
+    early = ch.excite(ARM, starts=1000, iterations=100_000, time_limit=1e-9)
+    assert not early.complete
+    assert "time limit reached" in repr(early)
+    assert early.motion.check(ARM).ok
+    full = ch.excite(ARM, starts=1, iterations=100, time_limit=np.inf)
+    assert full.complete
+    assert full.condition < early.condition
+    with pytest.raises(ArgumentError, match=r"from 1 start within the time limit of 1e-09 s; .*tool is up to"):
+        ch.excite(ARM, regions=[Region("tool", (0.0, 0.0, 1.0), -1.0)], time_limit=1e-9)
+    with pytest.raises(ArgumentError, match="time_limit is 0"):
+        ch.excite(ARM, time_limit=0.0)
+
+
+def test_the_search_leaves_the_matrices_to_one_thread() -> None:
+    """BLAS's threads make a plan many times slower where other programs run."""
+    used = set()
+
+    class Watching(Region):
+        def excess(self, robot: ch.Robot, q: np.ndarray) -> np.ndarray:
+            used.update(pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas")
+            return super().excess(robot, q)
+
+    before = threadpool_info()
+    ch.excite(ARM, regions=[Watching("tool", (0.0, -1.0, 0.0), 2.0)], starts=1, iterations=2)
+    assert used == {1}
+    assert threadpool_info() == before
+
+
+def test_command_says_that_its_time_was_over(tmp_path: Path) -> None:
+    words = ["excite", "planar2r", "--out", str(tmp_path / "motion.csv"), "--time-limit", "1e-9"]
+    answer = CliRunner().invoke(application, words)
+    assert answer.exit_code == 0
+    assert "ended at its time limit of 1e-09 s, before all 3 starts" in " ".join(answer.stdout.split())
+
+
+def test_an_interrupted_command_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(ExcitationProblem, "optimized", interrupted)
+    answer = CliRunner().invoke(application, ["excite", "planar2r", "--out", str(tmp_path / "motion.csv")])
+    assert answer.exit_code == 130
+    assert "Traceback" not in answer.output
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.slow
 def test_panda_is_excited_three_times_better_than_at_random() -> None:
     arm = ch.load("panda")
@@ -166,6 +214,7 @@ def test_command_writes_a_file_that_a_controller_can_follow(tmp_path: Path) -> N
     )
     assert answer.exit_code == 0, answer.output
     assert answer.stderr == ""
+    assert "time limit" not in answer.stdout
     rows = np.loadtxt(out, delimiter=",", skiprows=1)
     assert rows.shape == (501, 7)
     assert np.abs(np.gradient(rows[:, 1], rows[:, 0])[1:-1] - rows[1:-1, 3]).max() < 0.02 * np.abs(rows[:, 3]).max()

@@ -6,20 +6,22 @@ The motion of each joint is a Fourier series or a B-spline (`motion_shapes`), wh
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from threadpoolctl import threadpool_limits
 
 from chasles.arguments import choice, real, whole_number
 from chasles.errors import ArgumentError, UnknownNameError, warn
-from chasles.identification.excitation_problem import ExcitationProblem
+from chasles.identification.excitation_problem import ExcitationProblem, stages_of
 from chasles.identification.motion_shapes import FourierShape, MotionShape, SplineShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.model import ModelWarning, has_masses
-from chasles.progress import is_watched, with_progress
+from chasles.progress import Advance, is_watched, progress_bar
 from chasles.robot import Robot
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
@@ -54,6 +56,8 @@ class Excitation:
     accuracy
         Standard error of each base parameter for torque noise of 1 N·m at each sample of the optimisation, shape
         (base,).
+    complete
+        Whether all starts were finished within the time limit; otherwise this is the best motion until then.
     """
 
     robot: Robot
@@ -61,6 +65,7 @@ class Excitation:
     condition: float
     base: BaseParameters
     accuracy: FloatArray
+    complete: bool = True
 
     @property
     def start(self) -> FloatArray:
@@ -68,7 +73,8 @@ class Excitation:
         return np.asarray(self.motion(0.0).q)
 
     def __repr__(self) -> str:
-        return f"<Excitation of '{self.robot.name}': {self.motion!r}, condition number {self.condition:.3g}>"
+        state = "" if self.complete else ", time limit reached"
+        return f"<Excitation of '{self.robot.name}': {self.motion!r}, condition number {self.condition:.3g}{state}>"
 
 
 def excite(
@@ -86,6 +92,7 @@ def excite(
     parameters: Sequence[str] = (),
     starts: int = 3,
     iterations: int = 300,
+    time_limit: float = 60.0,
     seed: int = 0,
     progress: bool | None = None,
 ) -> Excitation:
@@ -121,10 +128,13 @@ def excite(
         Number of random starts; the best result is taken.
     iterations
         Largest number of iterations from each start, for each of the two stages.
+    time_limit
+        Time after which the search ends with the best motion so far, s; `Excitation.complete` is then false. A search
+        that ends earlier depends on the seed alone, not on the speed of the machine.
     seed
         Seed of the random starts.
     progress
-        Whether to show a progress bar over the starts; by default on a terminal.
+        Whether to show a progress bar over the iterations; by default on a terminal.
 
     Raises
     ------
@@ -138,42 +148,82 @@ def excite(
     >>> plan.motion.check(plan.robot).ok, plan.condition < 100.0
     (True, True)
     """
+    begin = time.monotonic()
     if not has_masses(robot.description):
         robot = _with_guessed_bodies(robot)
     wanted = tuple(parameters)
     kind = choice(criterion or ("parameters" if wanted else "condition"), "criterion", CRITERIA)
-    duration, order = real(period, "period", above=0.0), whole_number(harmonics, "harmonics", 3, 50)
-    own = SHAPES[choice(shape, "shape", SHAPES)](duration, order)
-    problem = ExcitationProblem(
-        robot, duration, order, acceleration_limits, jerk_limits, regions, complement, own
-    )  # fmt: skip
-    problem.wanted = _places(wanted, problem.base.names)
     if (kind == "parameters") != bool(wanted):
         raise ArgumentError("criterion='parameters' and parameters=[...] belong together: give both, or neither")
-    rng = np.random.default_rng(seed)
-    best: tuple[float, FloatArray] | None = None
+    duration, order = real(period, "period", above=0.0), whole_number(harmonics, "harmonics", 3, 50)
+    own = SHAPES[choice(shape, "shape", SHAPES)](duration, order)
     most = whole_number(iterations, "iterations", 1, 100_000)
-    attempts = range(whole_number(starts, "starts", 1, 1000))
-    for _ in with_progress(attempts, "planning", show=is_watched() if progress is None else progress):
-        found = problem.optimized(problem.random_start(rng), kind, most)
-        if found is not None:
-            score = problem.score(found, kind)
-            if best is None or score < best[0]:
-                best = score, found
-    if best is None:
-        raise ArgumentError(
-            f"no motion of robot '{robot.name}' within limits and regions was found from {starts} starts; even with "
-            f"the smallest motion of the last one, this was broken: {problem.broken}. Try more starts, a longer "
-            "period, or wider regions and limits"
-        )
-    condition = problem.condition(best[1])
-    if kind != "parameters" and condition > UNEXCITED:
-        raise ArgumentError(
-            f"within its limits, robot '{robot.name}' cannot excite its parameters in a period of {duration:g} s "
-            f"(condition number {condition:.1e}): try a longer period or wider limits"
-        )
-    motion = problem.motion(best[1], whole_number(repetitions, "repetitions", 1, 1000))
-    return Excitation(robot, motion, condition, problem.base, problem.accuracy(best[1]))
+    periods, count = whole_number(repetitions, "repetitions", 1, 1000), whole_number(starts, "starts", 1, 1000)
+    limit = real(time_limit, "time_limit", above=0.0, infinite=True)
+    parts = count * most * len(stages_of(kind))
+    with (
+        progress_bar("compiling", parts, show=is_watched() if progress is None else progress) as advance,
+        # Matrices of a few hundred rows: BLAS's threads cost more than they give, on busy machines twenty times more.
+        threadpool_limits(limits=1, user_api="blas"),
+    ):
+        problem = ExcitationProblem(robot, duration, order, acceleration_limits, jerk_limits, regions, complement, own)
+        problem.wanted = _places(wanted, problem.base.names)
+        search = _Search(problem, kind, most, begin + limit, advance)
+        best = search.best(count, np.random.default_rng(seed))
+        if best is None:
+            tried = f"{search.starts} start{'' if search.starts == 1 else 's'}"
+            reached = f" within the time limit of {limit:g} s" if search.ended_early else ""
+            raise ArgumentError(
+                f"no motion of robot '{robot.name}' within limits and regions was found from {tried}{reached}; even "
+                f"with the smallest motion of the last one, this was broken: {problem.broken}. Try more starts, a "
+                "longer period, or wider regions and limits"
+            )
+        condition = problem.condition(best)
+        if kind != "parameters" and condition > UNEXCITED:
+            raise ArgumentError(
+                f"within its limits, robot '{robot.name}' cannot excite its parameters in a period of {duration:g} s "
+                f"(condition number {condition:.1e}): try a longer period or wider limits"
+            )
+        accuracy = problem.accuracy(best)
+    motion = problem.motion(best, periods)
+    return Excitation(robot, motion, condition, problem.base, accuracy, not search.ended_early)
+
+
+class _Search:
+    """Search from random starts, with a progress bar over its iterations, that ends at a moment of `time.monotonic`."""
+
+    def __init__(
+        self, problem: ExcitationProblem, criterion: str, iterations: int, ends: float, advance: Advance
+    ) -> None:
+        self.problem, self.criterion, self.iterations = problem, criterion, iterations
+        self.ends, self.advance = ends, advance
+        self.starts, self.ended_early = 0, False
+
+    def best(self, starts: int, rng: np.random.Generator) -> FloatArray | None:
+        """Return the coefficients of the best motion within all limits, or None if no start leads to one."""
+        found: list[tuple[float, FloatArray]] = []
+        while self.starts < starts and not self.ended_early:
+            self.starts += 1
+            x = self._from_start(self.problem.random_start(rng), f"planning, start {self.starts} of {starts}")
+            if x is not None:
+                found.append((self.problem.score(x, self.criterion), x))
+        return min(found, key=lambda each: each[0])[1] if found else None
+
+    def _from_start(self, x: FloatArray, title: str) -> FloatArray | None:
+        left = self.iterations * len(stages_of(self.criterion))
+
+        def count() -> None:
+            nonlocal left
+            part = min(left, 1)  # tightened penalties cost iterations that the bar does not count
+            left -= part
+            self.advance(part, title)
+            if time.monotonic() > self.ends:
+                self.ended_early = True
+                raise StopIteration
+
+        result = self.problem.optimized(x, self.criterion, self.iterations, count)
+        self.advance(left, title)
+        return result
 
 
 def _with_guessed_bodies(robot: Robot) -> Robot:

@@ -9,7 +9,7 @@ beyond the limits. Gradients are exact: the derivative of the criterion by W, ca
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -146,15 +146,20 @@ class ExcitationProblem:
         """Half the logarithm of det WᵀW."""
         return float(np.sum(np.log(np.linalg.svd(self.observation(x), compute_uv=False))))
 
-    def optimized(self, x: FloatArray, criterion: str, iterations: int) -> FloatArray | None:
-        """Coefficients of a local optimum within all limits, or None."""
-        stages = ("determinant",) if criterion == "determinant" else ("determinant", criterion)
+    def optimized(
+        self, x: FloatArray, criterion: str, iterations: int, after_each: Callable[[], None] | None = None
+    ) -> FloatArray | None:
+        """Coefficients of a local optimum within all limits, or None.
+
+        `after_each` is called after each iteration; it raises `StopIteration` to end the search where it is.
+        """
+        stages = stages_of(criterion)
         for stage in stages:
-            x = self._descended(x, stage, iterations)
+            x = self._descended(x, stage, iterations, after_each)
         for self.weight in STRICTER:
             if self._is_allowed(x):
                 break
-            x = self._descended(x, stages[-1], iterations // 3)
+            x = self._descended(x, stages[-1], iterations // 3, after_each)
         self.weight = 1.0
         for _ in range(LONGEST_SHRINKING):
             if self._is_allowed(x):
@@ -162,9 +167,14 @@ class ExcitationProblem:
             x = np.concatenate([x[:, :1], SHRINKING * x[:, 1:]], axis=1)
         return None
 
-    def _descended(self, x: FloatArray, stage: str, iterations: int) -> FloatArray:
+    def _descended(
+        self, x: FloatArray, stage: str, iterations: int, after_each: Callable[[], None] | None
+    ) -> FloatArray:
         options = {"maxiter": max(iterations, 1)}
-        result = minimize(self._cost, x.ravel(), (stage,), method="L-BFGS-B", jac=True, options=options)
+        callback = None if after_each is None else lambda _: after_each()
+        result = minimize(
+            self._cost, x.ravel(), (stage,), method="L-BFGS-B", jac=True, callback=callback, options=options
+        )
         return np.asarray(result.x.reshape(x.shape), dtype=np.float64)
 
     def _states(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
@@ -248,6 +258,11 @@ class ExcitationProblem:
                 self.broken = f"{region.frame} is up to {excess.max():.3g} m outside of a region"
                 return False
         return True
+
+
+def stages_of(criterion: str) -> tuple[str, ...]:
+    """Criteria that the search minimises one after another."""
+    return ("determinant",) if criterion == "determinant" else ("determinant", criterion)
 
 
 def _beyond(values: FloatArray, limit: FloatArray) -> tuple[float, FloatArray]:

@@ -8,7 +8,7 @@ from typing import Annotated
 import numpy as np
 import typer
 
-from chasles.cli.output import add_row, number, require_writable, results, say, table
+from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, table
 from chasles.cli.values import RobotArgument, ToolOption, UncheckedOption, joint_values, loaded
 from chasles.identification import Region, excite
 from chasles.writing import TABLE, replacing
@@ -35,7 +35,11 @@ def excite_command(
     ] = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random initial guesses.")] = 0,
+    starts: Annotated[int, typer.Option("--starts", help="Number of random starts; the best motion is written.")] = 3,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", help="Time after which the best motion so far is written, s.")
+    ] = 60.0,
+    seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
 ) -> None:
     """Plan a motion for `chasles identify`: periodic, within all limits, at rest at both ends.
 
@@ -57,6 +61,8 @@ def excite_command(
         regions=regions,
         shape=shape,
         parameters=parameters or (),
+        starts=starts,
+        time_limit=time_limit,
         seed=seed,
     )
     times, motion = plan.motion.sample(1.0 / rate)
@@ -72,3 +78,8 @@ def excite_command(
         add_row(shown, name, *(number(x) for x in (q[0], q.min(), q.max(), np.abs(qd).max(), np.abs(qdd).max())))
     results().print(shown)
     say(f"{out} written: {len(times)} samples, {float(times[-1]):.4g} s. Condition number {plan.condition:.3g}.")
+    if not plan.complete:
+        say_wrapped(
+            f"The search ended at its time limit of {time_limit:g} s, before all {starts} starts were finished: a "
+            "longer --time-limit may find a motion with a smaller condition number."
+        )
