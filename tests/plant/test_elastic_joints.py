@@ -55,12 +55,12 @@ def test_damping_takes_what_the_swing_loses() -> None:
 
 def test_stiff_joints_move_as_rigid_ones() -> None:
     """From rest under a constant torque the link comes to within O(1/K) of τ t² / (2 (I + B))."""
-    times = np.linspace(0.0, 0.2, 5)
+    times = np.linspace(0.0, 0.2, 401)
     rigid = 4.0 * times**2 / (2.0 * (INERTIA + ROTOR))
     errors = []
     for stiffness in (1e3, 1e4, 1e5):
         joints = ElasticJoints(1, stiffness=stiffness, rotor_inertia=ROTOR)
-        x0 = np.concatenate([[0.0, 0.0], joints.initial_state([0.0], [0.0], [4.0 * INERTIA / (INERTIA + ROTOR)])])
+        x0 = np.concatenate([[0.0, 0.0], joints.initial_state([0.0], [0.0], [0.0])])
         errors.append(np.abs(motion(joints, x0, 4.0, times)[0] - rigid).max())
     assert errors[0] < 1e-2
     np.testing.assert_array_less(np.array(errors[1:]), 0.2 * np.array(errors[:-1]) + 1e-9)
