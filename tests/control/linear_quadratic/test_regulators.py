@@ -27,7 +27,7 @@ from chasles.control.linear_quadratic import (
 from chasles.engine import Layout, Record
 from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Limits, Link
-from chasles.simulation import SamplingWarning
+from chasles.simulation import SamplingWarning, SaturationWarning
 from chasles.trajectories import Motion
 
 ARM = ch.load("planar2r")
@@ -219,6 +219,21 @@ def test_integrals_wait_while_a_motor_is_at_its_limit(kind: type) -> None:
         run = ch.simulate(ch.Plant(ARM, motors=motors), controller, hold, period=2e-3, q0=[-2.1, 0.1])
         overshoot[model is limited] = float(-run.error.values[:, 0].min())
     assert overshoot[True] < 0.7 * overshoot[False], overshoot
+
+
+def test_the_filter_predicts_with_the_torques_that_limits_let_through() -> None:
+    """On a linear plant the prediction is the motion itself, however far the plan is beyond the motor."""
+    slide = Joint("slide", "prismatic", "base", "carriage", limits=Limits(effort=5.0))
+    axis = ch.Robot(
+        Description("axis", (Link("base"), Link("carriage", Inertia(2.0))), (slide,)).replace(gravity=[0.0] * 3)
+    )
+    plan = ch.PointToPoint([0.0], [1.0], duration=0.5)  # asks for 46 N
+    with pytest.warns(SaturationWarning, match="80% of the time"):
+        run = ch.simulate(axis, LinearQuadraticGaussian(axis), plan, period=2e-3, memory=True)
+    away = run["memory"].sel(element=["prediction[0]", "prediction[1]"]).values
+    truth = np.concatenate([-run.error.values, run.qd.values - plan(run.time.values).qd], axis=-1)
+    assert np.abs(truth[:, 0]).max() > 0.1
+    np.testing.assert_allclose(away, truth, atol=1e-3 * np.abs(truth).max())
 
 
 def test_scheduled_gains_are_the_stationary_ones_and_are_held() -> None:

@@ -28,6 +28,7 @@ from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stat
 from chasles.control.linear_quadratic.linear_model import discretize, linear_model
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.linear_quadratic.weights import filtered_regulator_gains
+from chasles.control.pid import saturated
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
@@ -43,8 +44,8 @@ Floats = NDArray[np.float64]
 class LinearQuadraticGaussian(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) - K (x̂, z), with the estimate x̂ of δx = (q - q_ref, qd - qd_ref) from q alone.
 
-    A Kalman filter on the linear model of the perturbations predicts δx under the torques applied and corrects it by
-    the encoders; measured velocities are not used. Gains of regulator and filter change along the motion, or are those
+    A Kalman filter on the linear model of the perturbations predicts δx under the torques that the model's effort limits
+    let through and corrects it by the encoders; measured velocities are not used. Gains of regulator and filter change along the motion, or are those
     of one pose for all time. It needs to know the whole dynamics, but not while it runs.
 
     Source: Anderson and Moore, Optimal Control: Linear Quadratic Methods.
@@ -203,7 +204,8 @@ class LinearQuadraticGaussian(RobotController):
         estimate = state.prediction + now.L @ (away - state.prediction[: self.robot.n])
         correction = -now.K @ np.concatenate([estimate, state.integral, state.pending])
         tau = now.torque + correction
-        following = now.A @ estimate + now.B @ np.concatenate([correction, state.pending])
+        acting = saturated(tau, self.robot.effort_limits) - now.torque
+        following = now.A @ estimate + now.B @ np.concatenate([acting, state.pending])
         integral = next_deviation_integral(self.robot, state.integral, away, tau, period)
         pending = next_pending(self.robot, state.pending, now.torque, tau)
         return tau, Record(prediction=following, integral=integral, pending=pending)
