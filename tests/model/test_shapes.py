@@ -128,6 +128,30 @@ def test_mjcf_shapes_are_where_the_file_puts_them() -> None:
     assert [shape.geometry for shape in link.collisions] == [Mesh("sub/n.obj", np.full(3, 0.5)), Capsule(0.1, 1.0)]
 
 
+@pytest.mark.parametrize(
+    ("geom", "drawn"),
+    [
+        ('group="0"', False),  # grey beside a body's geoms for drawing: its collision body
+        ('group="0" rgba="0 1 0 1"', True),
+        ('group="0" material="red"', True),
+        ('group="1"', True),  # in their group
+        ('group="4" rgba="0 1 0 1"', False),  # hidden by MuJoCo's viewer
+    ],
+)
+def test_geoms_that_touch_are_drawn_unless_others_are_there_for_it(geom: str, drawn: bool) -> None:
+    text = (
+        '<mujoco><asset><material name="red" rgba="1 0 0 1"/></asset><worldbody><body name="b">'
+        '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>{}'
+        '<geom type="sphere" size="0.2" {}/></body></worldbody></mujoco>'
+    )
+    ball = '<geom type="capsule" size="0.1 0.2" contype="0" conaffinity="0" group="1"/>'
+    link = parse_mjcf(text.format(ball, geom)).link("b")
+    assert [shape.geometry for shape in link.visuals] == [Capsule(0.1, 0.4), Sphere(0.2)][: 1 + drawn]
+    assert [shape.geometry for shape in link.collisions] == [Sphere(0.2)]
+    alone = parse_mjcf(text.format("", geom)).link("b")
+    assert len(alone.visuals) == (0 if "4" in geom else 1)
+
+
 def test_every_shape_survives_toml_and_urdf_all_but_two() -> None:
     description = robot()
     assert parse_toml(to_toml(description)) == description

@@ -199,9 +199,8 @@ Triangles = tuple[Floats, NDArray[np.intp]]
 def _thinned(triangles: list[Triangles], most: int) -> tuple[list[Triangles], list[NDArray[np.intp]]]:
     """Return surfaces with at most so many triangles, or as few as a coarse grid leaves, and those that are left."""
     extent = max((float(np.ptp(vertices, axis=0).max()) for vertices, _ in triangles), default=0.0)
-    every = [np.arange(len(faces)) for _, faces in triangles]
-    if not extent > 0.0:
-        return triangles, every
+    if not extent > 0.0:  # each surface is a point
+        return [(vertices[:0], faces[:0]) for vertices, faces in triangles], [np.arange(0) for _ in triangles]
     found = merged = [_on_grid(vertices, faces, 1e-6 * extent) for vertices, faces in triangles]
     fine, coarse = np.log(1e-4 * extent), np.log(0.2 * extent)
     for _ in range(_STEPS if sum(len(faces) for _, faces, _ in merged) > most else 0):

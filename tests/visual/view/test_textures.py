@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import warnings
 from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
@@ -112,6 +113,32 @@ def test_the_color_of_a_link_replaces_textures_unless_it_is_white(tmp_path: Path
         (board,) = bodies.placed
         assert (board.textured, board.rgba[3], len(bodies.images.pixels)) == (textured, opacity, int(textured))
     assert not robot_bodies(_robot(path), "collision").images.pixels
+
+
+@pytest.mark.parametrize(
+    ("changes", "shown"),
+    [
+        ({"-0.5 0": "0 0", "0.5 0": "0 0", "0 1": "0 0"}, False),  # all corners at one point
+        ({"-0.5 0": "0 0", "0.5 0": "0 0"}, False),  # two points: each triangle is a line between them
+        ({"vt 1 0": "vt 0 0", "vt 1 1": "vt 0 0", "vt 0 1": "vt 0 0"}, True),  # one place of the image
+        ({"vt 1 1": "vt nan 1"}, True),
+        ({"vt 1 1": "vt 1e300 1"}, True),
+        ({"vt 0 1\n": ""}, True),  # a corner without its place
+    ],
+)
+def test_meshes_without_area_or_place_in_their_image(tmp_path: Path, changes: dict[str, str], shown: bool) -> None:
+    path = _board(tmp_path)
+    text = BOARD
+    for old, new in changes.items():
+        assert old in text
+        text = text.replace(old, new)
+    path.write_text(text)
+    bodies = robot_bodies(_robot(path))
+    assert bodies.links == ({"board"} if shown else set())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        packed(bodies)
+        ch.Robot(_robot(path)).picture(tmp_path / "board.png")
 
 
 def test_packed_places_are_those_given() -> None:

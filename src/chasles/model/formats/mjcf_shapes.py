@@ -1,8 +1,9 @@
 """Shapes of links in MJCF: the geoms of a compiled MuJoCo model, and geoms as text.
 
-A geom that touches nothing (contype and conaffinity are 0) is drawn only; one that touches and is in a group from 3 on,
-which MuJoCo's viewer hides, stands for the body only where distances are asked; all others do both. Planes, height
-fields, signed distance fields, and boxes and the like that MuJoCo fits to a mesh are no shapes of links.
+A geom that touches nothing (contype and conaffinity are 0) is drawn only. Two kinds of geoms that touch stand for the
+body only where distances are asked: those in a group from 3 on, which MuJoCo's viewer hides, and those without a color
+on a body that has geoms for drawing only in another group. All others do both. Planes, height fields, signed distance
+fields, and boxes and the like that MuJoCo fits to a mesh are no shapes of links.
 """
 
 from __future__ import annotations
@@ -81,7 +82,9 @@ def shapes(
     """
     visuals, collisions = [], []
     first = int(model.body_geomadr[body])
-    for number in range(first, first + int(model.body_geomnum[body])):
+    numbers = range(first, first + int(model.body_geomnum[body]))
+    drawn_groups = {int(model.geom_group[number]) for number in numbers if not _touches(model, number)}
+    for number in numbers:
         name = model.geom(number).name
         with naming(f"geom {shortened(name or f'number {number}')}"):
             try:
@@ -91,12 +94,28 @@ def shapes(
                 continue
         if shape is None:
             continue
-        touches = bool(model.geom_contype[number] or model.geom_conaffinity[number])
-        if touches:
-            collisions.append(shape)
-        if not touches or int(model.geom_group[number]) < FIRST_HIDDEN_GROUP:
+        if not _touches(model, number):
+            visuals.append(shape)
+            continue
+        collisions.append(shape)
+        group = int(model.geom_group[number])
+        replaced = not _has_color(model, number) and bool(drawn_groups - {group})
+        if group < FIRST_HIDDEN_GROUP and not replaced:
             visuals.append(shape)
     return tuple(visuals), tuple(collisions)
+
+
+def _touches(model: MjModel, number: int) -> bool:
+    return bool(model.geom_contype[number] or model.geom_conaffinity[number])
+
+
+def _has_color(model: MjModel, number: int) -> bool:
+    return int(model.geom_matid[number]) >= 0 or not _is_grey(model.geom_rgba[number])
+
+
+def _is_grey(rgba: FloatArray) -> bool:
+    """Whether a color is the one of geoms whose description gives none."""
+    return np.asarray(rgba).tolist() == [0.5, 0.5, 0.5, 1.0]
 
 
 def _shape(model: MjModel, number: int, name: str, files: Mapping[str, Mesh]) -> Shape | None:
@@ -125,7 +144,7 @@ def _shape(model: MjModel, number: int, name: str, files: Mapping[str, Mesh]) ->
         return None
     material = int(model.geom_matid[number])
     own = np.array(model.geom_rgba[number], dtype=np.float64)
-    color = own if material < 0 or own.tolist() != [0.5, 0.5, 0.5, 1.0] else np.array(model.mat_rgba[material])
+    color = own if material < 0 or not _is_grey(own) else np.array(model.mat_rgba[material])
     red, green, blue, opacity = np.round(color.astype(np.float64), 7).tolist()  # they come in single precision
     return Shape(geometry, T, (red, green, blue, opacity), name)
 

@@ -112,7 +112,8 @@ class Player {
         link.click();
         URL.revokeObjectURL(link.href);
       } catch (error) {
-        this.page.notice(`This browser saves no movie: ${error.error?.message ?? error.message}`);
+        const { error: cause = error } = /** @type {any} */ (error);  // an event holds what failed
+        this.page.notice(`This browser saves no movie: ${cause.message}`);
       } finally {
         button.disabled = false;
       }
