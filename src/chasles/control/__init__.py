@@ -12,7 +12,7 @@ from chasles.control.c_code import LawCost, controller_to_c, law_cost, law_progr
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics
 from chasles.control.compliant_frame import CompliantFrame
 from chasles.control.computed_torque import ComputedTorque
-from chasles.control.controller import Controller, PythonLaw, as_controller
+from chasles.control.controller import Controller
 from chasles.control.frequency_response import LoopResponse, loop_response
 from chasles.control.hybrid_force_motion import HybridForceMotion
 from chasles.control.impedance import Impedance
@@ -25,10 +25,12 @@ from chasles.control.linear_quadratic import (
 )
 from chasles.control.loop_margins import LoopMargins, loop_margins
 from chasles.control.nominal_torque import NominalTorque
+from chasles.control.now import Now
 from chasles.control.operational_space import OperationalSpace
 from chasles.control.pd import PD, PDGravity
 from chasles.control.pid import PID
 from chasles.control.pole_design import PoleDesign
+from chasles.control.python_law import PythonLaw, as_controller
 from chasles.control.resolved_acceleration import ResolvedAcceleration
 from chasles.control.robot_controller import RobotController
 from chasles.control.robust import DisturbanceObserver, SlidingMode
@@ -60,6 +62,7 @@ __all__ = [
     "ModelReferenceAdaptive",
     "NaturalAdaptive",
     "NominalTorque",
+    "Now",
     "OperationalSpace",
     "PDGravity",
     "PoleDesign",

@@ -13,11 +13,10 @@ from chasles.control.cartesian_controller import CartesianController, TaskOption
 from chasles.control.compliance import Axes, compliance_wrench, moved, require_axes
 from chasles.control.compliant_frame import compliant_acceleration, offset_of, stepped
 from chasles.control.impedance import COMPLIANT, compliant_gains, measured_in_world
+from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories.motion import Motion, PoseMotion
 
 
 class Admittance(CartesianController):
@@ -70,6 +69,8 @@ class Admittance(CartesianController):
     """
 
     name = "admittance"
+    kp: Array
+    kd: Array
     bounds: Mapping[str, Bound] = {**CartesianController.bounds, **COMPLIANT}
 
     def __init__(
@@ -108,25 +109,15 @@ class Admittance(CartesianController):
         super().__init__(robot, gains, at_reference, **task)
         self.measured_wrench = self.target
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion | PoseMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the offset of the compliant frame, its quaternion and relative twist."""
-        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
-        wrench = measured_in_world(frame.pose, parameters)
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory is the compliant frame's offset, quaternion and twist."""
+        frame, wanted = self.task.motion(now.q, now.qd), self.wanted(now.reference)
+        wrench = measured_in_world(frame.pose, now)
         force = compliance_wrench(wrench, wanted, self.axes)
-        away = offset_of(state)
-        a = compliant_acceleration(away, force, parameters, self.orientation_error)
+        away = offset_of(now.memory)
+        a = compliant_acceleration(away, force, self.parameters, self.orientation_error)
         compliant = moved(wanted, away, a, self.axes)
-        feedback = acceleration_feedback(
-            frame.pose, frame.twist, compliant, parameters["kp"], parameters["kd"], self.orientation_error
-        )
-        tau = self.accelerating(q, qd, frame, feedback, self.idle(q, qd, parameters), wrench)
-        return tau, stepped(away, a, parameters, period)
+        feedback = acceleration_feedback(frame.pose, frame.twist, compliant, self.kp, self.kd, self.orientation_error)
+        following = stepped(away, a, self.parameters, now.period)
+        now.memory.offset, now.memory.quaternion, now.memory.velocity = following.values()
+        return self.accelerating(now, frame, feedback, wrench)

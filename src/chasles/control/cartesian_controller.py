@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
@@ -11,10 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import NOT_NEGATIVE, Bound, reals
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.friction_rate import friction_feedback_warning
+from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import RobotController
 from chasles.control.task_space import TaskMotion, TaskSpace, pose_reference
-from chasles.engine.records import Memory
 from chasles.engine.scalar import Array
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -41,8 +42,8 @@ class CartesianController(RobotController):
         Controller's model of the robot; it may differ from the plant.
     gains
         Names and numbers of the controller's own parameters.
-    initial_state
-        Memory at the start.
+    memory
+        Named parts of the memory at the start.
     target
         Name of the frame; default the tool.
     components
@@ -59,6 +60,9 @@ class CartesianController(RobotController):
 
     #: What the reference moves; a joint motion is turned into that of the frame.
     reference_kind = "pose"
+    nullspace_damping: Array
+    nullspace_stiffness: Array
+    posture: Array
     bounds: Mapping[str, Bound] = {
         **RobotController.bounds,
         "nullspace_damping": NOT_NEGATIVE,
@@ -69,7 +73,7 @@ class CartesianController(RobotController):
         self,
         robot: Robot,
         gains: Mapping[str, NDArray[np.float64]],
-        initial_state: Memory = (),
+        memory: Mapping[str, Any] = MappingProxyType({}),
         *,
         target: str = "tool",
         components: tuple[str, ...] | list[str] | None = None,
@@ -84,7 +88,7 @@ class CartesianController(RobotController):
             "nullspace_stiffness": reals(nullspace_stiffness, "nullspace_stiffness", ()),
             "posture": reals(robot.home if posture is None else posture, "posture", (robot.nq,)),
         }
-        super().__init__(robot, {**gains, **own}, initial_state)
+        super().__init__(robot, {**gains, **own}, memory)
         self.task = TaskSpace(robot, target, components, threshold=threshold, largest_damping=largest_damping)
 
     @property
@@ -101,30 +105,27 @@ class CartesianController(RobotController):
         """Motion of the frame that a reference asks for."""
         return pose_reference(self.robot, reference, self.task.target)
 
-    def idle(self, q: Array, qd: Array, parameters: Mapping[str, Any]) -> Any:
+    def idle(self, now: Now) -> Any:
         """Joint accelerations (n,) where the frame's components leave them free."""
-        away = self.towards_posture(q, parameters)
-        return parameters["nullspace_stiffness"] * away - parameters["nullspace_damping"] * qd
+        return self.nullspace_stiffness * self.towards_posture(now.q) - self.nullspace_damping * now.qd
 
-    def accelerating(
-        self, q: Array, qd: Array, frame: TaskMotion, a: Array, idle: Array, wrench: Array | None = None
-    ) -> Any:
+    def accelerating(self, now: Now, frame: TaskMotion, a: Array, wrench: Array | None = None) -> Any:
         """Torques (n,) that give the controlled components the acceleration a (6,), against a wrench (6,) on the frame.
 
-        `idle` are the accelerations (n,) of joints that are left free. A floating base moves as the joints and the
-        wrench make it move.
+        A floating base moves as the joints and the wrench make it move.
         """
+        idle = self.idle(now)
         J, missing = self.task.select(frame.J), self.task.select(a - frame.drift)
         external = 0.0 if wrench is None else frame.J.T @ wrench
         if is_floating(self.robot):
-            reduced = ReducedDynamics.at(self.robot, q, qd, external)
+            reduced = ReducedDynamics.at(self.robot, now.q, now.qd, external)
             wanted = missing - reduced.drift(J)
             return reduced.torques(self.task.inverted(reduced.jacobian(J), wanted, idle[reduced.motors]))
-        return self.robot.inverse_dynamics(q, qd, self.task.inverted(J, missing, idle)) - external
+        return self.robot.inverse_dynamics(now.q, now.qd, self.task.inverted(J, missing, idle)) - external
 
-    def towards_posture(self, q: Array, parameters: Mapping[str, Any]) -> Any:
+    def towards_posture(self, q: Array) -> Any:
         """Displacement (n,) from q to the posture."""
-        robot, posture = self.robot, parameters["posture"]
+        robot, posture = self.robot, self.posture
         return posture - q if robot.nq == robot.n else np.asarray(robot.difference(q, posture))
 
 
@@ -145,6 +146,9 @@ class AcceleratedFrame(CartesianController):
         See `CartesianController`.
     """
 
+    kp: Array
+    kd: Array
+
     def __init__(
         self,
         robot: Robot,
@@ -160,13 +164,10 @@ class AcceleratedFrame(CartesianController):
         self.orientation_error = orientation_error
         super().__init__(robot, {"kp": six(kp_orientation, kp, "kp"), "kd": six(kd_orientation, kd, "kd")}, **task)
 
-    def frame_acceleration(
-        self, q: Array, qd: Array, reference: Motion | PoseMotion, parameters: Mapping[str, Any]
-    ) -> tuple[TaskMotion, Any]:
+    def frame_acceleration(self, now: Now) -> tuple[TaskMotion, Any]:
         """Motion of the frame, and the acceleration (6,) that it shall have, angular part first."""
-        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
-        kp, kd = parameters["kp"], parameters["kd"]
-        return frame, acceleration_feedback(frame.pose, frame.twist, wanted, kp, kd, self.orientation_error)
+        frame, wanted = self.task.motion(now.q, now.qd), self.wanted(now.reference)
+        return frame, acceleration_feedback(frame.pose, frame.twist, wanted, self.kp, self.kd, self.orientation_error)
 
 
 def six(angular: ArrayLike | None, linear: ArrayLike, name: str) -> NDArray[np.float64]:

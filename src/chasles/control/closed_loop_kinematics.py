@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import Relation
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
-from chasles.control.controller import Controller, as_controller
+from chasles.control.controller import Controller
+from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, require_orientation_error, velocity_feedback
-from chasles.engine import Record, where
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.control.python_law import as_controller
+from chasles.engine import where
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
@@ -59,6 +58,8 @@ class ClosedLoopKinematics(CartesianController):
     """
 
     name = "closed-loop kinematics"
+    gain: Array
+    inner: Controller
     refuses_free_joints = (
         "kinematics alone does not tell how the joints move a free base; use ResolvedAcceleration or OperationalSpace, "
         "or chasles.follow and ComputedTorque"
@@ -85,50 +86,26 @@ class ClosedLoopKinematics(CartesianController):
             raise ArgumentError(f"the inner controller must be one of joints alone; '{inner.name}' needs {need}")
         self.inner = inner
         self.orientation_error: OrientationError = orientation_error
-        gains = {"gain": six(orientation_gain, gain, "gain")}
-        gains |= {f"inner.{name}": value for name, value in inner.parameters.items()}
-        self.bounds = {**self.bounds, **{f"inner.{name}": bound for name, bound in inner.bounds.items()}}
-        memory = {"started": np.zeros(()), "commanded": np.zeros(robot.nq), "inner": inner.initial_state}
-        super().__init__(robot, gains, memory, **task)
+        memory = {"started": np.zeros(()), "commanded": np.zeros(robot.nq), "inner": inner.memory}
+        super().__init__(robot, {"gain": six(orientation_gain, gain, "gain")}, memory, **task)
         self.name = f"closed-loop kinematics, {inner.name}"
 
-    def relations(self, parameters: Mapping[str, Any]) -> Iterable[Relation]:
-        """What must hold between the parameters of the inner law."""
-        return self.inner.relations(_inner(parameters))
-
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion | PoseMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the inner law; the memory is a mark that it has started, q_c and the inner controller's memory."""
-        commanded = where(state.started > 0.5, state.commanded, q)
-        motion = self.rates(commanded, self.wanted(reference), parameters)
-        tau, inner_state = self.inner.law(t, q, qd, motion, state.inner, _inner(parameters), period)
-        step = period * motion.qd + 0.5 * period**2 * motion.qdd
+    def law(self, now: Now) -> Any:
+        """Return the torques of the inner law; the memory are a mark that it has started, q_c and the inner memory."""
+        commanded = where(now.memory.started > 0.5, now.memory.commanded, now.q)
+        motion = self.rates(commanded, self.wanted(now.reference))
+        tau = self.inner.law(now.of("inner", reference=motion))
+        step = now.period * motion.qd + 0.5 * now.period**2 * motion.qdd
         following = motion.q + step if self.robot.nq == self.robot.n else self.robot.integrate(motion.q, step)
-        return tau, Record(started=1.0, commanded=following, inner=inner_state)
+        now.memory.started, now.memory.commanded = 1.0, following
+        return tau
 
-    def period_warning(self, period: float) -> str | None:
-        """Warning of the inner law."""
-        return self.inner.period_warning(period)
-
-    def rates(self, q: Array, wanted: PoseMotion, parameters: Mapping[str, Any]) -> Motion:
+    def rates(self, q: Array, wanted: PoseMotion) -> Motion:
         """Motion of the joints at positions q with which the frame follows and its error decays."""
         T, J6 = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
-        twist, acceleration = velocity_feedback(np.asarray(T), wanted, parameters["gain"], self.orientation_error)
-        J, towards = self.task.select(np.asarray(J6)), parameters["nullspace_stiffness"]
-        qd = self.task.inverted(J, self.task.select(twist), towards * self.towards_posture(q, parameters))
+        twist, acceleration = velocity_feedback(np.asarray(T), wanted, self.gain, self.orientation_error)
+        J, towards = self.task.select(np.asarray(J6)), self.nullspace_stiffness
+        qd = self.task.inverted(J, self.task.select(twist), towards * self.towards_posture(q))
         Jdot = np.asarray(self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target))
         qdd = self.task.inverted(J, self.task.select(acceleration - Jdot @ qd), -towards * qd)
         return Motion(q, qd, qdd)
-
-
-def _inner(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Parameters of the inner law, by its own names."""
-    return {name.removeprefix("inner."): value for name, value in parameters.items() if name.startswith("inner.")}

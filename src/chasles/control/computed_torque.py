@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from chasles.arguments import choice, truth
 from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.friction_rate import friction_feedback_warning
+from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.supports import Supports
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import JointTrajectory
 
 
 class ComputedTorque(RobotController):
@@ -62,6 +62,9 @@ class ComputedTorque(RobotController):
     """
 
     name = "computed torque"
+    kp: Array
+    kd: Array
+    ki: Array
 
     def __init__(
         self,
@@ -76,7 +79,7 @@ class ComputedTorque(RobotController):
     ) -> None:
         given = {"kp": kp, "kd": kd, "ki": ki}
         own = gains(robot.n, **given) if supports else motor_gains(robot, **given)
-        super().__init__(robot, own, np.zeros(robot.n))
+        super().__init__(robot, own, {"integral": np.zeros(robot.n)})
         self.supports = Supports(robot, supports)
         self.feedforward = truth(feedforward, "feedforward")
         self.friction = choice(friction, "velocity for the compensation of friction", ("reference", "measured"))
@@ -120,28 +123,20 @@ class ComputedTorque(RobotController):
         design = PoleDesign(robot, motion, period, frequency, damping, integral=integral)
         return cls(robot, **(design.gains(design.attainable)._asdict() | further))
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the error by the rectangle rule."""
-        error = tracking_error(self.robot, q, qd, reference)
-        integral = state + period * error.position
-        feedback = parameters["kd"] * error.velocity + parameters["kp"] * error.position + parameters["ki"] * integral
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory is the integral of the error by the rectangle rule."""
+        error = tracking_error(self.robot, now.q, now.qd, now.reference)
+        integral = now.memory.integral + now.period * error.position
+        feedback = self.kd * error.velocity + self.kp * error.position + self.ki * integral
         if self.feedforward:
-            tau = self.supports.torques(reference.q, reference.qd, reference.qdd + feedback)
+            tau = self.supports.torques(now.reference.q, now.reference.qd, now.reference.qdd + feedback)
         else:
-            tau = self.supports.torques(q, qd, error.acceleration + feedback)
+            tau = self.supports.torques(now.q, now.qd, error.acceleration + feedback)
         if self.friction == "reference" and not self.feedforward:
-            tau = tau + (self.robot.friction_at(q, reference.qd) - self.robot.friction_at(q, qd))
+            tau = tau + (self.robot.friction_at(now.q, now.reference.qd) - self.robot.friction_at(now.q, now.qd))
         excess = tau - saturated(tau, self.robot.effort_limits)
-        return tau, next_integral(state, error.position, excess, period)
+        now.memory.integral = next_integral(now.memory.integral, error.position, excess, now.period)
+        return tau
 
     def period_warning(self, period: float) -> str | None:
         """Whether friction at the measured velocity is fed back too strongly."""

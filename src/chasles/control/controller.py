@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import inspect
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, TypeAlias, get_args
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import HasBounds, choice, real, reals
+from chasles.arguments import HasBounds, real, reals
+from chasles.cached import cached_property
+from chasles.control.now import Now, PlannedMotion
 from chasles.engine import Layout
 from chasles.engine.records import Memory, Record, is_record, parts_of
-from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.sealed import Sealed
-from chasles.trajectories.motion import Motion, PoseMotion
 
 ReferenceKind = Literal["joint", "pose"]
-#: Planned motion at one time: a `Motion` or a `PoseMotion`, as the law's `reference_kind` says.
-PlannedMotion: TypeAlias = Any
+_INNER = "inner."
 
 
 class Command(NamedTuple):
@@ -33,11 +31,11 @@ class Command(NamedTuple):
     tau
         Torques (n,), N·m or N.
     memory
-        Memory for the next call: an array or a `chasles.engine.Record`.
+        Memory for the next call, a `chasles.engine.Record`.
     """
 
     tau: NDArray[np.float64]
-    memory: Memory
+    memory: Record
 
 
 class Controller(HasBounds, Sealed):
@@ -51,13 +49,16 @@ class Controller(HasBounds, Sealed):
     ----------
     name
         Name in reports; default the name of the class.
-    parameters
-        Values by name, such as gains, that simulations can vary; default none. The law receives them as an argument.
+    varies
+        Names of attributes, such as gains, that simulations can vary; default none. Numbers that ``__init__`` computes
+        from such an attribute do not follow it: compute them in `law`.
     bounds
-        Bound of each parameter by name, a `chasles.arguments.Bound`; default finite. Simulations refuse other values.
-    initial_state
-        Memory at the start: an array, or named parts (a mapping of arrays), nested as deep as needed; default none. The
-        law receives the memory and returns the next one.
+        Bound of each of them by name, a `chasles.arguments.Bound`; default finite. Simulations refuse other values.
+    memory
+        Named parts of the memory at the start, a mapping of arrays, nested as deep as needed; default none.
+    inner
+        Law that this one hands the call on to, as ``self.inner.law(now.of("inner"))``; default None. Its parameters are
+        ``"inner.kp"``, … of this law, its memory is the part ``inner``, and its schedule and warnings are this law's.
     robot
         Controller's model of the robot; default None. The loop checks its number of joints.
     reference_kind
@@ -65,28 +66,29 @@ class Controller(HasBounds, Sealed):
     traceable
         Whether the law may be traced and compiled (default), or is plain Python, called once a period.
     measured_wrench
-        Frame or link whose wrench from the environment the loop measures for the law, which finds it in
-        ``parameters["measured_wrench"]``, (6,) in the frame's axes; default None.
+        Frame or link whose wrench from the environment the loop measures for the law, which finds it in ``now.wrench``;
+        default None.
 
     Examples
     --------
     >>> import chasles as ch
     >>> class Spring(ch.Controller):
     ...     name = "spring with integral"
-    ...     parameters = {"stiffness": 100.0, "damping": 20.0}
-    ...     initial_state = {"integral": np.zeros(2)}
+    ...     varies = ("stiffness", "damping")
+    ...     stiffness, damping = 100.0, 20.0
+    ...     memory = {"integral": np.zeros(2)}
     ...
-    ...     def law(self, t, q, qd, reference, memory, parameters, period):
-    ...         error = reference.q - q
-    ...         memory.integral = memory.integral + period * error
-    ...         tau = parameters["stiffness"] * (error + memory.integral) - parameters["damping"] * qd
-    ...         return tau, memory
+    ...     def law(self, now):
+    ...         error = now.reference.q - now.q
+    ...         now.memory.integral += now.period * error
+    ...         return self.stiffness * (error + now.memory.integral) - self.damping * now.qd
     >>> run = ch.simulate(ch.load("planar2r"), Spring(), ch.PointToPoint([0.0, 0.0], [0.5, 0.5], 1.0))
     """
 
     name: str = ""
-    parameters: Mapping[str, Any] = MappingProxyType({})
-    initial_state: Memory = np.zeros(0)
+    varies: tuple[str, ...] = ()
+    memory: Mapping[str, Any] = MappingProxyType({})
+    inner: Controller | None = None
     robot: Robot | None = None
     reference_kind: ReferenceKind = "joint"
     measured_wrench: str | None = None
@@ -98,43 +100,53 @@ class Controller(HasBounds, Sealed):
             cls.name = cls.__name__
 
     @abstractmethod
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: PlannedMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Return torques and the next memory, in arithmetic that can be traced, if possible.
+    def law(self, now: Now) -> Any:
+        """Return the torques (n,) until the next call, in arithmetic that can be traced, if possible.
 
         Parameters
         ----------
-        t
-            Time, s.
-        q, qd
-            Measured positions (n,) and velocities (n,).
-        reference
-            Planned motion at `t`: a `chasles.trajectories.Motion`, or a ``PoseMotion`` for laws that follow a frame.
-        state
-            Memory: an array or a `chasles.engine.Record`, as `initial_state` is.
-        parameters
-            Values of `parameters`, and ``"schedule"`` and ``"measured_wrench"`` for laws that have these.
-        period
-            Time between two calls, s.
-
-        Returns
-        -------
-        tau, state
-            Torques (n,) until the next call, and the memory for it.
+        now
+            Measured state, reference and memory. What the law assigns to parts of ``now.memory`` is there at the next
+            call.
         """
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Values by name that simulations can vary: attributes named in `varies`, and those of an inner law."""
+        own = {name: value for name in self.varies if (value := self._varying(name)) is not None}
+        inner = {} if self.inner is None else self.inner.parameters
+        return own | {f"{_INNER}{name}": value for name, value in inner.items()}
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Return the same law with other values of `parameters`: numbers, or the arguments of a trace.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> law = ch.control.PD(ch.load("planar2r"), kp=100.0, kd=20.0)
+        >>> law.with_values({"kp": np.array([50.0, 10.0])})
+        PD(<Robot 'planar2r': 2 joints>, kp=[50.0, 10.0], kd=20)
+        """
+        own = {name: value for name, value in values.items() if not name.startswith(_INNER)}
+        if self.inner is not None:
+            inside = {k.removeprefix(_INNER): value for k, value in values.items() if k.startswith(_INNER)}
+            own["inner"] = self.inner.with_values(inside)
+        kept = {k: v for k, v in vars(self).items() if not isinstance(getattr(type(self), k, None), cached_property)}
+        other = object.__new__(type(self))
+        other.__dict__.update(kept | own)
+        return other
+
+    def check_varied(self, values: Mapping[str, NDArray[np.float64]], prefix: str) -> None:
+        """Refuse values that the constructors of this law and of its inner law would refuse."""
+        super().check_varied({k: value for k, value in values.items() if not k.startswith(_INNER)}, prefix)
+        if self.inner is not None:
+            inside = {k.removeprefix(_INNER): value for k, value in values.items() if k.startswith(_INNER)}
+            self.inner.check_varied(inside, f"{prefix}.inner")
 
     def schedule(self, times: NDArray[np.float64], motion: PlannedMotion) -> Memory:
         """Return what is computed before the loop runs, for every call: gains along the motion, for one.
 
-        Override it in laws that need it. The law finds its own call's part as ``parameters["schedule"]``.
+        Override it in laws that need it. The law finds its own call's part as ``now.schedule``.
 
         Parameters
         ----------
@@ -148,7 +160,9 @@ class Controller(HasBounds, Sealed):
         ndarray or record of ndarray
             One row for each call, (k, ...).
         """
-        raise ArgumentError(f"controller '{self.name}' has no schedule")
+        if self.inner is None:
+            raise ArgumentError(f"controller '{self.name}' has no schedule")
+        return self.inner.schedule(times, motion)
 
     def evaluate(
         self,
@@ -157,7 +171,7 @@ class Controller(HasBounds, Sealed):
         reference: PlannedMotion,
         *,
         t: float = 0.0,
-        memory: Memory = None,
+        memory: Mapping[str, Any] | None = None,
         period: float = 1e-3,
         measured_wrench: ArrayLike | None = None,
     ) -> Command:
@@ -172,7 +186,7 @@ class Controller(HasBounds, Sealed):
         t
             Time, s.
         memory
-            Memory after the call before; default `initial_state`.
+            Memory after the call before; default `memory`, the one at the start.
         period
             Time to the next call, s.
         measured_wrench
@@ -196,39 +210,55 @@ class Controller(HasBounds, Sealed):
                 f"controller '{self.name}' computes a schedule along a whole motion, so it has no torque at one state "
                 "alone; use chasles.simulate"
             )
-        time = real(t, "t")
-        position = reals(q, "q", ("n",) if self.robot is None else (self.robot.nq,))
-        velocity = reals(qd, "qd", ("n",) if self.robot is None else (self.robot.nv,))
-        parameters = dict(self.parameters)
+        wrench = None
         if self.measured_wrench is not None:
-            wrench = np.zeros(6) if measured_wrench is None else measured_wrench
-            parameters["measured_wrench"] = reals(wrench, "measured_wrench", (6,))
+            wrench = reals(np.zeros(6) if measured_wrench is None else measured_wrench, "measured_wrench", (6,))
         elif measured_wrench is not None:
             raise ArgumentError(f"controller '{self.name}' takes no measured_wrench")
-        planned = reference(time) if callable(reference) else reference
-        before = checked_memory(self.initial_state if memory is None else memory)
-        tau, after = self.law(time, position, velocity, planned, before, parameters, real(period, "period", above=0.0))
-        return Command(np.asarray(tau, dtype=np.float64), after)
+        time = real(t, "t")
+        now = Now(
+            time,
+            reals(q, "q", ("n",) if self.robot is None else (self.robot.nq,)),
+            reals(qd, "qd", ("n",) if self.robot is None else (self.robot.nv,)),
+            reference(time) if callable(reference) else reference,
+            checked_memory(self.memory if memory is None else memory),
+            real(period, "period", above=0.0),
+            wrench=wrench,
+        )
+        return Command(np.asarray(self.law(now), dtype=np.float64), now.memory)
 
     @property
     def has_schedule(self) -> bool:
         """Whether the law needs `schedule`."""
-        return type(self).schedule is not Controller.schedule
+        own = type(self).schedule is not Controller.schedule
+        return own or (self.inner is not None and self.inner.has_schedule)
 
     def period_warning(self, period: float) -> str | None:
-        """Return a warning about a sample period, s, that is unsuitable for this law; default None."""
-        return None
+        """Return a warning about a sample period, s, that is unsuitable for this law; default that of the inner law."""
+        return None if self.inner is None else self.inner.period_warning(period)
 
     @property
     def memory_layout(self) -> Layout:
         """Names and shapes of the memory's parts."""
-        return Layout.of(self.initial_state)
+        if not is_record(self.memory):
+            raise ArgumentError(
+                f"the memory of controller '{self.name}' must have named parts, such as "
+                f"{{'integral': np.zeros(2)}}, and is {self.memory!r}"
+            )
+        return Layout.of(self.memory)
 
     @property
     def memory_names(self) -> tuple[str, ...]:
         """Name of each element of the memory, in results of ``simulate(..., memory=True)``."""
-        names = self.memory_layout.names
-        return names if is_record(self.initial_state) else tuple(f"memory{name}" for name in names)
+        return self.memory_layout.names
+
+    def _varying(self, name: str) -> Any:
+        try:
+            return getattr(self, name)
+        except AttributeError:
+            raise ArgumentError(
+                f"{type(self).__name__} says that '{name}' varies, but has no attribute of this name"
+            ) from None
 
     def __repr__(self) -> str:
         model = [] if self.robot is None else [repr(self.robot)]
@@ -236,137 +266,23 @@ class Controller(HasBounds, Sealed):
         return f"{type(self).__name__}({', '.join([*model, *values])})"
 
 
-def as_controller(controller: object) -> Controller:
-    """Return a controller that is fit for a loop; a plain function becomes a `PythonLaw`.
+def checked_memory(memory: Mapping[str, Any]) -> Record:
+    """Return a memory's start as a record of arrays.
 
     Raises
     ------
     ArgumentError
-        It is neither.
-
-    Examples
-    --------
-    >>> as_controller(lambda t, q, qd, reference: reference.q - q)
-    PythonLaw(<lambda>)
-    """
-    if isinstance(controller, Controller):
-        choice(controller.reference_kind, "reference_kind", get_args(ReferenceKind))
-        return controller
-    if hasattr(controller, "law"):
-        raise ArgumentError(
-            f"{type(controller).__name__} has a method 'law' but is no controller: let its class inherit "
-            "chasles.Controller, which has a default for everything else that a loop asks for"
-        )
-    if callable(controller):
-        return PythonLaw(controller)
-    raise ArgumentError(
-        f"a controller is an instance of chasles.Controller, or a function law(t, q, qd, reference), not {controller!r}"
-    )
-
-
-class PythonLaw(Controller):
-    """Controller of a plain Python function ``law(t, q, qd, reference) -> tau``.
-
-    A function with memory and parameters is ``law(t, q, qd, reference, memory, parameters) -> (tau, next memory)``; a
-    seventh argument receives the period. `chasles.simulate` wraps functions without memory automatically.
-
-    Parameters
-    ----------
-    function
-        The law. It is traced and compiled if it can be, and called as it is otherwise.
-    initial_state
-        Memory at the start: an array, or named parts (a mapping of arrays). A function whose memory has named parts may
-        assign to them and return the torques alone.
-    parameters
-        Values that may be varied, by name.
-
-    Examples
-    --------
-    >>> import chasles as ch
-    >>> arm = ch.load("planar2r")
-    >>> def hold(t, q, qd, reference):
-    ...     return 100.0 * (reference.q - q) - 20.0 * qd
-    >>> run = ch.simulate(arm, hold, ch.PointToPoint([0.0, 0.0], [0.5, 0.5], 1.0))
-
-    With named memory:
-
-    >>> def hold(t, q, qd, reference, memory, parameters, period):
-    ...     memory.integral += period * (reference.q - q)
-    ...     return parameters["kp"] * (reference.q - q) + 50.0 * memory.integral - 20.0 * qd
-    >>> law = ch.PythonLaw(hold, initial_state={"integral": np.zeros(2)}, parameters={"kp": 100.0})
-    >>> run = ch.simulate(arm, law, ch.PointToPoint([0.0, 0.0], [0.5, 0.5], 1.0))
-    """
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        *,
-        initial_state: ArrayLike | Mapping[str, Any] = (),
-        parameters: Mapping[str, ArrayLike] | None = None,
-    ) -> None:
-        self.function = function
-        self.name = getattr(function, "__name__", type(function).__name__)
-        self.initial_state = checked_memory(initial_state)
-        self.parameters = {name: reals(value, f"parameters['{name}']") for name, value in (parameters or {}).items()}
-        self._arity = _positional_count(function)
-        if self._arity not in (4, 6, 7):
-            raise ArgumentError(
-                f"{self.name} must take (t, q, qd, reference), (t, q, qd, reference, memory, parameters), or these and "
-                "the period"
-            )
-        if self._arity == 4 and (self.memory_layout.size or self.parameters):
-            raise ArgumentError(f"{self.name} takes no memory and no parameters: give it six arguments")
-
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion | PoseMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Call the function."""
-        if self._arity == 4:
-            return self.function(t, q, qd, reference), state
-        further = (period,) if self._arity == 7 else ()
-        returned = self.function(t, q, qd, reference, state, parameters, *further)
-        if isinstance(state, Record) and not isinstance(returned, tuple):
-            return returned, state
-        tau, state = returned
-        return tau, state
-
-    def __repr__(self) -> str:
-        return f"PythonLaw({self.name})"
-
-
-def checked_memory(memory: Memory) -> Memory:
-    """Return a memory's start as an array (m,), or as a record of arrays.
-
-    Raises
-    ------
-    ArgumentError
-        A part is no array of finite numbers.
+        It has no named parts, or a part is no array of finite numbers.
     """
     if not is_record(memory):
-        return reals(memory, "initial_state").reshape(-1)
+        raise ArgumentError(f"a memory has named parts, such as {{'integral': np.zeros(2)}}; it cannot be {memory!r}")
     return Record({name: _checked_part(value, name) for name, value in parts_of(memory)})
 
 
 def _checked_part(value: Memory, name: str) -> Memory:
     if is_record(value):
         return Record({inner: _checked_part(part, f"{name}.{inner}") for inner, part in parts_of(value)})
-    return reals(value, f"initial_state['{name}']")
-
-
-def _positional_count(function: Callable[..., Any]) -> int:
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (TypeError, ValueError):
-        return 4
-    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    return sum(1 for p in parameters if p.kind in kinds and p.default is inspect.Parameter.empty)
+    return reals(value, f"memory['{name}']")
 
 
 def _shortened(value: NDArray[np.float64]) -> str:

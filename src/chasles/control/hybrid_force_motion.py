@@ -12,15 +12,14 @@ from chasles.arguments import NOT_NEGATIVE, Bound, choice, reals
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.impedance import measured_in_world
+from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import gains
 from chasles.control.task_space import COMPONENTS, force_for
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.geometry import rotation_distance
 from chasles.robot import Robot
-from chasles.trajectories.motion import Motion, PoseMotion
 
 
 class HybridForceMotion(CartesianController):
@@ -68,6 +67,12 @@ class HybridForceMotion(CartesianController):
     """
 
     name = "hybrid force-motion"
+    force: Array
+    kp: Array
+    kd: Array
+    kf: Array
+    kfi: Array
+    force_damping: Array
     bounds: Mapping[str, Bound] = {**CartesianController.bounds, "force_damping": NOT_NEGATIVE}
 
     def __init__(
@@ -95,7 +100,7 @@ class HybridForceMotion(CartesianController):
             "kd": six(kd_orientation, kd, "kd"),
             **gains(count, kf=kf, kfi=kfi, force_damping=force_damping),
         }
-        super().__init__(robot, own, np.zeros(count), **task)
+        super().__init__(robot, own, {"integral": np.zeros(count)}, **task)
         self.axes = _axes(forces, R_world_task)[:, self.task.rows]
         if np.abs(self.axes @ self.axes.T - np.eye(count)).max() > 1e-9:
             raise ArgumentError(
@@ -103,39 +108,28 @@ class HybridForceMotion(CartesianController):
             )
         self.measured_wrench = self.target
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion | PoseMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the force's error by the rectangle rule."""
-        frame, wanted, A = self.task.motion(q, qd), self.wanted(reference), self.axes
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory is the integral of the force's error by the rectangle rule."""
+        frame, wanted, A = self.task.motion(now.q, now.qd), self.wanted(now.reference), self.axes
         a = self.task.select(
-            acceleration_feedback(
-                frame.pose, frame.twist, wanted, parameters["kp"], parameters["kd"], self.orientation_error
-            )
+            acceleration_feedback(frame.pose, frame.twist, wanted, self.kp, self.kd, self.orientation_error)
         )
-        short = parameters["force"] + A @ self.task.select(measured_in_world(frame.pose, parameters))
-        integral = state + period * short
-        pressing = parameters["force"] + parameters["kf"] * short + parameters["kfi"] * integral
-        pressing = pressing - parameters["force_damping"] * (A @ self.task.select(frame.twist))
+        short = self.force + A @ self.task.select(measured_in_world(frame.pose, now))
+        now.memory.integral = now.memory.integral + now.period * short
+        pressing = self.force + self.kf * short + self.kfi * now.memory.integral
+        pressing = pressing - self.force_damping * (A @ self.task.select(frame.twist))
 
-        J, idle = self.task.select(frame.J), self.idle(q, qd, parameters)
+        J, idle = self.task.select(frame.J), self.idle(now)
         missing = a - A.T @ (A @ a) - self.task.select(frame.drift)
         if is_floating(self.robot):
-            reduced = ReducedDynamics.at(self.robot, q, qd)
+            reduced = ReducedDynamics.at(self.robot, now.q, now.qd)
             missing = missing - reduced.drift(J)
             J, idle = reduced.jacobian(J), idle[reduced.motors]
             wrench = force_for(self.task, reduced.M, J, missing - J @ idle) + A.T @ pressing
-            return reduced.torques(idle, J.T @ wrench), integral
+            return reduced.torques(idle, J.T @ wrench)
         missing = missing - J @ idle
-        wrench = force_for(self.task, self.robot.mass_matrix(q), J, missing) + A.T @ pressing
-        return self.robot.inverse_dynamics(q, qd, idle) + J.T @ wrench, integral
+        wrench = force_for(self.task, self.robot.mass_matrix(now.q), J, missing) + A.T @ pressing
+        return self.robot.inverse_dynamics(now.q, now.qd, idle) + J.T @ wrench
 
 
 def _checked_forces(forces: Mapping[str, float]) -> Mapping[str, float]:

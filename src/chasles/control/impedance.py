@@ -20,13 +20,13 @@ from chasles.control.compliance import (
     world_wrench,
 )
 from chasles.control.floating_base import ReducedDynamics, is_floating
+from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
 from chasles.control.task_space import TaskMotion, felt_inertia, force_for
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories.motion import Motion, PoseMotion
+from chasles.trajectories.motion import PoseMotion
 
 #: Bounds of the parameters of `compliant_gains`.
 COMPLIANT = {
@@ -128,36 +128,25 @@ class Impedance(CartesianController):
         if self.shapes_inertia:
             self.measured_wrench = self.target
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion | PoseMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; there is no memory."""
-        frame, wanted = self.task.motion(q, qd), self.wanted(reference)
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law."""
+        frame, wanted = self.task.motion(now.q, now.qd), self.wanted(now.reference)
         away = offset(frame.pose, frame.twist, wanted, self.axes)
-        push = spring_wrench(away, gains6(parameters, "stiffness"), self.orientation_error)
-        push = push - gains6(parameters, "damping") * away.velocity
-        idle = self.idle(q, qd, parameters)
+        push = spring_wrench(away, gains6(self.parameters, "stiffness"), self.orientation_error)
+        push = push - gains6(self.parameters, "damping") * away.velocity
         if not self.shapes_inertia:
-            return self._own_inertia(q, qd, frame, wanted, push, idle), state
-        wrench = measured_in_world(frame.pose, parameters)
+            return self._own_inertia(now, frame, wanted, push)
+        wrench = measured_in_world(frame.pose, now)
         felt = push + compliance_wrench(wrench, wanted, self.axes)
-        a = moved(wanted, away, felt / gains6(parameters, "inertia"), self.axes).acceleration
-        return self.accelerating(q, qd, frame, a, idle, wrench), state
+        a = moved(wanted, away, felt / gains6(self.parameters, "inertia"), self.axes).acceleration
+        return self.accelerating(now, frame, a, wrench)
 
-    def _own_inertia(
-        self, q: Array, qd: Array, frame: TaskMotion, wanted: PoseMotion, push: Array, idle: Array
-    ) -> NDArray[Any]:
+    def _own_inertia(self, now: Now, frame: TaskMotion, wanted: PoseMotion, push: Array) -> NDArray[Any]:
         """Torques that leave the arm its inertia.
 
         C(q, a) b = (c(q, a + b) - c(q, a - b)) / 4, with c(q, v) = C(q, v) v.
         """
+        q, qd, idle = now.q, now.qd, self.idle(now)
         J = self.task.select(frame.J)
         force = self.task.select(world_wrench(push, wanted, self.axes))
         if is_floating(self.robot):
@@ -203,7 +192,7 @@ def compliant_gains(components: Sequence[str] | None, **given: ArrayLike | None)
     return gains
 
 
-def measured_in_world(T: Array, parameters: Mapping[str, Any]) -> Any:
+def measured_in_world(T: Array, now: Now) -> Any:
     """Measured wrench (6,) of the environment on the frame, in world axes, about its origin."""
-    wrench, R = np.asarray(parameters["measured_wrench"]), T[:3, :3]
+    wrench, R = np.asarray(now.wrench), T[:3, :3]
     return np.concatenate([R @ wrench[:3], R @ wrench[3:]])

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.arguments import real, whole_number
-from chasles.control.controller import Controller, PlannedMotion
+from chasles.control.controller import Controller
 from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.linear_model import linear_model
+from chasles.control.now import PlannedMotion
 from chasles.control.traced_law import TracedLaw, traced_law
 from chasles.engine import Function, trace
 from chasles.engine.records import Memory

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
 from chasles.control.supports import Supports
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import Motion
 
 
 class NominalTorque(RobotController):
@@ -48,24 +47,17 @@ class NominalTorque(RobotController):
     """
 
     name = "nominal torque"
+    kp: Array
+    kd: Array
 
     def __init__(self, robot: Robot, *, kp: ArrayLike = 0.0, kd: ArrayLike = 0.0, supports: Sequence[str] = ()) -> None:
         super().__init__(robot, motor_gains(robot, kp=kp, kd=kd))
         self.supports = Supports(robot, supports)
-        if any(value.any() for value in self.parameters.values()):
+        if self.kp.any() or self.kd.any():
             self.name = "nominal torque + PD"
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; there is no memory."""
-        error = tracking_error(self.robot, q, qd, reference)
-        feedback = parameters["kp"] * error.position + parameters["kd"] * error.velocity
-        return self.supports.torques(*reference) + feedback, state
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law."""
+        error = tracking_error(self.robot, now.q, now.qd, now.reference)
+        feedback = self.kp * error.position + self.kd * error.velocity
+        return self.supports.torques(*now.reference) + feedback

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from chasles.cached import cached_property
 from chasles.control.cartesian_controller import AcceleratedFrame
 from chasles.control.floating_base import ReducedDynamics, is_floating
+from chasles.control.now import Now
 from chasles.control.task_space import TaskDynamics, force_for, task_dynamics
 from chasles.engine import Function, trace
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
-from chasles.trajectories.motion import Motion, PoseMotion
+from chasles.engine.scalar import Array
 
 
 class OperationalSpace(AcceleratedFrame):
@@ -57,29 +55,20 @@ class OperationalSpace(AcceleratedFrame):
 
     name = "operational space"
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion | PoseMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; there is no memory.
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law.
 
         Written as M z + bias + Jᵀ Λ (a - J' qd - J z) with the idle accelerations z, it is the same with less work.
         """
-        frame, a = self.frame_acceleration(q, qd, reference, parameters)
-        J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(q, qd, parameters)
+        frame, a = self.frame_acceleration(now)
+        J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(now)
         if is_floating(self.robot):
-            reduced = ReducedDynamics.at(self.robot, q, qd)
+            reduced = ReducedDynamics.at(self.robot, now.q, now.qd)
             J, missing, idle = reduced.jacobian(J), missing - reduced.drift(J), idle[reduced.motors]
             force = force_for(self.task, reduced.M, J, missing - J @ idle)
-            return reduced.torques(idle, J.T @ force), state
-        force = force_for(self.task, self.robot.mass_matrix(q), J, missing - J @ idle)
-        return self.robot.inverse_dynamics(q, qd, idle) + J.T @ force, state
+            return reduced.torques(idle, J.T @ force)
+        force = force_for(self.task, self.robot.mass_matrix(now.q), J, missing - J @ idle)
+        return self.robot.inverse_dynamics(now.q, now.qd, idle) + J.T @ force
 
     def dynamics(self, q: Array, qd: Array) -> TaskDynamics:
         """Dynamics of the controlled components: Lambda a + mu + p = F, and J_bar; over any leading batch axes.

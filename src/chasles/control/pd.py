@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from numpy.typing import ArrayLike
 
 from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
 from chasles.control.supports import Supports
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import Motion
 
 
 class PD(RobotController):
@@ -40,23 +39,16 @@ class PD(RobotController):
     """
 
     name = "PD"
+    kp: Array
+    kd: Array
 
     def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike) -> None:
         super().__init__(robot, motor_gains(robot, kp=kp, kd=kd))
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; there is no memory."""
-        error = tracking_error(self.robot, q, qd, reference)
-        return parameters["kp"] * error.position + parameters["kd"] * error.velocity, state
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law."""
+        error = tracking_error(self.robot, now.q, now.qd, now.reference)
+        return self.kp * error.position + self.kd * error.velocity
 
 
 class PDGravity(RobotController):
@@ -83,22 +75,15 @@ class PDGravity(RobotController):
     """
 
     name = "PD + gravity"
+    kp: Array
+    kd: Array
 
     def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike, supports: Sequence[str] = ()) -> None:
         super().__init__(robot, motor_gains(robot, bool(supports), kp=kp, kd=kd))
         self.supports = Supports(robot, supports)
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; there is no memory."""
-        error = tracking_error(self.robot, q, qd, reference)
-        feedback = parameters["kp"] * error.position + parameters["kd"] * error.velocity
-        return feedback + self.supports.carried(q, self.robot.gravity_torque(q)), state
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law."""
+        error = tracking_error(self.robot, now.q, now.qd, now.reference)
+        feedback = self.kp * error.position + self.kd * error.velocity
+        return feedback + self.supports.carried(now.q, self.robot.gravity_torque(now.q))

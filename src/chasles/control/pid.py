@@ -10,12 +10,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import Bound, reals
 from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Number, Real, Traced
+from chasles.engine.scalar import Array, Number, Traced
 from chasles.robot import Robot
-from chasles.trajectories import Motion
 
 
 class PID(RobotController):
@@ -49,6 +48,10 @@ class PID(RobotController):
     """
 
     name = "PID"
+    kp: Array
+    ki: Array
+    kd: Array
+    torque_limits: Array
     bounds: Mapping[str, Bound] = {**RobotController.bounds, "torque_limits": Bound(above=0.0, infinite=True)}
 
     def __init__(
@@ -59,24 +62,15 @@ class PID(RobotController):
         parameters["torque_limits"] = reals(
             limits, "torque_limits", (robot.n,), broadcast=True, bound=self.bounds["torque_limits"]
         )
-        super().__init__(robot, parameters, np.zeros(robot.n))
+        super().__init__(robot, parameters, {"integral": np.zeros(robot.n)})
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the error by the rectangle rule."""
-        (error, rate, _), limits = tracking_error(self.robot, q, qd, reference), parameters["torque_limits"]
-        proportional = parameters["kp"] * error + parameters["kd"] * rate
-        wanted = proportional + parameters["ki"] * (state + period * error)
-        integral = next_integral(state, error, wanted - saturated(wanted, limits), period)
-        return saturated(proportional + parameters["ki"] * integral, limits), integral
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory is the integral of the error by the rectangle rule."""
+        (error, rate, _), limits = tracking_error(self.robot, now.q, now.qd, now.reference), self.torque_limits
+        proportional = self.kp * error + self.kd * rate
+        wanted = proportional + self.ki * (now.memory.integral + now.period * error)
+        now.memory.integral = next_integral(now.memory.integral, error, wanted - saturated(wanted, limits), now.period)
+        return saturated(proportional + self.ki * now.memory.integral, limits)
 
 
 def saturated(tau: Array, limits: Array) -> Any:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from chasles.control.cartesian_controller import AcceleratedFrame
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
-from chasles.trajectories.motion import Motion, PoseMotion
+from chasles.control.now import Now
 
 
 class ResolvedAcceleration(AcceleratedFrame):
@@ -51,16 +48,7 @@ class ResolvedAcceleration(AcceleratedFrame):
 
     name = "resolved acceleration"
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion | PoseMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; there is no memory."""
-        frame, a = self.frame_acceleration(q, qd, reference, parameters)
-        return self.accelerating(q, qd, frame, a, self.idle(q, qd, parameters)), state
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law."""
+        frame, a = self.frame_acceleration(now)
+        return self.accelerating(now, frame, a)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import NOT_NEGATIVE, Bound, reals
 from chasles.control.controller import Controller, checked_memory
-from chasles.engine.records import Memory
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot import Robot
@@ -23,10 +23,10 @@ class RobotController(Controller):
     ----------
     robot
         Controller's model of the robot; it may differ from the plant.
-    parameters
-        Values by name that simulations can vary.
-    initial_state
-        Memory at the start: an array, or a mapping of arrays.
+    values
+        Values by name that simulations can vary; they become attributes.
+    memory
+        Named parts of the memory at the start.
 
     Raises
     ------
@@ -42,12 +42,18 @@ class RobotController(Controller):
     #: Why the law cannot take a robot with free joints, and what can; empty where it can.
     refuses_free_joints: ClassVar[str] = ""
 
-    def __init__(self, robot: Robot, parameters: Mapping[str, NDArray[np.float64]], initial_state: Memory = ()) -> None:
+    def __init__(
+        self,
+        robot: Robot,
+        values: Mapping[str, NDArray[np.float64]],
+        memory: Mapping[str, Any] = MappingProxyType({}),
+    ) -> None:
         self.require_motors(robot)
-        self.check_parameters(parameters)
+        self.check_parameters(values)
         self.robot = robot
-        self.parameters = {name: _read_only(value) for name, value in parameters.items()}
-        self.initial_state = checked_memory(initial_state)
+        self.varies = tuple(values)
+        self.__dict__.update({name: _read_only(value) for name, value in values.items()})
+        self.memory = checked_memory(memory)
 
     @classmethod
     def require_motors(cls, robot: Robot) -> None:

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.controller import Controller, PlannedMotion
+from chasles.control.controller import Controller
+from chasles.control.now import Now, PlannedMotion
 from chasles.engine import Layout, Program, trace
 from chasles.engine.records import Memory, Record, Shapes, is_record
 from chasles.engine.scalar import Array, Real
@@ -55,18 +56,22 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
     if controller.reference_kind != "joint" or controller.measured_wrench is not None:
         raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
     nq, n, memory = planned.q.shape[-1], planned.qd.shape[-1], controller.memory_layout
-    fixed = {name: np.asarray(value) for name, value in controller.parameters.items()}
     rows: Any = controller.schedule(times, planned) if controller.has_schedule else None
     shapes = _row_shapes(rows)
     row = Layout({} if shapes is None else {"row": shapes})
 
     def law(t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, given: Record) -> tuple[Any, Any]:
-        own = dict(fixed)
-        if shapes is not None:
-            own["schedule"] = row.split(given).row
-        motion = Motion(*np.split(reference, [nq, nq + n]))
-        tau, following = controller.law(t, q, qd, motion, memory.split(state), own, period)
-        return np.asarray(tau), memory.join(following)
+        now = Now(
+            t,
+            q,
+            qd,
+            Motion(*np.split(reference, [nq, nq + n])),
+            memory.split(state),
+            period,
+            None if shapes is None else row.split(given).row,
+        )
+        tau = controller.law(now)
+        return np.asarray(tau), memory.join(now.memory)
 
     inputs: dict[str, Shapes] = {"t": (), "q": (nq,), "qd": (n,), "reference": (nq + 2 * n,)}
     inputs |= {"memory": (memory.size,), "schedule": (row.size,)}
@@ -80,7 +85,7 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
     if shapes is not None:
         schedule = np.array([row.join({"row": _row_at(rows, k)}) for k in range(len(times))], dtype=np.float64)
     references = np.concatenate([planned.q, planned.qd, planned.qdd], axis=-1)
-    start = np.asarray(memory.join(controller.initial_state), dtype=np.float64)
+    start = np.asarray(memory.join(controller.memory), dtype=np.float64)
     return TracedLaw(program, times, references, schedule, start)
 
 

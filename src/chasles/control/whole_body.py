@@ -16,10 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import NOT_NEGATIVE, Bound, choice, real, reals
 from chasles.control.floating_base import has_motors
+from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Function, trace
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array, rotation_taking_z_to, skew
 from chasles.inverse_kinematics import FormulaTask
@@ -160,6 +159,7 @@ class WholeBodyTorque(RobotController):
     """
 
     name = "whole-body torque"
+    contact_damping: Array
     bounds: Mapping[str, Bound] = {**RobotController.bounds, "contact_damping": NOT_NEGATIVE}
     traceable = False
 
@@ -178,19 +178,10 @@ class WholeBodyTorque(RobotController):
         self._motors = has_motors(robot)
         self._unit_force = 9.81 * max(float(sum(body.mass for body in build_tree(robot.description).bodies)), 1e-3)
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; there is no memory."""
-        stance = self.plan(float(t), reference) if callable(self.plan) else self.plan
-        return self.solve(q, qd, stance, contact_damping=parameters["contact_damping"]).tau, state
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law."""
+        stance = self.plan(float(now.t), now.reference) if callable(self.plan) else self.plan
+        return self.solve(now.q, now.qd, stance, contact_damping=self.contact_damping).tau
 
     def solve(self, q: ArrayLike, qd: ArrayLike, stance: Stance, *, contact_damping: ArrayLike | None = None) -> Forces:
         """Torques, accelerations and contact forces at one state.
@@ -203,7 +194,7 @@ class WholeBodyTorque(RobotController):
         robot, motors = self.robot, self._motors
         n, tasks, contacts = robot.n, list(stance.tasks), list(stance.contacts)
         q, qd = reals(q, "q", (robot.nq,)), reals(qd, "qd", (n,))
-        damping = np.asarray(self.parameters["contact_damping"] if contact_damping is None else contact_damping)
+        damping = np.asarray(self.contact_damping if contact_damping is None else contact_damping)
         numbers = [number for task in tasks for number in task.numbers(robot)]
         gains = [np.asarray(getattr(task, "gain", 0.0), dtype=np.float64) for task in tasks]
         motion: Sequence[Any] = () if stance.motion is None else stance.motion

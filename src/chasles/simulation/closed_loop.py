@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from chasles.cached import cached_property
 from chasles.control import Controller
+from chasles.control.now import Now
 from chasles.engine import Function, Layout, Record, trace, where
 from chasles.engine.records import Memory, Shapes
 from chasles.engine.scalar import Array, Real
@@ -36,9 +37,9 @@ REST_VELOCITY = 1e-6
 _NO_VALUES = Record()
 
 
-def no_controller(t: Real, q: Array, qd: Array, reference: object) -> Array:
+def no_controller(now: Now) -> Array:
     """Law of an uncontrolled robot: zero torques."""
-    return 0.0 * qd
+    return 0.0 * now.qd
 
 
 class Sample(NamedTuple):
@@ -335,23 +336,21 @@ class ClosedLoop:
         before = self.clock_before(t)
         instant = self.equations.instant(t, INSIDE * self.period, self.period, self.outside_of(given), before)
         acting = self.equations.environment(x, instant, values)
-        own = _part("controller", values)
-        if "schedule" in given:
-            own["schedule"] = given.schedule
-        frame = self.controller.measured_wrench
+        wrench, frame = None, self.controller.measured_wrench
         if frame is not None:
             T, _ = self.equations.motion(frame, x.q, x.qd, instant)
-            own["measured_wrench"] = measured_wrench(self.plant.robot.description, frame, T, acting)
+            wrench = measured_wrench(self.plant.robot.description, frame, T, acting)
         layout = self.controller.memory_layout
         memory = layout.join(state.controller)
-        tau, following = self.controller.law(t, q, qd, motion, layout.split(memory.copy()), own, self.period)
+        now = Now(t, q, qd, motion, layout.split(memory.copy()), self.period, given.get("schedule"), wrench)
+        tau = self.controller.with_values(_part("controller", values)).law(now)
         if np.shape(tau) != (self.plant.n,):
             raise ArgumentError(
                 f"controller '{self.controller.name}' gave torques of shape {np.shape(tau)} instead of "
                 f"({self.plant.n},)"
             )
         try:
-            following = layout.split(layout.join(following))
+            following = layout.split(layout.join(now.memory))
         except (ArgumentError, UnknownNameError) as error:
             raise ArgumentError(f"controller '{self.controller.name}' gave memory that does not fit: {error}") from None
         demanded = np.asarray(tau)

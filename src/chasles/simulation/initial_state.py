@@ -58,7 +58,7 @@ def initial_state(
             },
             "sensors": read,
             "configuration": q if loop.closes_readings else np.zeros(0),
-            "controller": loop.controller.initial_state,
+            "controller": loop.controller.memory,
             "torques": np.zeros((loop.late, robot.n)),
         }
     )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import FINITE, doubles, real, reals, truth, whole_number
 from chasles.control import Controller
-from chasles.control.controller import as_controller
+from chasles.control.python_law import as_controller
 from chasles.engine import Function, Layout
 from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.integrators import DORMAND_PRINCE, RODAS5P, Integrator

@@ -64,7 +64,7 @@ def simulate(
         A robot, or a `chasles.Plant` of a robot with friction, motors, payloads, contacts, sensors, …. The controller
         has its own model, which may differ.
     controller
-        A controller object, or a plain function ``law(t, q, qd, reference) -> tau`` (see `chasles.PythonLaw`). It is
+        A controller object, or a plain function ``law(now) -> tau`` (see `chasles.PythonLaw`). It is
         compiled together with the plant if it can be traced; otherwise it is called as it is, and a warning says so.
         None: no torques.
     reference

@@ -13,7 +13,8 @@ import numpy as np
 from chasles import control
 from chasles.arguments import reals, truth
 from chasles.control.cartesian_controller import TaskOptions
-from chasles.control.controller import Controller, as_controller
+from chasles.control.controller import Controller
+from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import RobotController
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.inverse_kinematics import FrameTask, PostureTask

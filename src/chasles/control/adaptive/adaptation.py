@@ -7,18 +7,17 @@ parameter by itself, projection never lengthens the parameters' error, so that n
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.arguments import reals
+from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
-from chasles.engine.records import Memory
 from chasles.engine.scalar import Array, Real
-from chasles.trajectories import Motion
 
 
 class ContinuousLaw(RobotController):
@@ -28,24 +27,15 @@ class ContinuousLaw(RobotController):
     """
 
     @abstractmethod
-    def flow(
-        self, t: Real, q: Array, qd: Array, reference: Motion, state: Memory, parameters: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
-        """Torques (n,) and rate of change of the memory in 1/s; arithmetic that can be traced."""
+    def flow(self, now: Now) -> tuple[Any, dict[str, Any]]:
+        """Return torques (n,) and the rate of change of each part of the memory, 1/s, in traceable arithmetic."""
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law and the memory one period later."""
-        tau, rate = self.flow(t, q, qd, reference, state, parameters)
-        return tau, state + period * rate
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory moves by a step of Euler's rule."""
+        tau, rates = self.flow(now)
+        for name, rate in rates.items():
+            setattr(now.memory, name, now.memory[name] + now.period * rate)
+        return tau
 
 
 def estimate_bounds(lower: ArrayLike | None, upper: ArrayLike | None, count: int) -> dict[str, Any]:
@@ -57,22 +47,20 @@ def estimate_bounds(lower: ArrayLike | None, upper: ArrayLike | None, count: int
     }
 
 
-def projected_rate(estimate: Array, rate: Array, parameters: Mapping[str, Any]) -> Array:
-    """Rate of change of the estimates, without what would take them over their bounds."""
-    if "lower" in parameters:
-        rate = _where_not(
-            zip(parameters["lower"], estimate, rate, strict=True), lambda low, x, v: (x <= low) & (v < 0.0)
-        )
-    if "upper" in parameters:
-        rate = _where_not(zip(parameters["upper"], estimate, rate, strict=True), lambda up, x, v: (x >= up) & (v > 0.0))
+def projected_rate(estimate: Array, rate: Array, lower: Array | None, upper: Array | None) -> Array:
+    """Return the rate of change of the estimates, without what would take them over their bounds."""
+    if lower is not None:
+        rate = _where_not(zip(lower, estimate, rate, strict=True), lambda low, x, v: (x <= low) & (v < 0.0))
+    if upper is not None:
+        rate = _where_not(zip(upper, estimate, rate, strict=True), lambda up, x, v: (x >= up) & (v > 0.0))
     return rate
 
 
-def projected(estimate: Array, parameters: Mapping[str, Any]) -> Real:
-    """The nearest estimates between their bounds."""
-    if not {"lower", "upper"} & set(parameters):
+def projected(estimate: Array, lower: Array | None, upper: Array | None) -> Real:
+    """Return the nearest estimates between their bounds."""
+    if lower is None and upper is None:
         return estimate
-    return clip(estimate, parameters.get("lower", -np.inf), parameters.get("upper", np.inf))
+    return clip(estimate, -np.inf if lower is None else lower, np.inf if upper is None else upper)
 
 
 def _where_not(rows: Iterable[tuple[Any, Any, Any]], stops: Callable[[Any, Any, Any], Any]) -> Array:

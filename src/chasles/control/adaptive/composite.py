@@ -12,13 +12,14 @@ from chasles.arguments import POSITIVE, Bound, real
 from chasles.control.adaptive.adaptation import projected, projected_rate
 from chasles.control.adaptive.recursive_least_squares import packed, recursive_least_squares, unpacked
 from chasles.control.adaptive.slotine_li import SlotineLi
+from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.sliding_variable import friction_moved
 from chasles.engine import Record, exp, sqrt, where
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import JointTrajectory
 
 
 class CompositeAdaptive(SlotineLi):
@@ -56,6 +57,10 @@ class CompositeAdaptive(SlotineLi):
     """
 
     name = "composite adaptive"
+    bandwidth: Array
+    prediction: Array
+    forgetting: Array
+    gain_limit: Array
     bounds: Mapping[str, Bound] = {
         **SlotineLi.bounds,
         **dict.fromkeys(("bandwidth", "prediction", "forgetting", "gain_limit"), POSITIVE),
@@ -92,15 +97,15 @@ class CompositeAdaptive(SlotineLi):
         further = {"bandwidth": bandwidth, "prediction": prediction}
         if forgetting is not None:
             further |= {"forgetting": forgetting, "gain_limit": gain_limit}
-        own = {name: np.array(real(value, name)) for name, value in further.items()}
-        self.parameters = {**self.parameters, **own}
+        self.varies = (*self.varies, *further)
+        self.__dict__.update({name: np.array(real(value, name)) for name, value in further.items()})
         self.check_parameters(self.parameters)
         n, m = robot.n, len(self.unknowns)
-        start = {"estimate": self.initial_state, "filter": np.zeros((n, m)), "torque_filter": np.zeros(n)}
+        start = {**self.memory, "filter": np.zeros((n, m)), "torque_filter": np.zeros(n)}
         start["started"] = np.zeros(())
         if forgetting is not None:
             start["gain"] = packed(np.eye(m))
-        self.initial_state = start
+        self.memory = Record(start)
 
     @classmethod
     def tuned(
@@ -123,7 +128,7 @@ class CompositeAdaptive(SlotineLi):
         --------
         >>> import chasles as ch
         >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> float(ch.control.CompositeAdaptive.tuned(arm, motion, period=0.001).parameters["bandwidth"])
+        >>> float(ch.control.CompositeAdaptive.tuned(arm, motion, period=0.001).bandwidth)
         20.0
         """
         attainable = PoleDesign(robot, motion, period, frequency, damping).attainable
@@ -135,64 +140,55 @@ class CompositeAdaptive(SlotineLi):
         """The unknown parameters, and then filters and gain."""
         return (*self.unknowns.names, *self.memory_layout.names[len(self.unknowns) :])
 
-    def flow(
-        self, t: Real, q: Array, qd: Array, reference: Motion, state: Record, parameters: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
-        """Torques, and rates of change of estimates, filters and gain."""
-        tau, tracking = self.unknowns.tracking(q, qd, reference, state.estimate, parameters)
-        a, weight = parameters["bandwidth"], parameters["prediction"]
-        signals = self._signals(q, qd, a)
-        W = signals.direct - state.filter
-        y = state.torque_filter - signals.known_direct
-        error = W @ (state.estimate - self._origin) - y
+    def flow(self, now: Now) -> tuple[Any, dict[str, Any]]:
+        """Return torques, and rates of change of estimates, filters and gain."""
+        memory = now.memory
+        tau, tracking = self.unknowns.tracking(now, memory.estimate, self.rate, self.damping)
+        a, weight = self.bandwidth, self.prediction
+        signals = self._signals(now.q, now.qd, a)
+        W = signals.direct - memory.filter
+        y = memory.torque_filter - signals.known_direct
+        error = W @ (memory.estimate - self._origin) - y
         direction = tracking + weight * (W.T @ error)
         rates = {
-            "filter": a * (signals.filtered - state.filter),
-            "torque_filter": a * (tau + signals.known_filtered - state.torque_filter),
+            "filter": a * (signals.filtered - memory.filter),
+            "torque_filter": a * (tau + signals.known_filtered - memory.torque_filter),
             "started": 0.0,
         }
-        if "gain" in state:
-            m, scale = len(self.unknowns), sqrt(parameters["adaptation"])
-            P, V = unpacked(state.gain, m), scale * W
+        if "gain" in memory:
+            m, scale = len(self.unknowns), sqrt(self.adaptation)
+            P, V = unpacked(memory.gain, m), scale * W
             P_V = P @ V.T
             rates["estimate"] = -(scale * (P @ (scale * direction)))
-            rates["gain"] = packed(self._forgetting(P, parameters) * P - weight * (P_V @ P_V.T))
+            rates["gain"] = packed(self._forgetting(P) * P - weight * (P_V @ P_V.T))
         else:
-            rate = -parameters["adaptation"] * direction
-            rates["estimate"] = projected_rate(state.estimate, rate, parameters)
-        return tau, Record(rates)
+            rate = -self.adaptation * direction
+            rates["estimate"] = projected_rate(memory.estimate, rate, self.lower, self.upper)
+        return tau, rates
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Record,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law, and the memory one period later.
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory are estimates, filters and gain.
 
         The filters are exact for torques that are held and signals that change linearly in a period; every joint's
         error of prediction is a sample of recursive least squares, which is stable at every period. At the first call
         the filters begin with signals that have been constant.
         """
-        tau, tracking = self.unknowns.tracking(q, qd, reference, state.estimate, parameters)
-        tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
-        a, scale = parameters["bandwidth"], sqrt(parameters["adaptation"])
-        decay = exp(-a * period)
-        mean = (1.0 - decay) / (a * period)
-        now, before = 1.0 - mean, mean - decay
-        signals = self._signals(q, qd, a)
-        started = state.started > 0.5
-        filtered = where(started, now * signals.filtered + state.filter, signals.direct)
-        torque = where(started, now * signals.known_filtered + state.torque_filter, signals.known_direct)
+        memory = now.memory
+        tau, tracking = self.unknowns.tracking(now, memory.estimate, self.rate, self.damping)
+        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)
+        a, scale = self.bandwidth, sqrt(self.adaptation)
+        decay = exp(-a * now.period)
+        mean = (1.0 - decay) / (a * now.period)
+        new, old = 1.0 - mean, mean - decay
+        signals = self._signals(now.q, now.qd, a)
+        started = memory.started > 0.5
+        filtered = where(started, new * signals.filtered + memory.filter, signals.direct)
+        torque = where(started, new * signals.known_filtered + memory.torque_filter, signals.known_direct)
         W, V = signals.direct - filtered, scale * (signals.direct - filtered)
-        missed = torque - signals.known_direct - W @ (state.estimate - self._origin)
-        m, weight = len(self.unknowns), period * parameters["prediction"]
-        P = unpacked(state.gain, m) if "gain" in state else None
-        step = -period * (scale * tracking if P is None else P @ (scale * tracking))
+        missed = torque - signals.known_direct - W @ (memory.estimate - self._origin)
+        m, weight = len(self.unknowns), now.period * self.prediction
+        P = unpacked(memory.gain, m) if "gain" in memory else None
+        step = -now.period * (scale * tracking if P is None else P @ (scale * tracking))
         correction: Any = np.zeros(m)
         for row, innovation in zip(V, missed, strict=True):
             if P is None:
@@ -200,15 +196,13 @@ class CompositeAdaptive(SlotineLi):
                 correction = correction + share * (innovation - row @ correction) * row
             else:
                 correction, P = recursive_least_squares(correction, P, row, innovation, weight=weight)
-        following = {
-            "estimate": projected(state.estimate + scale * (step + correction), parameters),
-            "filter": decay * filtered + before * signals.filtered,
-            "torque_filter": decay * torque + before * signals.known_filtered + (1.0 - decay) * tau,
-            "started": 1.0,
-        }
+        memory.estimate = projected(memory.estimate + scale * (step + correction), self.lower, self.upper)
+        memory.filter = decay * filtered + old * signals.filtered
+        memory.torque_filter = decay * torque + old * signals.known_filtered + (1.0 - decay) * tau
+        memory.started = 1.0
         if P is not None:
-            following["gain"] = packed((1.0 + period * self._forgetting(P, parameters)) * P)
-        return tau, Record(following)
+            memory.gain = packed((1.0 + now.period * self._forgetting(P)) * P)
+        return tau
 
     @property
     def _origin(self) -> Any:
@@ -223,10 +217,10 @@ class CompositeAdaptive(SlotineLi):
         p, d = (nothing, nothing) if self.unknowns.complete else self.robot.momentum_and_drift(q, qd)
         return _Signals(a * P, a * P + D, a * p, a * p + d)
 
-    def _forgetting(self, P: Array, parameters: Mapping[str, Any]) -> Real:
+    def _forgetting(self, P: Array) -> Real:
         """Forgetting that fades as the gain P, in units of Gamma, reaches its bound."""
         size = sum(P[k, k] for k in range(len(P)))
-        return parameters["forgetting"] * (1.0 - size / (len(P) * parameters["gain_limit"]))
+        return self.forgetting * (1.0 - size / (len(P) * self.gain_limit))
 
 
 class _Signals(NamedTuple):

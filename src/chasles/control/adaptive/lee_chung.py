@@ -17,14 +17,14 @@ from chasles.control.adaptive.recursive_least_squares import (
 )
 from chasles.control.adaptive.tuning import perturbation_gains
 from chasles.control.floating_base import NO_REGULATOR, deviation
+from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
-from chasles.engine import Record
 from chasles.engine.linear_solve import factor, solve
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import JointTrajectory
 
 
 class LeeChung(RobotController):
@@ -76,6 +76,11 @@ class LeeChung(RobotController):
     """
 
     name = "Lee-Chung"
+    state_weight: Array
+    torque_weight: Array
+    forgetting: Array
+    covariance: Array
+    covariance_limit: Array
     bounds: Mapping[str, Bound] = {
         "torque_weight": POSITIVE,
         "forgetting": Bound(above=0.0, at_most=1.0),
@@ -165,38 +170,27 @@ class LeeChung(RobotController):
         design = PoleDesign(robot, motion, period, frequency, damping)
         return cls(robot, **(perturbation_gains(design, reaching) | further))
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Record,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law, and what has been learnt from the last period."""
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory is what has been learnt."""
         n = self.robot.n
-        x = np.concatenate([deviation(self.robot, q, reference), qd - reference.qd])
-        last, P = state.last, unpacked(state.covariance, len(state.last))
+        x = np.concatenate([deviation(self.robot, now.q, now.reference), now.qd - now.reference.qd])
+        last, P = now.memory.last, unpacked(now.memory.covariance, len(now.memory.last))
         fitted = recursive_least_squares(
-            state.matrices, P, last, (x - last[: 2 * n]) / period, forgetting=parameters["forgetting"]
+            now.memory.matrices, P, last, (x - last[: 2 * n]) / now.period, forgetting=self.forgetting
         )
-        covariance = bounded_covariance(
-            fitted.covariance, parameters["covariance"], parameters["covariance_limit"], parameters["forgetting"]
-        )
+        covariance = bounded_covariance(fitted.covariance, self.covariance, self.covariance_limit, self.forgetting)
         A, B, d = fitted.estimate[:, : 2 * n], fitted.estimate[:, 2 * n : 3 * n], fitted.estimate[:, 3 * n :]
-        expected = x + period * (A @ x + (d[:, 0] if self.offset else 0.0))
-        weighted = parameters["state_weight"] @ B
-        cost = np.diag(parameters["torque_weight"]) + B.T @ weighted
-        u = -solve(factor(cost), weighted.T @ expected) / period
-        nominal = self.robot.inverse_dynamics(*reference)
+        expected = x + now.period * (A @ x + (d[:, 0] if self.offset else 0.0))
+        weighted = self.state_weight @ B
+        cost = np.diag(self.torque_weight) + B.T @ weighted
+        u = -solve(factor(cost), weighted.T @ expected) / now.period
+        nominal = self.robot.inverse_dynamics(*now.reference)
         known = np.concatenate([x, u, np.ones(1)]) if self.offset else np.concatenate([x, u])
-        following = {"matrices": fitted.estimate, "covariance": packed(covariance), "last": known}
-        return nominal + u, Record(following)
+        now.memory.matrices, now.memory.covariance, now.memory.last = fitted.estimate, packed(covariance), known
+        return nominal + u
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.robot!r}, {self.initial_state['last'].size} columns identified)"
+        return f"{type(self).__name__}({self.robot!r}, {self.memory['last'].size} columns identified)"
 
 
 def _state_weight(rate: float | None, weight: ArrayLike | None, n: int) -> NDArray[np.float64]:

@@ -12,10 +12,10 @@ from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, real, reals
 from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import model_reference_gains
 from chasles.control.floating_base import deviation, has_motors, tracking_error
+from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
-from chasles.engine.records import Record
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 
@@ -75,6 +75,11 @@ class ModelReferenceAdaptive(ContinuousLaw):
         "leakage": NOT_NEGATIVE,
         "error_weights": POSITIVE,
     }
+    adaptation: Array
+    proportional: Array
+    initial: Array
+    error_weights: Array
+    leakage: Array
 
     def __init__(
         self,
@@ -100,7 +105,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
         for gain in ("adaptation", "proportional", "initial"):
             own[gain] = own[gain] * has_motors(robot)
         self._zero = Motion(robot.neutral, np.zeros(n), np.zeros(n))
-        super().__init__(robot, own, own["initial"].reshape(-1))
+        super().__init__(robot, own, {"gains": own["initial"]})
 
     @classmethod
     def tuned(
@@ -147,19 +152,17 @@ class ModelReferenceAdaptive(ContinuousLaw):
         """Names of the gains, each of the six for every joint."""
         return tuple(f"{term}[{joint}]" for term in TERMS for joint in self.robot.velocity_names)
 
-    def flow(
-        self, t: Real, q: Array, qd: Array, reference: Motion, state: Record, parameters: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
-        """Torques, and rates of change of the gains."""
-        K = state.reshape(len(TERMS), self.robot.n)
-        error, rate, _ = tracking_error(self.robot, q, qd, reference)
-        wanted = deviation(self.robot, reference.q, self._zero)
-        signals = np.array([np.ones(self.robot.n), error, rate, wanted, reference.qd, reference.qdd])
-        of_position, of_velocity = parameters["error_weights"]
+    def flow(self, now: Now) -> tuple[Any, dict[str, Any]]:
+        """Return torques, and rates of change of the gains."""
+        K = now.memory.gains
+        error, rate, _ = tracking_error(self.robot, now.q, now.qd, now.reference)
+        wanted = deviation(self.robot, now.reference.q, self._zero)
+        signals = np.array([np.ones(self.robot.n), error, rate, wanted, now.reference.qd, now.reference.qdd])
+        of_position, of_velocity = self.error_weights
         driven = (of_position * error + of_velocity * rate) * signals
-        tau = ((K + parameters["proportional"] * driven) * signals).sum(axis=0)
-        change = parameters["adaptation"] * driven - parameters["leakage"] * (K - parameters["initial"])
-        return tau, change.reshape(-1)
+        tau = ((K + self.proportional * driven) * signals).sum(axis=0)
+        change = self.adaptation * driven - self.leakage * (K - self.initial)
+        return tau, {"gains": change}
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r})"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -13,15 +13,16 @@ from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import DUALS, natural_gains
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
+from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import friction_moved
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import JointTrajectory
 
 
 class NaturalAdaptive(ContinuousLaw):
@@ -59,6 +60,9 @@ class NaturalAdaptive(ContinuousLaw):
     """
 
     name = "natural adaptive"
+    rate: Array
+    damping: Array
+    adaptation: Array
     refuses_free_joints = NONLINEAR_IN_PARAMETERS
 
     def __init__(
@@ -82,7 +86,7 @@ class NaturalAdaptive(ContinuousLaw):
                     "initial=, or a model with such a body (see Robot.nearest_consistent)"
                 )
         own = gains(robot.n, rate=rate, damping=damping) | gains(len(named), adaptation=adaptation)
-        super().__init__(robot, own, start)
+        super().__init__(robot, own, {"estimate": start})
 
     @classmethod
     def tuned(
@@ -133,38 +137,28 @@ class NaturalAdaptive(ContinuousLaw):
         """Names of the unknown parameters."""
         return self.unknowns.names
 
-    def flow(
-        self, t: Real, q: Array, qd: Array, reference: Motion, state: Array, parameters: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
-        """Torques, and rates of change of the estimates."""
-        tau, forces = self.unknowns.tracking(q, qd, reference, state, parameters)
-        rates = [-gain * (J @ L @ J) for J, L, gain in self._bodies(state, forces, parameters)]
-        return tau, _parameters(rates)
+    def flow(self, now: Now) -> tuple[Any, dict[str, Any]]:
+        """Return torques, and rates of change of the estimates."""
+        tau, forces = self.unknowns.tracking(now, now.memory.estimate, self.rate, self.damping)
+        rates = [-gain * (J @ L @ J) for J, L, gain in self._bodies(now.memory.estimate, forces)]
+        return tau, {"estimate": _parameters(rates)}
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Array,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law, and the estimates one period later.
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory are the estimates.
 
         The step E J Eᵀ with E = 1 - period adaptation J L / 2 agrees with Euler's rule to first order, and no step is
         so large that it would make an inertia indefinite.
         """
-        tau, forces = self.unknowns.tracking(q, qd, reference, state, parameters)
-        tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
+        tau, forces = self.unknowns.tracking(now, now.memory.estimate, self.rate, self.damping)
+        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)
         following = []
-        for J, L, gain in self._bodies(state, forces, parameters):
-            E = np.eye(4) - (0.5 * period * gain) * (J @ L)
+        for J, L, gain in self._bodies(now.memory.estimate, forces):
+            E = np.eye(4) - (0.5 * now.period * gain) * (J @ L)
             following.append(E @ J @ E.T)
-        return tau, _parameters(following)
+        now.memory.estimate = _parameters(following)
+        return tau
 
-    def _bodies(self, estimate: Array, forces: Array, parameters: Mapping[str, Any]) -> list[tuple[Any, Any, Any]]:
+    def _bodies(self, estimate: Array, forces: Array) -> list[tuple[Any, Any, Any]]:
         """Pseudo-inertia J, the matrix L of what drives it, and the gain, of every body."""
         return [
             (
@@ -172,7 +166,7 @@ class NaturalAdaptive(ContinuousLaw):
                 (forces[10 * k : 10 * k + 10] @ DUALS).reshape(4, 4),
                 gain,
             )
-            for k, gain in enumerate(parameters["adaptation"])
+            for k, gain in enumerate(self.adaptation)
         ]
 
     def __repr__(self) -> str:

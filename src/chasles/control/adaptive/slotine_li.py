@@ -13,13 +13,13 @@ from chasles.control.adaptive.adaptation import ContinuousLaw, estimate_bounds, 
 from chasles.control.adaptive.tuning import adaptation_gains
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
+from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import friction_moved
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import JointTrajectory
 
 
 class SlotineLi(ContinuousLaw):
@@ -57,7 +57,7 @@ class SlotineLi(ContinuousLaw):
     Attributes
     ----------
     parameter_names
-        Names of the unknown parameters, which are the controller's memory.
+        Names of the unknown parameters, whose estimates are the controller's memory.
 
     Examples
     --------
@@ -66,11 +66,16 @@ class SlotineLi(ContinuousLaw):
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
     >>> controller = ch.control.SlotineLi(arm, rate=20.0, damping=40.0, adaptation=5.0, unknown=["link2.m", "link2.mx"])
-    >>> controller.parameter_names, controller.initial_state
+    >>> controller.parameter_names, controller.memory.estimate
     (('link2.m', 'link2.mx'), array([ 5.   , -0.625]))
     """
 
     name = "Slotine-Li"
+    rate: Array
+    damping: Array
+    adaptation: Array
+    lower: Array | None = None
+    upper: Array | None = None
     bounds: Mapping[str, Bound] = {**RobotController.bounds, "lower": NUMBER, "upper": NUMBER}
     refuses_free_joints = NONLINEAR_IN_PARAMETERS
 
@@ -92,7 +97,7 @@ class SlotineLi(ContinuousLaw):
         start = reals(first, "initial", (count,), broadcast=True)
         own = gains(robot.n, rate=rate, damping=damping) | gains(count, adaptation=adaptation)
         self._first = start
-        super().__init__(robot, own | estimate_bounds(lower, upper, count), start)
+        super().__init__(robot, own | estimate_bounds(lower, upper, count), {"estimate": start})
 
     def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
         """The first estimates are between their bounds."""
@@ -157,27 +162,17 @@ class SlotineLi(ContinuousLaw):
         """Names of the memory's elements: the unknown parameters."""
         return self.unknowns.names
 
-    def flow(
-        self, t: Real, q: Array, qd: Array, reference: Motion, state: Memory, parameters: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
-        """Torques, and rates of change of the estimates."""
-        tau, tracking = self.unknowns.tracking(q, qd, reference, state, parameters)
-        return tau, projected_rate(state, -parameters["adaptation"] * tracking, parameters)
+    def flow(self, now: Now) -> tuple[Any, dict[str, Any]]:
+        """Return torques, and rates of change of the estimates."""
+        estimate = now.memory.estimate
+        tau, tracking = self.unknowns.tracking(now, estimate, self.rate, self.damping)
+        return tau, {"estimate": projected_rate(estimate, -self.adaptation * tracking, self.lower, self.upper)}
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law, with the model's friction at the reference velocity, and the estimates a period later."""
-        tau, following = super().law(t, q, qd, reference, state, parameters, period)
-        tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
-        return tau, projected(following, parameters)
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law, with the model's friction at the reference velocity."""
+        tau = super().law(now) + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)
+        now.memory.estimate = projected(now.memory.estimate, self.lower, self.upper)
+        return tau
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, {len(self.unknowns)} unknown parameters)"

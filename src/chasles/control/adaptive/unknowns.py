@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.arguments import choice
+from chasles.control.now import Now
 from chasles.control.sliding_variable import sliding
 from chasles.engine.scalar import Array
 from chasles.errors import UnknownNameError
@@ -23,7 +24,6 @@ from chasles.geometry import (
 from chasles.model import build_tree
 from chasles.model.inertial_parameters import OF_BODY
 from chasles.robot import Robot
-from chasles.trajectories import Motion
 
 CHOICES = ("base", "all", "payload")
 
@@ -139,13 +139,11 @@ class Unknowns:
             return Y @ estimate, Y
         return self.robot.passivity_torque(*motion) + Y @ (estimate - self.values), Y
 
-    def tracking(
-        self, q: Array, qd: Array, reference: Motion, estimate: Array, parameters: Mapping[str, Any]
-    ) -> tuple[Any, Any]:
+    def tracking(self, now: Now, estimate: Array, rate: Array, damping: Array) -> tuple[Any, Any]:
         """Torques of Slotine and Li's law for an estimate (m,), and the direction Yᵀ s that it gives to adaptation.
 
-        Its parameters are the ``rate`` of `sliding` and the ``damping`` of the sliding variable s.
+        The rate is that of `sliding`, the damping that of the sliding variable s.
         """
-        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
-        tau, Y = self.torque(q, qd, qd_reference, qdd_reference, estimate)
-        return tau - parameters["damping"] * s, s @ Y
+        s, qd_reference, qdd_reference = sliding(self.robot, now.q, now.qd, now.reference, rate)
+        tau, Y = self.torque(now.q, now.qd, qd_reference, qdd_reference, estimate)
+        return tau - damping * s, s @ Y

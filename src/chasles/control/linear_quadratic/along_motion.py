@@ -13,9 +13,9 @@ from chasles.control.floating_base import deviation
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
+from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
 from chasles.engine.memory import empty
-from chasles.engine.records import Memory
 from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
@@ -199,18 +199,23 @@ def regulator_rows(robot: Robot, motion: Motion, gains: Floats, delay: float = 0
     return rows
 
 
-def regulator_law(
-    robot: Robot, row: Array, q: Array, qd: Array, reference: Motion, memory: Memory, period: float, pending: int = 0
-) -> tuple[Any, Any]:
-    """Torques: nominal ones - K (δq, δq̇, z, u); and the next memory (z, u).
+def regulator_law(robot: Robot, row: Array, now: Now) -> Any:
+    """Return the torques: nominal ones - K (δq, δq̇, z, u), for a row of a nominal torque and K (n, 1 + m).
 
-    z is the integral of δq, the displacement from q_ref to q, if there is one; u are the last `pending` corrections,
-    the latest first.
+    The memory's parts are z, the ``integral`` of δq, the displacement from q_ref to q, and u, the ``pending``
+    corrections, the latest first; they are empty for a K without.
     """
-    away, count = deviation(robot, q, reference), len(memory) - pending * robot.n
-    tau = row[:, 0] - row[:, 1:] @ np.concatenate([away, qd - reference.qd, memory])
-    integral = next_deviation_integral(robot, memory[:count], away, tau, period)
-    return tau, np.concatenate([integral, next_pending(robot, memory[count:], row[:, 0], tau)])
+    memory, away = now.memory, deviation(robot, now.q, now.reference)
+    x = np.concatenate([away, now.qd - now.reference.qd, memory.integral, memory.pending])
+    tau = row[:, 0] - row[:, 1:] @ x
+    memory.integral = next_deviation_integral(robot, memory.integral, away, tau, now.period)
+    memory.pending = next_pending(robot, memory.pending, row[:, 0], tau)
+    return tau
+
+
+def regulator_memory(robot: Robot, weights: Weights, delay: float = 0.0) -> dict[str, Floats]:
+    """Return the memory of `regulator_law` at the start, for the weights and the delay that its gains are of."""
+    return {"integral": np.zeros(integral_count(weights)), "pending": np.zeros(pending_count(delay) * robot.n)}
 
 
 def next_pending(robot: Robot, pending: Array, nominal: Array, tau: Array) -> Array:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,13 +13,13 @@ from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     period_of,
     regulator_law,
+    regulator_memory,
     regulator_rows,
     regulator_weights,
     stationary_gains,
 )
+from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -75,7 +74,7 @@ class GainScheduledRegulator(RobotController):
         integral_error: ArrayLike | None = None,
     ) -> None:
         weights = regulator_weights(robot, Q, R, integral_error)
-        super().__init__(robot, {}, np.zeros(integral_count(weights)))
+        super().__init__(robot, {}, regulator_memory(robot, weights))
         self.weights = weights
         self.update_period = real(update_period, "update_period", above=0.0)
         self.interpolate = truth(interpolate, "interpolate")
@@ -98,18 +97,9 @@ class GainScheduledRegulator(RobotController):
             held = held + share * (gains[..., before + 1, :, :] - held)
         return regulator_rows(self.robot, motion, held)
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the deviation."""
-        return regulator_law(self.robot, parameters["schedule"], q, qd, reference, state, period)
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory is the integral of the deviation."""
+        return regulator_law(self.robot, now.schedule, now)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, update_period={self.update_period:g})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +17,8 @@ from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     next_deviation_integral,
     next_pending,
-    pending_count,
     period_of,
+    regulator_memory,
     regulator_weights,
     sampled_model,
     with_pending_weights,
@@ -28,12 +27,11 @@ from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stat
 from chasles.control.linear_quadratic.linear_model import discretize, linear_model
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.linear_quadratic.weights import filtered_regulator_gains
+from chasles.control.now import Now
 from chasles.control.pid import saturated
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
@@ -44,9 +42,10 @@ Floats = NDArray[np.float64]
 class LinearQuadraticGaussian(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) - K (x̂, z), with the estimate x̂ of δx = (q - q_ref, qd - qd_ref) from q alone.
 
-    A Kalman filter on the linear model of the perturbations predicts δx under the torques that the model's effort limits
-    let through and corrects it by the encoders; measured velocities are not used. Gains of regulator and filter change along the motion, or are those
-    of one pose for all time. It needs to know the whole dynamics, but not while it runs.
+    A Kalman filter on the linear model of the perturbations predicts δx under the torques that the model's effort
+    limits let through and corrects it by the encoders; measured velocities are not used. Gains of regulator and filter
+    change along the motion, or are those of one pose for all time. It needs to know the whole dynamics, but not while
+    it runs.
 
     Source: Anderson and Moore, Optimal Control: Linear Quadratic Methods.
 
@@ -99,12 +98,7 @@ class LinearQuadraticGaussian(RobotController):
         n = robot.n
         weights = regulator_weights(robot, Q, R, integral_error)
         self.delay = real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
-        memory = {
-            "prediction": np.zeros(2 * n),
-            "integral": np.zeros(integral_count(weights)),
-            "pending": np.zeros(pending_count(self.delay) * n),
-        }
-        super().__init__(robot, {}, memory)
+        super().__init__(robot, {}, {"prediction": np.zeros(2 * n), **regulator_memory(robot, weights, self.delay)})
         self.q = None if q is None else reals(q, "q", (robot.nq,))
         self.weights = weights
         if integral_count(weights):
@@ -170,7 +164,7 @@ class LinearQuadraticGaussian(RobotController):
         where = motion if self.q is None else Motion(self.q, np.zeros(n), np.zeros(n))
         model = linear_model(self.robot, where)
         A, B_late = delayed_hold(*model, period, self.delay)
-        has_integral = self.initial_state["integral"].size > 0
+        has_integral = integral_count(self.weights) > 0
         joined = sampled_model(self.robot, where, period, integral=has_integral, delay=self.delay)
         weights = with_pending_weights(self.weights, self.delay)
         Q, R = period * weights.Q, period * weights.R
@@ -188,27 +182,18 @@ class LinearQuadraticGaussian(RobotController):
         each = {name: np.broadcast_to(part, (*batch, *part.shape[-2:])) for name, part in matrices.items()}
         return Record({"torque": tau, **each})
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the prediction of δx, its integral, and the corrections that are to act."""
-        now = parameters["schedule"]
-        away = deviation(self.robot, q, reference)
-        estimate = state.prediction + now.L @ (away - state.prediction[: self.robot.n])
-        correction = -now.K @ np.concatenate([estimate, state.integral, state.pending])
-        tau = now.torque + correction
-        acting = saturated(tau, self.robot.effort_limits) - now.torque
-        following = now.A @ estimate + now.B @ np.concatenate([acting, state.pending])
-        integral = next_deviation_integral(self.robot, state.integral, away, tau, period)
-        pending = next_pending(self.robot, state.pending, now.torque, tau)
-        return tau, Record(prediction=following, integral=integral, pending=pending)
+    def law(self, now: Now) -> Any:
+        """Return the torques; the memory is the prediction of δx, its integral, and corrections still to act."""
+        row, memory = now.schedule, now.memory
+        away = deviation(self.robot, now.q, now.reference)
+        estimate = memory.prediction + row.L @ (away - memory.prediction[: self.robot.n])
+        correction = -row.K @ np.concatenate([estimate, memory.integral, memory.pending])
+        tau = row.torque + correction
+        acting = saturated(tau, self.robot.effort_limits) - row.torque
+        memory.prediction = row.A @ estimate + row.B @ np.concatenate([acting, memory.pending])
+        memory.integral = next_deviation_integral(self.robot, memory.integral, away, tau, now.period)
+        memory.pending = next_pending(self.robot, memory.pending, row.torque, tau)
+        return tau
 
     def __repr__(self) -> str:
         where = "along the motion" if self.q is None else self.q.tolist()

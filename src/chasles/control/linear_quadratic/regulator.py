@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -13,12 +12,12 @@ from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     regulator_law,
+    regulator_memory,
     regulator_weights,
     stationary_gains,
 )
+from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
 from chasles.robot import Robot
 from chasles.trajectories import Motion
 
@@ -85,7 +84,7 @@ class LinearQuadraticRegulator(RobotController):
         period: float | None = 1e-3,
     ) -> None:
         weights = regulator_weights(robot, Q, R, integral_error)
-        super().__init__(robot, {}, np.zeros(integral_count(weights)))
+        super().__init__(robot, {}, regulator_memory(robot, weights))
         self.weights = weights
         self.q = reals(robot.home if q is None else q, "q", (robot.nq,))
         if integral_count(weights):
@@ -93,7 +92,7 @@ class LinearQuadraticRegulator(RobotController):
         rest = np.zeros(robot.n)
         self.period = None if period is None else real(period, "period", above=0.0)
         self.K = stationary_gains(robot, Motion(self.q, rest, rest), self.weights, self.period)
-        self.parameters = {"K": self.K}
+        self.varies = ("K",)
 
     def period_warning(self, period: float) -> str | None:
         """Whether K was designed for calls that are much more frequent."""
@@ -104,20 +103,11 @@ class LinearQuadraticRegulator(RobotController):
             f"{1e3 * period:g} ms; give it period={period:g}"
         )
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the deviation."""
-        nominal = self.robot.inverse_dynamics(*reference)
-        row = np.concatenate([nominal[:, None], parameters["K"]], axis=1)
-        return regulator_law(self.robot, row, q, qd, reference, state, period)
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law; the memory is the integral of the deviation."""
+        nominal = self.robot.inverse_dynamics(*now.reference)
+        row = np.concatenate([nominal[:, None], self.K], axis=1)
+        return regulator_law(self.robot, row, now)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, {self.q.tolist()})"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -14,9 +13,9 @@ from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     MOST_DELAY,
     integral_count,
-    pending_count,
     period_of,
     regulator_law,
+    regulator_memory,
     regulator_rows,
     regulator_weights,
     sampled_model,
@@ -25,10 +24,9 @@ from chasles.control.linear_quadratic.along_motion import (
 )
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
 from chasles.control.linear_quadratic.weights import regulator_gains, weight_matrix
+from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
@@ -98,8 +96,7 @@ class TimeVaryingRegulator(RobotController):
     ) -> None:
         weights = regulator_weights(robot, Q, R, integral_error)
         self.delay = real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
-        self.pending = pending_count(self.delay)
-        super().__init__(robot, {}, np.zeros(integral_count(weights) + self.pending * robot.n))
+        super().__init__(robot, {}, regulator_memory(robot, weights, self.delay))
         self.weights = weights
         if integral_count(weights):
             self.name += ", with integral action"
@@ -171,22 +168,13 @@ class TimeVaryingRegulator(RobotController):
 
     def schedule(self, times: Floats, motion: Motion) -> Floats:
         """Nominal torque and gains of every call, shape (..., k, n, 1 + m)."""
-        if len(times) < 2 and not self.pending:
+        if len(times) < 2 and not self.delay:
             return regulator_rows(self.robot, motion, stationary_gains(self.robot, motion, self.weights, None))
         return regulator_rows(self.robot, motion, self.horizon(times, motion).K, self.delay)
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; the memory is the integral of the deviation, and the corrections that are to act."""
-        return regulator_law(self.robot, parameters["schedule"], q, qd, reference, state, period, self.pending)
+    def law(self, now: Now) -> Any:
+        """Return the torques; the memory are the deviation's integral and the corrections that are still to act."""
+        return regulator_law(self.robot, now.schedule, now)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r})"

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from chasles.arguments import POSITIVE, Relation, reals
+from chasles.arguments import POSITIVE, Bound, reals
 from chasles.control.computed_torque import ComputedTorque
-from chasles.control.controller import Controller, as_controller
+from chasles.control.controller import Controller
 from chasles.control.floating_base import has_motors
+from chasles.control.now import Now
 from chasles.control.pid import saturated
 from chasles.control.pole_design import PoleDesign
+from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import RobotController
-from chasles.engine import Record, exp, where
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine import exp, where
+from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
-from chasles.trajectories.motion import Motion, PoseMotion
 
 
 class DisturbanceObserver(RobotController):
@@ -41,7 +41,7 @@ class DisturbanceObserver(RobotController):
     Parameters
     ----------
     inner
-        The controller whose torques are corrected; its gains keep their names.
+        Controller whose torques are corrected; its gains are ``inner.kp``, ….
     robot
         Observer's model of the robot; default the inner controller's.
     bandwidth
@@ -61,8 +61,13 @@ class DisturbanceObserver(RobotController):
     >>> arm = ch.load("planar2r")
     >>> controller = ch.control.DisturbanceObserver(ch.ComputedTorque(arm, kp=400.0, kd=40.0), bandwidth=50.0)
     >>> controller.name, list(controller.parameters)
-    ('computed torque + disturbance observer', ['kp', 'kd', 'ki', 'bandwidth', 'compensation'])
+    ('computed torque + disturbance observer', ['bandwidth', 'compensation', 'inner.kp', 'inner.kd', 'inner.ki'])
     """
+
+    bounds: Mapping[str, Bound] = {"bandwidth": POSITIVE}
+    bandwidth: Array
+    compensation: Array
+    inner: Controller
 
     def __init__(
         self,
@@ -80,30 +85,13 @@ class DisturbanceObserver(RobotController):
             "bandwidth": reals(bandwidth, "bandwidth", (model.n,), broadcast=True),
             "compensation": reals(compensation, "compensation", (model.n,), broadcast=True) * has_motors(model),
         }
-        both = set(own) & set(inner.parameters)
-        if both:
-            raise ArgumentError(f"controller '{inner.name}' has parameters of the observer's names: {sorted(both)}")
-        memory = {name: np.zeros(model.n) for name in ("disturbance", "momentum", "drift", "torque")}
-        memory |= {"started": np.zeros(()), "inner": inner.initial_state}
-        self.bounds = {**inner.bounds, "bandwidth": POSITIVE}
+        memory: dict[str, Any] = {name: np.zeros(model.n) for name in ("disturbance", "momentum", "drift", "torque")}
+        memory |= {"started": np.zeros(()), "inner": inner.memory}
+        super().__init__(model, own, memory)
         self.inner = inner
-        super().__init__(model, {**inner.parameters, **own}, memory)
         self.name = f"{inner.name} + disturbance observer"
         self.reference_kind = inner.reference_kind
         self.measured_wrench = inner.measured_wrench
-
-    def relations(self, parameters: Mapping[str, Any]) -> Iterable[Relation]:
-        """What must hold between the parameters of the inner law."""
-        return self.inner.relations(parameters)
-
-    @property
-    def has_schedule(self) -> bool:
-        """Whether the inner law needs a schedule."""
-        return self.inner.has_schedule
-
-    def schedule(self, times: NDArray[np.float64], motion: Motion | PoseMotion) -> Memory:
-        """Schedule of the inner law."""
-        return self.inner.schedule(times, motion)
 
     @classmethod
     def tuned(
@@ -144,44 +132,25 @@ class DisturbanceObserver(RobotController):
         inner = ComputedTorque(robot, kp=gains.kp, kd=gains.kd)
         return cls(inner, **({"bandwidth": observer * design.attainable} | further))
 
-    def period_warning(self, period: float) -> str | None:
-        """Warning of the inner law."""
-        return self.inner.period_warning(period)
-
     @property
     def memory_names(self) -> tuple[str, ...]:
         """Names of the memory's elements: disturbance, values of the last period, and the inner memory."""
         inner = self.inner.memory_names
         return (*self.memory_layout.names[: self.memory_layout.size - len(inner)], *inner)
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion | PoseMotion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law, and the state for the next call."""
-        momentum, drift = self.robot.momentum_and_drift(q, qd)
-        explained = state.torque + 0.5 * (state.drift + drift)
-        met = (momentum - state.momentum) / period - explained
-        decay = exp(-parameters["bandwidth"] * period)
-        filtered = decay * state.disturbance + (1.0 - decay) * met
-        disturbance = where(state.started > 0.5, filtered, 0.0)
-        tau, following = self.inner.law(t, q, qd, reference, state.inner, parameters, period)
-        tau = tau - parameters["compensation"] * disturbance
-        parts = {
-            "disturbance": disturbance,
-            "momentum": momentum,
-            "drift": drift,
-            "torque": saturated(tau, self.robot.effort_limits),
-            "started": 1.0,
-            "inner": following,
-        }
-        return tau, Record(parts)
+    def law(self, now: Now) -> Any:
+        """Return the inner law's torques less the compensated disturbance."""
+        memory = now.memory
+        momentum, drift = self.robot.momentum_and_drift(now.q, now.qd)
+        explained = memory.torque + 0.5 * (memory.drift + drift)
+        met = (momentum - memory.momentum) / now.period - explained
+        decay = exp(-self.bandwidth * now.period)
+        filtered = decay * memory.disturbance + (1.0 - decay) * met
+        memory.disturbance = where(memory.started > 0.5, filtered, 0.0)
+        tau = self.inner.law(now.of("inner")) - self.compensation * memory.disturbance
+        memory.momentum, memory.drift, memory.started = momentum, drift, 1.0
+        memory.torque = saturated(tau, self.robot.effort_limits)
+        return tau
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"

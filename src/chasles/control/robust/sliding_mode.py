@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike
 from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, reals
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
+from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.engine import absolute, clip
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
+from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import JointTrajectory
 
 
 class SlidingMode(RobotController):
@@ -63,6 +63,11 @@ class SlidingMode(RobotController):
     """
 
     name = "sliding mode"
+    rate: Array
+    reaching: Array
+    layer: Array
+    uncertainty: Array
+    disturbance: Array
     bounds: Mapping[str, Bound] = {
         **RobotController.bounds,
         "layer": POSITIVE,
@@ -125,7 +130,7 @@ class SlidingMode(RobotController):
         >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
         >>> law = ch.control.SlidingMode.tuned(arm, motion, period=0.001)
         >>> run = ch.simulate(arm.with_friction(coulomb=5.0), law, motion, period=0.001)
-        >>> bool((abs(run["error"]).isel(time=-1) < law.parameters["layer"] / law.parameters["rate"]).all())
+        >>> bool((abs(run["error"]).isel(time=-1) < law.layer / law.rate).all())
         True
         """
         design = PoleDesign(robot, motion, period, frequency, damping)
@@ -136,22 +141,13 @@ class SlidingMode(RobotController):
         """Names of the uncertain parameters."""
         return self.unknowns.names
 
-    def law(
-        self,
-        t: Real,
-        q: Array,
-        qd: Array,
-        reference: Motion,
-        state: Memory,
-        parameters: Mapping[str, Any],
-        period: float,
-    ) -> tuple[Any, Any]:
-        """Torques of the law; there is no memory."""
-        s, qd_reference, qdd_reference = sliding(self.robot, q, qd, reference, parameters["rate"])
-        tau, Y = self.unknowns.torque(q, qd, qd_reference, qdd_reference, self.unknowns.values)
-        tau = tau + friction_moved(self.robot, q, qd, reference, parameters["rate"])
-        k = absolute(Y) @ parameters["uncertainty"] + parameters["disturbance"] + parameters["reaching"]
-        return tau - k * clip(s / parameters["layer"], -1.0, 1.0), state
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law."""
+        s, qd_reference, qdd_reference = sliding(self.robot, now.q, now.qd, now.reference, self.rate)
+        tau, Y = self.unknowns.torque(now.q, now.qd, qd_reference, qdd_reference, self.unknowns.values)
+        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)
+        k = absolute(Y) @ self.uncertainty + self.disturbance + self.reaching
+        return tau - k * clip(s / self.layer, -1.0, 1.0)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, {len(self.unknowns)} uncertain parameters)"
