@@ -156,5 +156,5 @@ def free_motion_difference() -> float:
     data.qpos[:] = arm.home
     mj.mj_step(model, data, STEPS)
     rest = ch.PointToPoint(arm.home, arm.home, duration=DURATION)
-    run = ch.simulate(arm, lambda t, q, qd, reference: 0.0 * q, rest, period=PERIOD, progress=False)
+    run = ch.simulate(arm, lambda now: 0.0 * now.q, rest, period=PERIOD, progress=False)
     return float(np.abs(run["q"].values[-1] - data.qpos).max())

@@ -16,19 +16,19 @@ arm = ch.load("planar2r")
 LIMIT = np.array([90.0, 30.0])
 
 
-def law(t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
-    """Torques, and the filter's next state."""
-    velocity = state + 0.5 * (qd - state)  # halfway from the last value to the measured one
-    tau = arm.gravity_torque(q)
-    tau = tau + parameters["kp"] * (reference.q - q) + parameters["kd"] * (reference.qd - velocity)
-    return minimum(maximum(tau, -LIMIT), LIMIT), velocity
+def law(now: ch.control.Now, *, kp: float = 100.0, kd: float = 10.0) -> Any:
+    """Return the torques; the memory is the filtered velocity."""
+    now.memory.velocity += 0.5 * (now.qd - now.memory.velocity)  # halfway from the last value to the measured one
+    tau = arm.gravity_torque(now.q)
+    tau = tau + kp * (now.reference.q - now.q) + kd * (now.reference.qd - now.memory.velocity)
+    return minimum(maximum(tau, -LIMIT), LIMIT)
 
 
 def main(count: int = 200) -> None:
     """Find the stiffness that a tracking error of 0.01 rad needs."""
     motion = ch.PointToPoint([-1.2, 0.5], [0.8, 1.0], duration=0.8)
     stiffness = np.geomspace(20.0, 5000.0, count)
-    controller = ch.PythonLaw(law, initial_state=np.zeros(2), parameters={"kp": 100.0, "kd": 10.0})
+    controller = ch.PythonLaw(law, memory={"velocity": np.zeros(2)})
     run = ch.simulate(
         arm,
         controller,

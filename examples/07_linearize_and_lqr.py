@@ -26,8 +26,8 @@ def main(count: int = 100) -> None:
     K = np.linalg.solve(R, B.T @ P)
     print(f"slowest decay under control [1/s]: {-np.linalg.eigvals(A - B @ K).real.max():.3f}")
 
-    def regulator(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-        return hold - K @ np.concatenate([q - reference.q, qd - reference.qd])
+    def regulator(now: ch.control.Now) -> Any:
+        return hold - K @ np.concatenate([now.q - now.reference.q, now.qd - now.reference.qd])
 
     rest = ch.PointToPoint(upright, upright, duration=4.0)
     starts = upright + np.random.default_rng(0).uniform(-0.5, 0.5, (count, 2))

@@ -132,10 +132,10 @@ def test_members_that_a_user_misspells_or_forgets_are_named() -> None:
 
     class Assigned(ch.Controller):
         def __init__(self) -> None:
-            self.initial_sate = np.zeros(2)
+            self.memmory = {"integral": np.zeros(2)}
 
-        def law(self, t, q, qd, reference, state, parameters, period):
-            return -q, state
+        def law(self, now):
+            return -now.q
 
     class Sag(ch.Friction):
         def torqe(self, q, qd, parameters=None):
@@ -144,7 +144,7 @@ def test_members_that_a_user_misspells_or_forgets_are_named() -> None:
     for make, message in (
         (Slope, "Slope defines 'derivative'; did you mean 'derivatives'?"),
         (Endless, "Endless does not define knots, as a JointTrajectory must"),
-        (Assigned, "Assigned defines 'initial_sate'; did you mean 'initial_state'?"),
+        (Assigned, "Assigned defines 'memmory'; did you mean 'memory'?"),
         (lambda: Sag(2), "Sag defines 'torqe'; did you mean 'torque'?"),
     ):
         with pytest.raises(ArgumentError, match=re.escape(message)):

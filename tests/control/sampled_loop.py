@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.control.calls import called
 
 import chasles as ch
 from chasles.engine import Function, trace
@@ -50,7 +51,7 @@ def simulate(
     """
     n, layout = plant.n, controller.memory_layout
     m = layout.size
-    numbers = {**controller.parameters, **(parameters or {})}
+    law = controller.with_values(parameters or {})
 
     def push(t: Any, q: Any, qd: Any) -> Any:
         T, J = plant.pose_and_jacobian(q, frame="world-aligned")
@@ -64,10 +65,8 @@ def simulate(
 
     def step(state: Any, t: Any) -> tuple[Any, ...]:
         q, qd, memory = state[:n], state[n : 2 * n], state[2 * n :]
-        given = dict(numbers)
-        if controller.measured_wrench is not None:
-            given["measured_wrench"] = np.zeros(6) if wrench is None else push(t, q, qd)
-        tau, following = controller.law(t, q, qd, reference(t), layout.split(memory), given, period)
+        felt = None if controller.measured_wrench is None else np.zeros(6) if wrench is None else push(t, q, qd)
+        tau, following = called(law, q, qd, reference(t), layout.split(memory), t=t, period=period, wrench=felt)
 
         def derivative(time: Any, x: Any) -> Any:
             return np.concatenate([x[n:], accelerations(time, x[:n], x[n:], tau)])
@@ -93,7 +92,7 @@ def simulate(
     q, qd = np.broadcast_arrays(
         np.asarray(q0, dtype=float), np.zeros(n) if qd0 is None else np.asarray(qd0, dtype=float)
     )
-    memory = np.broadcast_to(layout.join(controller.initial_state), (*q.shape[:-1], m))
+    memory = np.broadcast_to(layout.join(controller.memory), (*q.shape[:-1], m))
     _, *recorded = loop(np.concatenate([q, qd, memory], axis=-1), times)
     return Record(times[:, 0], *recorded[:3], recorded[3][..., :m])
 

@@ -81,7 +81,7 @@ def test_behind_the_end_the_last_reference_is_held(tmp_path: Path) -> None:
 @pytest.mark.parametrize("title", ["PD", "computed torque", "adaptive"])
 def test_the_program_of_a_law_gives_its_torques(title: str) -> None:
     law = LAWS[title]()
-    memory = law.memory_layout.join(law.initial_state)
+    memory = law.memory_layout.join(law.memory)
     q, qd, reference = np.array([0.1, -0.2]), np.array([0.3, 0.1]), np.concatenate(MOTION(0.05))
     compute = ch.Function(law_program(law, MOTION, period=PERIOD))
     tau, following = compute(0.05, q, qd, reference, memory, np.zeros(0))
@@ -108,6 +108,6 @@ def test_bad_input_is_refused() -> None:
     with pytest.raises(ChaslesError, match="precision"):
         controller_to_c(LAWS["PD"](), MOTION, period=PERIOD, precision="half")
     with pytest.raises(ArgumentError, match="cannot be traced"):
-        controller_to_c(ch.PythonLaw(lambda t, q, qd, r: q if q[0] > 0 else qd), MOTION, period=PERIOD)
+        controller_to_c(ch.PythonLaw(lambda now: now.q if now.q[0] > 0 else now.qd), MOTION, period=PERIOD)
     with pytest.raises(ArgumentError, match="period"):
         law_cost(LAWS["PD"](), MOTION, period=-1.0)

@@ -54,7 +54,7 @@ def test_a_platform_that_motors_move_is_no_floating_base() -> None:
     tree = arm.replace(links=(*arm.links, load), joints=joints, home=home, actuated=("joint1", "joint2"))
     robot = ch.Robot(with_loop(tree, "weld", "fixed", "load", "tool", closed_at_home=True))
     assert robot.velocity_names == ("joint1", "joint2")
-    assert control.PID(robot, kp=1.0, ki=0.0, kd=1.0).parameters["kp"].tolist() == [1.0, 1.0]
+    assert control.PID(robot, kp=1.0, ki=0.0, kd=1.0).kp.tolist() == [1.0, 1.0]
     assert control.SlotineLi(robot, **ADAPTIVE, unknown=["load.m"]).robot is robot
     with pytest.raises(ArgumentError, match="takes no robots with free joints such as 'base' of robot 'planar2r'"):
         control.SlotineLi(ch.load("planar2r").with_free_base(), **ADAPTIVE)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from tests.control.calls import called
 from tests.control.sampled_loop import at_rest, simulate
 
 import chasles as ch
@@ -54,7 +55,7 @@ def test_its_rates_are_those_of_inverse_kinematics() -> None:
     for _ in range(5):
         q = bent(arm) + rng.uniform(-0.3, 0.3, 7)
         wanted = PoseMotion(arm.forward_kinematics(q + rng.uniform(-0.5, 0.5, 7)), rng.normal(size=6), np.zeros(6))
-        found = controller.rates(q, wanted, controller.parameters)
+        found = controller.rates(q, wanted)
         np.testing.assert_allclose(found.qd, library(q, wanted.pose, wanted.twist), atol=1e-9)
 
 
@@ -70,7 +71,7 @@ def test_its_accelerations_are_the_derivative_of_its_rates(error: Any) -> None:
     )
 
     def rates(q: Any, t: float) -> Any:
-        return controller.rates(q, circle(t), controller.parameters)
+        return controller.rates(q, circle(t))
 
     q, now = bent(arm), rates(bent(arm), 0.4)
     later = rates(q + h * now.qd + 0.5 * h**2 * now.qdd, 0.4 + h)
@@ -124,7 +125,7 @@ def test_it_begins_where_the_robot_is() -> None:
     controller = ClosedLoopKinematics(arm, stiff(arm))
     q = bent(arm) + 0.1 * rng.normal(size=7)
     wanted = at_rest(arm.forward_kinematics(q))(0.0)
-    tau, state = controller.law(0.0, q, np.zeros(7), wanted, controller.initial_state, controller.parameters, 1e-3)
+    tau, state = called(controller, q, np.zeros(7), wanted)
     np.testing.assert_allclose(tau, arm.gravity_torque(q), atol=1e-9)
     np.testing.assert_allclose(state.commanded, q, atol=1e-12)
 

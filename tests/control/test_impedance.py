@@ -8,10 +8,12 @@ import numpy as np
 import pytest
 import scipy.linalg
 from scipy.spatial.transform import Rotation
+from tests.control.calls import called
 from tests.control.sampled_loop import Record, at_rest, constant_wrench, simulate
 
 import chasles as ch
 from chasles.control import Admittance, Impedance
+from chasles.control.controller import checked_memory
 from chasles.engine import maximum
 from chasles.errors import ArgumentError, ChaslesError
 from chasles.geometry import log_rotation
@@ -272,13 +274,12 @@ def test_the_memory_of_admittance_keeps_a_rotation_and_its_energy() -> None:
     arm = ch.load("panda")
     T = arm.forward_kinematics(bent(arm))
     controller = Admittance(arm, kp=900.0, kd=60.0, **(SHAPED | {"damping": 0.0, "rotational_damping": 0.0}))
-    given = {**controller.parameters, "measured_wrench": np.zeros(6)}
-    state = controller.initial_state
+    state = checked_memory(controller.memory)
     state.offset[:], state.velocity[3:] = [0.02, -0.01, 0.03], [0.1, 0.0, -0.2]
     start = 0.5 * STIFF @ state.offset**2 + 0.5 * MASS @ state.velocity[3:] ** 2
     quiet = at_rest(T)(0.0)
     for _ in range(2000):
-        _, state = controller.law(0.0, bent(arm), np.zeros(7), quiet, state, given, 5e-3)
+        _, state = called(controller, bent(arm), np.zeros(7), quiet, state, period=5e-3, wrench=np.zeros(6))
     energy = 0.5 * STIFF @ state.offset**2 + 0.5 * MASS @ state.velocity[3:] ** 2
     np.testing.assert_allclose(energy, start, rtol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(state.quaternion), 1.0, atol=1e-14)

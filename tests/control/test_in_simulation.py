@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.control.calls import called
 
 import chasles as ch
 from chasles import control
@@ -81,10 +82,9 @@ def test_a_law_computes_the_same_on_numbers_and_compiled(name: str) -> None:
     motion = ch.PointToPoint(ARM.home, ARM.home + 0.1, duration=0.5)
     qd0 = np.linspace(-0.2, 0.2, 7)
     run = ch.simulate(ARM, controller, motion, duration=2e-3, q0=q0, qd0=qd0)
-    given = {**controller.parameters, "measured_wrench": np.zeros(6)}
-    tau, state = controller.law(0.0, q0, qd0, motion(0.0), controller.initial_state, given, 1e-3)
+    tau, state = called(controller, q0, qd0, motion(0.0), wrench=np.zeros(6))
     np.testing.assert_allclose(run.tau.values[0], tau, rtol=1e-9, atol=1e-9)
-    again, _ = controller.law(1e-3, run.q.values[1], run.qd.values[1], motion(1e-3), state, given, 1e-3)
+    again, _ = called(controller, run.q.values[1], run.qd.values[1], motion(1e-3), state, t=1e-3, wrench=np.zeros(6))
     np.testing.assert_allclose(run.tau.values[1], again, rtol=1e-8, atol=1e-8)
 
 
@@ -107,8 +107,7 @@ def test_controllers_pickle_and_name_their_gains(name: str) -> None:
     assert repr(again) == repr(controller)
     assert all(f"{key}=" in repr(controller) for key in controller.parameters)
     reference = Motion(ARM.home + 0.1, np.zeros(7), np.zeros(7))
-    given = {**controller.parameters, "measured_wrench": np.zeros(6)}
-    laws = [c.law(0.0, ARM.home, np.zeros(7), reference, c.initial_state, given, 1e-3) for c in (controller, again)]
+    laws = [called(c, ARM.home, np.zeros(7), reference, wrench=np.zeros(6)) for c in (controller, again)]
     np.testing.assert_array_equal(laws[0][0], laws[1][0])
 
 

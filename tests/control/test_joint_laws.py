@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.linalg
+from tests.control.calls import called
 from tests.control.sampled_loop import simulate
 
 import chasles as ch
@@ -107,15 +108,15 @@ def test_pid_keeps_its_limits_and_does_not_wind_up() -> None:
     """A step of 3 m with 2 N for 2 kg: the same law with an integral that does not wait overshoots many times more."""
     limit, gains = 2.0, {"kp": 20.0, "ki": 5.0, "kd": 14.0}
 
-    def naive(t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any) -> tuple[Any, Any]:
-        integral = state + 1e-3 * (reference.q - q)
-        tau = gains["kp"] * (reference.q - q) + gains["ki"] * integral - gains["kd"] * qd
-        return ch.engine.clip(tau, -limit, limit), integral
+    def naive(now: ch.control.Now) -> Any:
+        now.memory.integral += 1e-3 * (now.reference.q - now.q)
+        tau = gains["kp"] * (now.reference.q - now.q) + gains["ki"] * now.memory.integral - gains["kd"] * now.qd
+        return ch.engine.clip(tau, -limit, limit)
 
     overshoot = {}
     for name, law in (
         ("waiting", control.PID(slider(), **gains, torque_limits=limit)),
-        ("naive", ch.PythonLaw(naive, initial_state=[0.0])),
+        ("naive", ch.PythonLaw(naive, memory={"integral": [0.0]})),
     ):
         run = simulate(slider(), law, hold([3.0]), duration=30.0, period=1e-3, q0=[0.0], save_every=10)
         assert np.abs(run.tau).max() <= limit
@@ -128,7 +129,7 @@ def test_pid_takes_the_robots_own_limits() -> None:
     arm = ch.load("panda")
     controller = control.PID(arm, kp=1e5, ki=0.0, kd=0.0)
     far = Motion(np.full(7, 100.0), np.zeros(7), np.zeros(7))
-    tau, _ = controller.law(0.0, arm.home, np.zeros(7), far, np.zeros(7), controller.parameters, 1e-3)
+    tau, _ = called(controller, arm.home, np.zeros(7), far)
     np.testing.assert_array_equal(tau, arm.effort_limits)
 
 
@@ -138,7 +139,8 @@ def test_an_integral_waits_in_its_own_joint_only_and_lets_go_when_the_error_turn
 
     def memory_after(error: list[float], before: list[float]) -> np.ndarray:
         reference = Motion(np.array(error), np.zeros(2), np.zeros(2))
-        return controller.law(0.0, np.zeros(2), np.zeros(2), reference, np.array(before), controller.parameters, 0.1)[1]
+        memory = {"integral": np.array(before)}
+        return called(controller, np.zeros(2), np.zeros(2), reference, memory, period=0.1)[1].integral
 
     np.testing.assert_allclose(memory_after([1.0, 0.1], [0.3, 0.0]), [0.3, 0.01])
     np.testing.assert_allclose(memory_after([-1.0, -0.1], [-0.3, 2.0]), [-0.3, 1.99])  # wound up, and unwinding
@@ -251,7 +253,7 @@ def test_the_feed_forward_variant_computes_at_the_planned_motion() -> None:
     controller = control.ComputedTorque(arm, kp=100.0, kd=20.0, feedforward=True)
     reference = Motion(*rng.normal(size=(3, 6)))
     q, qd = rng.normal(size=(2, 6))
-    tau, _ = controller.law(0.0, q, qd, reference, np.zeros(6), controller.parameters, 1e-3)
+    tau, _ = called(controller, q, qd, reference)
     feedback = arm.mass_matrix(reference.q) @ (100.0 * (reference.q - q) + 20.0 * (reference.qd - qd))
     np.testing.assert_allclose(tau, arm.inverse_dynamics(*reference) + feedback, rtol=1e-12)
 
@@ -282,7 +284,7 @@ def test_nominal_torque_depends_on_the_plan_alone() -> None:
     reference = Motion(*rng.normal(size=(3, 7)))
     controller = control.NominalTorque(arm)
     for q, qd in rng.normal(size=(3, 2, 7)):
-        tau, _ = controller.law(0.0, q, qd, reference, np.zeros(0), controller.parameters, 1e-3)
+        tau, _ = called(controller, q, qd, reference)
         np.testing.assert_array_equal(tau, arm.inverse_dynamics(*reference))
 
 
@@ -336,15 +338,17 @@ def test_computed_torque_does_not_wind_up() -> None:
     rest, period = np.zeros(7), 1e-3
     error = np.array([2.0, 0.0, 0.0, 0.0, 0.0, 0.001, -2.0])
     wanted = Motion(arm.home + error, rest, rest)
-    tau, following = law.law(0.0, arm.home, rest, wanted, rest, law.parameters, period)
+    tau, following = called(law, arm.home, rest, wanted, period=period)
     beyond = np.abs(tau) > arm.effort_limits
     assert beyond[0]
     assert not beyond[5]
-    np.testing.assert_allclose(following, np.where(beyond & (tau * error > 0.0), 0.0, period * error), rtol=1e-12)
+    np.testing.assert_allclose(
+        following.integral, np.where(beyond & (tau * error > 0.0), 0.0, period * error), rtol=1e-12
+    )
     wound = np.full(7, 0.1)
     back = Motion(arm.home - error, rest, rest)
-    _, unwound = law.law(0.0, arm.home, rest, back, wound, law.parameters, period)
-    assert unwound[5] < wound[5]
+    _, unwound = called(law, arm.home, rest, back, {"integral": wound}, period=period)
+    assert unwound.integral[5] < wound[5]
 
 
 @pytest.mark.parametrize(
@@ -361,7 +365,23 @@ def test_wrong_torque_limits_of_pid_are_refused(limits: object, message: str) ->
         control.PID(ch.load("panda"), kp=1.0, ki=0.0, kd=0.0, torque_limits=limits)
 
 
-def test_a_law_of_four_arguments_has_no_place_for_a_state() -> None:
-    for options in ({"initial_state": [0.0]}, {"parameters": {"k": 1.0}}):
-        with pytest.raises(ArgumentError, match="takes no memory and no parameters: give it six arguments"):
-            control.PythonLaw(lambda t, q, qd, reference: q, **options)
+@pytest.mark.parametrize(
+    ("function", "options", "message"),
+    [
+        (lambda t, q, qd, reference: q, {}, "takes 4 positional arguments; a law takes one, now"),
+        (lambda now, *, kp: now.q, {}, "the gain 'kp' of <lambda> needs a value"),
+        (lambda now, *, memory=1.0: now.q, {}, "'memory' cannot be the name of a gain"),
+        (lambda now, *, kp="much": now.q, {}, "kp must be an array of real numbers"),
+        (lambda now: now.q, {"memory": np.zeros(2)}, "a memory has named parts"),
+        (lambda now: now.q, {"memory": {"integral": [np.nan]}}, "integral"),
+    ],
+)
+def test_functions_that_are_no_laws_are_refused(function: Any, options: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        control.PythonLaw(function, **options)
+
+
+def test_a_law_that_returns_its_memory_is_told_to_assign_it() -> None:
+    arm = ch.load("planar2r")
+    with pytest.raises(ArgumentError, match="returns the torques alone"):
+        ch.simulate(arm, lambda now: (0.0 * now.q, now.memory), ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 0.1))

@@ -48,10 +48,10 @@ def test_changes_within_the_disk_keep_the_loop_stable(late: float) -> None:
     for scale in ([low, low], [low, high], [high, low], [high, high]):
 
         class Scaled(ch.ComputedTorque):
-            def law(self, t, q, qd, reference, state, parameters, period):  # type: ignore[no-untyped-def]
-                nominal = self.robot.inverse_dynamics(*reference)
-                tau, following = super().law(t, q, qd, reference, state, parameters, period)
-                return nominal + np.array(scale) * (tau - nominal), following  # noqa: B023
+            def law(self, now):  # type: ignore[no-untyped-def]
+                nominal = self.robot.inverse_dynamics(*now.reference)
+                tau = super().law(now)
+                return nominal + np.array(scale) * (tau - nominal)  # noqa: B023
 
         changed = loop_margins(ARM, Scaled(ARM, **law), MOTION, period=0.01, delay=late, places=5)
         assert changed.radius.max() <= 1.0 + 1e-9
@@ -76,7 +76,7 @@ def test_a_loss_is_foreseen(known: bool) -> None:
 
 def test_what_has_no_margins_is_refused() -> None:
     with pytest.raises(ArgumentError, match="cannot be traced"):
-        loop_margins(ARM, ch.PythonLaw(lambda t, q, qd, r: np.where(float(q[0]) > 0, q, qd)), MOTION, period=0.01)
+        loop_margins(ARM, ch.PythonLaw(lambda now: np.where(float(now.q[0]) > 0, now.q, now.qd)), MOTION, period=0.01)
     with pytest.raises(ArgumentError, match="period"):
         loop_margins(ARM, ch.PDGravity(ARM, kp=1.0, kd=1.0), MOTION, period=0.0)
     with pytest.raises(ArgumentError, match="places"):

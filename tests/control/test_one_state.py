@@ -49,6 +49,19 @@ def test_a_measured_wrench_reaches_the_law() -> None:
     assert np.abs(pushed - free).max() > 0.1
 
 
+def test_a_scheduled_law_is_driven_from_python_by_its_rows() -> None:
+    """A loop of one's own around Mazure's law: each call's row of the schedule gives the simulation's torques."""
+    law, period = ch.control.TimeVaryingRegulator(ARM, integral_error=0.01, delay=0.5), 0.01
+    run = ch.simulate(ARM.with_payload(1.0), law, MOTION, period=period)
+    times = run.time.values
+    rows, memory = law.schedule(times, MOTION(times)), None
+    for k in range(len(times)):
+        tau, memory = law.evaluate(
+            run.q.values[k], run.qd.values[k], MOTION, t=times[k], memory=memory, period=period, schedule=rows[k]
+        )
+        np.testing.assert_allclose(tau, run.tau_demanded.values[k] if "tau_demanded" in run else run.tau.values[k])
+
+
 def test_what_has_no_torque_at_one_state_says_so() -> None:
     with pytest.raises(ArgumentError, match="takes no measured_wrench"):
         ch.control.PD(ARM, kp=1.0, kd=1.0).evaluate([0.0, 0.0], [0.0, 0.0], MOTION, measured_wrench=np.zeros(6))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.control.calls import called
 
 import chasles as ch
 from chasles import control
@@ -158,13 +160,7 @@ def test_a_law_of_frames_gives_the_frame_its_acceleration_on_a_floating_base(kin
         exp_pose([0.02, -0.01, 0.03, 0.04, -0.03, 0.02]) @ T, 0.1 * rng.normal(size=6), rng.normal(size=6)
     )
     pushed = np.zeros(6) if kind in ("hybrid", "impedance") else np.array([0.5, -0.4, 0.3, 4.0, -3.0, 2.0])
-    parameters = {**law.parameters, "measured_wrench": pushed}
-    state = (
-        law.memory_layout.split(law.memory_layout.join(law.initial_state))
-        if kind == "admittance"
-        else law.initial_state
-    )
-    tau, _ = law.law(0.0, q, qd, wanted, state, parameters, 0.001)
+    tau, _ = called(law, q, qd, wanted, wrench=pushed)
     np.testing.assert_array_equal(tau[:6], 0.0)
     qdd = SATELLITE.forward_dynamics(q, qd, tau, wrenches={"tool": pushed})
     frame = law.task.motion(q, qd)
@@ -190,7 +186,7 @@ def _promised(kind: str, law: Any, q: Any, qd: Any, frame: Any, wanted: PoseMoti
     push = spring_wrench(away, gains6(p, "stiffness"), "quaternion") - gains6(p, "damping") * away.velocity
     if kind == "impedance":
         return wanted.acceleration + _mobility(q, qd, frame) @ world_wrench(push, wanted, "reference")
-    felt = push + compliance_wrench(measured_in_world(frame.pose, {"measured_wrench": pushed}), wanted, "reference")
+    felt = push + compliance_wrench(measured_in_world(frame.pose, SimpleNamespace(wrench=pushed)), wanted, "reference")
     return moved(wanted, away, felt / gains6(p, "inertia"), "reference").acceleration
 
 
@@ -210,12 +206,10 @@ def _of_admittance(law: Any, frame: Any, wanted: PoseMotion, pushed: Any) -> Any
     from chasles.control.impedance import measured_in_world
     from chasles.control.pose_feedback import acceleration_feedback
 
-    force = compliance_wrench(measured_in_world(frame.pose, {"measured_wrench": pushed}), wanted, "reference")
-    away = offset_of(law.memory_layout.split(law.memory_layout.join(law.initial_state)))
+    force = compliance_wrench(measured_in_world(frame.pose, SimpleNamespace(wrench=pushed)), wanted, "reference")
+    away = offset_of(law.memory)
     compliant = moved(wanted, away, compliant_acceleration(away, force, law.parameters, "quaternion"), "reference")
-    return acceleration_feedback(
-        frame.pose, frame.twist, compliant, law.parameters["kp"], law.parameters["kd"], "quaternion"
-    )
+    return acceleration_feedback(frame.pose, frame.twist, compliant, law.kp, law.kd, "quaternion")
 
 
 def test_motors_alone_act_on_a_floating_base() -> None:
@@ -226,13 +220,7 @@ def test_motors_alone_act_on_a_floating_base() -> None:
         control.DisturbanceObserver(control.ComputedTorque(SATELLITE, kp=1.0, kd=1.0), bandwidth=5.0),
     ):
         moved = Motion(SATELLITE.integrate(POSE, np.full(12, 0.1)), np.full(12, 0.1), np.full(12, 0.3))
-        state = law.memory_layout.join(law.initial_state)
-        given = (
-            law.memory_layout.split(state)
-            if law.memory_layout.size and isinstance(law.initial_state, dict)
-            else law.initial_state
-        )
-        tau = np.asarray(law.law(0.0, POSE, np.zeros(12), moved, given, law.parameters, 0.001)[0])
+        tau = np.asarray(called(law, POSE, np.zeros(12), moved)[0])
         np.testing.assert_array_equal(tau[:6], 0.0)
         assert np.abs(tau[6:]).min() > 0.0
 

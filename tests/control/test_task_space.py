@@ -10,6 +10,7 @@ import scipy.linalg
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
+from tests.control.calls import called
 from tests.control.sampled_loop import at_rest, simulate
 
 import chasles as ch
@@ -84,9 +85,7 @@ def test_without_redundant_joints_both_laws_are_the_same() -> None:
         q, qd = (bent(arm) if k < 5 else SINGULAR["puma560"]) + 0.2 * rng.normal(size=6), rng.normal(size=6)
         q[4] = q[4] if k < 5 else 0.05  # the wrist is almost straight, and inverses are damped
         reference = Motion(bent(arm), *rng.normal(size=(2, 6)))
-        torques = [
-            law.law(0.0, q, qd, reference, np.zeros(0), law.parameters, 1e-3)[0] for law in (resolved, operational)
-        ]
+        torques = [called(law, q, qd, reference)[0] for law in (resolved, operational)]
         np.testing.assert_allclose(*torques, rtol=1e-8, atol=1e-8 if k < 5 else 1e-4)
 
 
@@ -127,7 +126,7 @@ def test_idle_torques_do_not_accelerate_the_frame_and_resolved_ones_cost_more_en
     for law in LAWS:
         for damping in (0.0, 50.0):
             controller = law(arm, kp=50.0, kd=15.0, nullspace_damping=damping)
-            tau, _ = controller.law(0.0, q, qd, wanted, np.zeros(0), controller.parameters, 1e-3)
+            tau, _ = called(controller, q, qd, wanted)
             qdd = arm.forward_dynamics(q, qd, tau)
             np.testing.assert_allclose(J @ qdd + Jdot @ qd, wanted.acceleration, atol=1e-9)
             accelerations[law, damping] = qdd

@@ -44,8 +44,8 @@ def test_first_gains_of_the_model_free_law_are_those_of_the_model(arm: ch.Robot,
     inertia = rod.mass_matrix([0.0]).item()
     law = ModelReferenceAdaptive.tuned(rod, ch.PointToPoint([0.0], [1.0], 1.0), 1e-6, frequency=10.0)
     expected = [0.0, inertia * 100.0, inertia * 20.0, 0.0, 0.0, inertia]
-    np.testing.assert_allclose(law.parameters["initial"][:, 0], expected, rtol=1e-4, atol=1e-9)
-    np.testing.assert_allclose(law.parameters["error_weights"].ravel(), [10.0, 1.0])
+    np.testing.assert_allclose(law.initial[:, 0], expected, rtol=1e-4, atol=1e-9)
+    np.testing.assert_allclose(law.error_weights.ravel(), [10.0, 1.0])
 
 
 @pytest.mark.filterwarnings("ignore::chasles.simulation.StickingWarning")  # it ends within the layer
@@ -53,12 +53,12 @@ def test_the_layer_is_as_narrow_as_the_period_allows(arm: ch.Robot, motion: ch.P
     """The slope k / layer is at most ω J, and errors under a torque within the bound end within layer / rate."""
     law = SlidingMode.tuned(arm, motion, PERIOD, uncertainty=0.0, disturbance=0.5)
     inertia = ch.control.PoleDesign(arm, motion, PERIOD).inertia
-    k = law.parameters["disturbance"] + law.parameters["reaching"]
+    k = law.disturbance + law.reaching
     frequency = ch.control.PoleDesign(arm, motion, PERIOD).attainable_alone
-    np.testing.assert_allclose(k / law.parameters["layer"], frequency * inertia)
-    rubbing = arm.with_friction(coulomb=0.9 * law.parameters["disturbance"])
+    np.testing.assert_allclose(k / law.layer, frequency * inertia)
+    rubbing = arm.with_friction(coulomb=0.9 * law.disturbance)
     end = ch.simulate(rubbing, law, motion, period=PERIOD, progress=False)["error"].isel(time=-1)
-    assert (np.abs(end.values) < law.parameters["layer"] / law.parameters["rate"]).all()
+    assert (np.abs(end.values) < law.layer / law.rate).all()
 
 
 @pytest.mark.parametrize("kind", [SlotineLi, SlidingMode])
@@ -74,9 +74,9 @@ def test_given_parameters_replace_those_of_the_rule_and_wrong_ones_are_refused(
     arm: ch.Robot, motion: ch.PointToPoint
 ) -> None:
     law = NaturalAdaptive.tuned(arm, motion, PERIOD, adaptation=0.5)
-    assert law.parameters["adaptation"].tolist() == [0.5]
+    assert law.adaptation.tolist() == [0.5]
     assert law.parameter_names[0] == "link2.m"
-    assert ComputedTorque.tuned(arm, motion, 0.1).parameters["kp"][0] < 5.0**2  # 20 rad/s are lowered at 10 Hz
+    assert ComputedTorque.tuned(arm, motion, 0.1).kp[0] < 5.0**2  # 20 rad/s are lowered at 10 Hz
     for wrong in ({"payload": -1.0}, {"frequency": 0.0}, {"bodies": "elbow"}):
         with pytest.raises((ArgumentError, ch.errors.UnknownNameError)):
             NaturalAdaptive.tuned(arm, motion, PERIOD, **wrong)

@@ -109,9 +109,9 @@ def test_simulated_arm_draws_its_tool_to_a_pose() -> None:
     rates = ClosedLoopInverseKinematics(robot, position_gain=6.0, orientation_gain=6.0)
     goal = robot.forward_kinematics(HOME + 0.15)
 
-    def law(t, q, qd, reference, state, parameters):
-        wanted = rates(q, goal)
-        return robot.inverse_dynamics(q, qd, 50.0 * (wanted - qd)), state
+    def law(now):
+        wanted = rates(now.q, goal)
+        return robot.inverse_dynamics(now.q, now.qd, 50.0 * (wanted - now.qd))
 
     still = ch.PointToPoint(HOME, HOME + 1e-3, duration=2.0)
     run = ch.simulate(robot, ch.PythonLaw(law), still, vary={"reference.start": np.tile(HOME, (3, 1))})

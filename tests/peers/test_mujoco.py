@@ -52,7 +52,7 @@ def test_free_motion_under_rk4() -> None:
     model.opt.timestep = 1e-3
     data.qpos[:] = arm.home
     rest = ch.PointToPoint(arm.home, arm.home, duration=0.3)
-    run = ch.simulate(arm, lambda t, q, qd, reference: 0.0 * q, rest, period=1e-3)
+    run = ch.simulate(arm, lambda now: 0.0 * now.q, rest, period=1e-3)
     for expected_row in range(1, 301):
         mujoco.mj_step(model, data)
         assert np.abs(run["q"].values[expected_row] - data.qpos).max() < 1e-11

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pinocchio as pin
 import pytest
+from tests.control.calls import called
 from tests.oracles.example_robots import example
 
 import chasles as ch
@@ -61,7 +62,7 @@ def test_supports_carry_what_pinocchio_says_that_the_robot_weighs() -> None:
     """With the smallest forces that carry the base, which follow from the six rows of the base alone."""
     q = standing()
     law = PDGravity(ROBOT, kp=1.0, kd=1.0, supports=FEET)
-    tau, _ = law.law(0.0, q, np.zeros(18), Motion(q, np.zeros(18), np.zeros(18)), np.zeros(0), law.parameters, 1e-3)
+    tau, _ = called(law, q, np.zeros(18), Motion(q, np.zeros(18), np.zeros(18)))
     data = MODEL.createData()
     weight = pin.computeGeneralizedGravity(MODEL, data, configuration(q))
     J = np.concatenate(

@@ -42,8 +42,8 @@ def pendulum() -> ch.Robot:
     return ch.Robot(Description("pendulum", links=(Link("base", Inertia(0.4)), bob), joints=(joint,)))
 
 
-def free(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    return 0.0 * q
+def free(now: ch.control.Now) -> Any:
+    return 0.0 * now.q
 
 
 def still(t: Any) -> tuple[Any, Any, Any]:

@@ -31,8 +31,8 @@ ROBOT = sliders()
 HOLD = ch.PDGravity(ROBOT, kp=50.0, kd=10.0)
 
 
-def free(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    return 0.0 * q
+def free(now: ch.control.Now) -> Any:
+    return 0.0 * now.q
 
 
 def measured(sensors: ch.Sensors, law: Any = free, **options: Any) -> Any:
@@ -93,9 +93,9 @@ def test_noise_does_not_depend_on_how_it_is_handed_over(held: int, monkeypatch: 
 
 
 def test_step_by_step_gives_the_same() -> None:
-    def plain(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-        float(t)
-        return -50.0 * q - 10.0 * qd
+    def plain(now: ch.control.Now) -> Any:
+        float(now.t)
+        return -50.0 * now.q - 10.0 * now.qd
 
     sensors = ch.Sensors(ROBOT, position_noise=NOISE, velocity="differentiated", filter_time=0.02, delay=2 * PERIOD)
     options: dict[str, Any] = {"vary": {"sensors.seed": [1, 2]}, "q0": [0.1, 0.0]}
@@ -140,10 +140,10 @@ def test_the_filter_is_of_first_order() -> None:
     """The velocity jumps by a kick of 1 N s: what is seen of it rises as 1 - (T_f / (T + T_f))^k."""
     time = 0.05
 
-    def kick(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+    def kick(now: ch.control.Now) -> Any:
         from chasles.engine import where
 
-        return np.array([1.0, 1.0]) * where(t < 0.5 * PERIOD, 1.0 / PERIOD, 0.0)
+        return np.array([1.0, 1.0]) * where(now.t < 0.5 * PERIOD, 1.0 / PERIOD, 0.0)
 
     run = measured(ch.Sensors(ROBOT, velocity="differentiated", filter_time=time), kick)
     final = run.qd.values[-1]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.control.calls import called
 
 import chasles as ch
 from chasles.engine import sin, where
@@ -21,8 +22,8 @@ HOLD = ch.PDGravity(ARM, kp=[900, 900, 500, 100, 100, 100], kd=[60, 60, 40, 5, 5
 REST = ch.PointToPoint(ARM.home, ARM.home, 0.2)
 
 
-def free(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    return 0.0 * q
+def free(now: ch.control.Now) -> Any:
+    return 0.0 * now.q
 
 
 def slider() -> ch.Robot:
@@ -123,22 +124,20 @@ class Listener(ch.control.Controller):
     """A controller that holds, and whose memory is what its force sensor said."""
 
     name = "listener"
-    parameters: Mapping[str, Any] = MappingProxyType({})
-    initial_state = np.zeros(6)
+    memory: Mapping[str, Any] = MappingProxyType({"felt": np.zeros(6)})
 
     def __init__(self, frame: str) -> None:
         self.measured_wrench = frame
 
-    def law(self, t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any, period: float) -> Any:
-        tau, _ = HOLD.law(t, q, qd, reference, np.zeros(0), HOLD.parameters, period)
-        felt = parameters["measured_wrench"]
-        return tau + 1e-3 * felt, felt  # what it feels is seen in the torques
+    def law(self, now: ch.control.Now) -> Any:
+        now.memory.felt = now.wrench
+        return HOLD.law(now) + 1e-3 * now.wrench  # what it feels is seen in the torques
 
 
 def felt(frame: str, plant: ch.Plant) -> tuple[np.ndarray, np.ndarray]:
     run = ch.simulate(plant, Listener(frame), REST, duration=0.02)
     q = run.q.values[-1]
-    known, _ = HOLD.law(0.0, q, run.qd.values[-1], REST(0.0), np.zeros(0), HOLD.parameters, 1e-3)
+    known, _ = called(HOLD, q, run.qd.values[-1], REST(0.0))
     return q, (run.tau.values[-1] - known) * 1e3
 
 
@@ -169,7 +168,7 @@ def test_contacts_are_felt_and_press_back() -> None:
     """A cart is pushed against a wall with 5 N and comes to rest 5 N / k inside."""
     wall = ch.ContactPlane("wall", "cart", point=[0.1, 0, 0], normal=[-1, 0, 0], stiffness=1000.0, damping=60.0)
     plant = ch.Plant(slider(), contacts=[wall])
-    run = ch.simulate(plant, lambda t, q, qd, reference: 5.0 + 0.0 * q, STAY, duration=3.0)
+    run = ch.simulate(plant, lambda now: 5.0 + 0.0 * now.q, STAY, duration=3.0)
     assert abs(float(run.q[-1, 0]) - 0.105) < 1e-6
     np.testing.assert_allclose(run["contacts.wall"][-1], [0.0, 0.0, 0.0, -5.0, 0.0, 0.0], atol=1e-4)
     assert run["contacts.wall"].attrs["units"] == "N m, N"

@@ -18,8 +18,8 @@ from chasles.simulation.diagnosis import DeadCentreWarning
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("excavator", "palletiser")]
 
 
-def no_torque(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    return 0.0 * qd
+def no_torque(now: ch.control.Now) -> Any:
+    return 0.0 * now.qd
 
 
 def rest(robot: ch.Robot, duration: float) -> ch.PointToPoint:
@@ -43,7 +43,7 @@ def test_a_long_swing_neither_opens_the_loop_nor_loses_energy() -> None:
 def test_the_energy_audit_closes(name: str) -> None:
     robot = ch.Robot(MACHINES[name]())
     weight = robot.gravity_torque(robot.home)
-    run = ch.simulate(robot, lambda t, q, qd, r: weight + 0.2, rest(robot, 0.5), audit=True)
+    run = ch.simulate(robot, lambda now: weight + 0.2, rest(robot, 0.5), audit=True)
     audit = run.energy_audit()
     assert gap(robot, run) < 1e-12
     assert float(np.abs(audit.residual).max()) < 1e-7
@@ -89,7 +89,9 @@ def test_references_are_closed_and_followed() -> None:
     robot = ch.Robot(MACHINES["five-bar"]())
     goal = robot.integrate(robot.home, [0.3, -0.2])
     motion = ch.PointToPoint(robot.home, goal, 1.0)
-    run = ch.simulate(robot, lambda t, q, qd, r: robot.inverse_dynamics(r.q, r.qd, r.qdd), motion)
+    run = ch.simulate(
+        robot, lambda now: robot.inverse_dynamics(now.reference.q, now.reference.qd, now.reference.qdd), motion
+    )
     assert np.abs(robot.loop_constraints(run.q_reference.values).residual).max() < 1e-9
     assert float(np.abs(run.error).max()) < 1e-3
     q, v = run.q_reference.values, run.qd_reference.values
@@ -154,7 +156,7 @@ def test_springs_between_motors_and_a_linkage_carry_its_weight() -> None:
     robot = ch.Robot(four_bar()).with_friction(viscous=0.0, coulomb=0.0)
     springs = ch.ElasticJoints(robot, stiffness=500.0, rotor_inertia=0.1, damping=5.0)
     weight = robot.gravity_torque(robot.home)
-    run = ch.simulate(ch.Plant(robot, elastic_joints=springs), lambda t, q, qd, r: weight, rest(robot, 0.2), audit=True)
+    run = ch.simulate(ch.Plant(robot, elastic_joints=springs), lambda now: weight, rest(robot, 0.2), audit=True)
     assert run.q.values == pytest.approx(np.broadcast_to(robot.home, run.q.shape), abs=1e-9)
     assert run.motor_position.values[-1] == pytest.approx(robot.home[:1] + weight / 500.0, abs=1e-9)
     moved = ch.simulate(ch.Plant(robot, elastic_joints=springs), None, rest(robot, 0.2), audit=True)

@@ -64,20 +64,20 @@ def test_what_differs_differs(change: dict[str, Any]) -> None:
 def test_gains_cannot_be_changed_in_place() -> None:
     control = ch.PDGravity(ARM, kp=100.0, kd=20.0)
     with pytest.raises(ValueError, match="read-only"):
-        control.parameters["kp"][:] = 400.0
+        control.kp[:] = 400.0
     with pytest.raises(AttributeError, match="kp"):
         control.kp = 400.0
 
 
 def test_functions_are_traced_anew_for_what_they_refer_to_may_change() -> None:
-    def law(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-        return STIFFNESS["value"] * (reference.q - q)
+    def law(now: ch.control.Now) -> Any:
+        return STIFFNESS["value"] * (now.reference.q - now.q)
 
     class Own(ch.control.Controller):
-        name, initial_state = "own", np.zeros(0)
+        name = "own"
 
-        def law(self, t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any, period: float) -> Any:
-            return STIFFNESS["value"] * (reference.q - q), state
+        def law(self, now: ch.control.Now) -> Any:
+            return STIFFNESS["value"] * (now.reference.q - now.q)
 
     for controller in (law, Own()):
         torques = []

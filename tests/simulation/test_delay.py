@@ -66,8 +66,8 @@ def test_without_a_delay_nothing_is_recorded_of_it() -> None:
 
 
 def test_a_plain_law_sees_the_same_delay() -> None:
-    def law(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-        return -30.0 * q - 8.0 * qd if float(t) >= 0.0 else None  # cannot be traced
+    def law(now: ch.control.Now) -> Any:
+        return -30.0 * now.q - 8.0 * now.qd if float(now.t) >= 0.0 else None  # cannot be traced
 
     options: dict[str, Any] = {"duration": 1.0, "period": PERIOD, "q0": [[0.3], [0.1]], "delay": 0.7 * PERIOD}
     with pytest.warns(ch.simulation.UncompiledWarning):

@@ -72,9 +72,7 @@ def test_the_books_of_an_arm_that_falls_on_the_floor(law: str) -> None:
     )
     plant = ch.Plant(ARM, contacts=[floor])
     rest = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], duration=0.6)
-    runs = [
-        ch.simulate(plant, lambda t, q, qd, reference: 0.0 * q, rest, audit=True, substeps=steps) for steps in (1, 4)
-    ]
+    runs = [ch.simulate(plant, lambda now: 0.0 * now.q, rest, audit=True, substeps=steps) for steps in (1, 4)]
     coarse, fine = (run.energy_audit() for run in runs)
     assert float(fine.relative_residual) < min(1e-5, 0.5 * float(coarse.relative_residual))
     at_end = fine.balance.isel(time=-1)

@@ -66,8 +66,8 @@ def test_ordinary_motions_stay_as_they_are() -> None:
 
 @pytest.mark.filterwarnings("ignore::chasles.simulation.UncompiledWarning")
 def test_a_law_that_cannot_be_repeated_is_warned_of() -> None:
-    def law(t, q, qd, reference):
-        return np.array([float(value) * 0.0 for value in qd])
+    def law(now):
+        return np.array([float(value) * 0.0 for value in now.qd])
 
     with pytest.warns(StiffnessWarning, match=r"turns 1\.2 rad in a step of 0.01 s.*substeps=10"):
         ch.simulate(STONE, law, duration=0.05, period=0.01, qd0=SPIN)

@@ -22,8 +22,8 @@ def rest(robot: ch.Robot, duration: float) -> ch.PointToPoint:
     return ch.PointToPoint(robot.neutral, robot.neutral, duration)
 
 
-def no_torque(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    return 0.0 * qd
+def no_torque(now: ch.control.Now) -> Any:
+    return 0.0 * now.qd
 
 
 @pytest.mark.parametrize("integrator", ["automatic", "rodas5p"])
@@ -47,7 +47,12 @@ def test_references_are_followed_on_the_manifold() -> None:
     robot = body()
     goal = np.concatenate([quaternion_from_rotation(exp_rotation([0.4, -1.0, 0.7])), [0.3, -0.2, 0.1]])
     motion = ch.PointToPoint(robot.neutral, goal, 1.0)
-    run = ch.simulate(robot, lambda t, q, qd, r: robot.inverse_dynamics(r.q, r.qd, r.qdd), motion, period=1e-3)
+    run = ch.simulate(
+        robot,
+        lambda now: robot.inverse_dynamics(now.reference.q, now.reference.qd, now.reference.qdd),
+        motion,
+        period=1e-3,
+    )
     assert float(np.abs(run.error).max()) < 2e-3
     np.testing.assert_allclose(run.q_reference[-1], goal, atol=1e-12)
     q, v = run.q_reference.values, run.qd_reference.values

@@ -19,8 +19,8 @@ REST = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 1.0)
 START = {"q0": [-1.0, 0.4], "duration": 1.0}
 
 
-def free(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    return 0.0 * q
+def free(now: ch.control.Now) -> Any:
+    return 0.0 * now.q
 
 
 def observed_orders(errors: list[float]) -> np.ndarray:

@@ -22,11 +22,11 @@ def slider(effort: float = LIMIT, velocity: float = np.inf) -> ch.Robot:
     return ch.Robot(Description("slider", (Link("base"), Link("block", Inertia(MASS))), (joint,)))
 
 
-def push(t: Any, q: Any, qd: Any, reference: Any) -> Any:
+def push(now: ch.control.Now) -> Any:
     """Three times the limit until 0.5 s, half of it afterwards."""
     from chasles.engine import where
 
-    return np.array([where(t < 0.4995, 3.0 * LIMIT, 0.5 * LIMIT)])
+    return np.array([where(now.t < 0.4995, 3.0 * LIMIT, 0.5 * LIMIT)])
 
 
 def expected(t: Any, force: float) -> Any:
@@ -49,8 +49,9 @@ def test_torques_stop_at_the_limit_and_the_result_says_how_long_and_how_far(inte
 
 
 def test_plain_python_laws_and_delayed_torques_are_limited_too() -> None:
-    def law(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-        return push(float(t), q, qd, reference)
+    def law(now: ch.control.Now) -> Any:
+        float(now.t)
+        return push(now)
 
     with pytest.warns(UserWarning, match="cannot be compiled"):
         plain = ch.simulate(slider(), law, REST)
@@ -75,29 +76,27 @@ def test_limits_can_be_switched_off_and_zero_or_infinity_is_none() -> None:
 
 
 def test_overspeed_is_reported_for_each_run() -> None:
-    run = ch.simulate(slider(velocity=0.5), lambda t, q, qd, r: 2.0 + 0.0 * q, REST, qd0=[[0.0], [-0.25]])
+    run = ch.simulate(slider(velocity=0.5), lambda now: 2.0 + 0.0 * now.q, REST, qd0=[[0.0], [-0.25]])
     np.testing.assert_allclose(run.overspeed_time[:, 0], [0.5, 0.25], atol=1.1e-3)  # faster than 0.5 m/s at 1 m/s²
     np.testing.assert_allclose(run.overspeed_excess[:, 0], [0.5, 0.25], atol=1e-9)
 
 
 def test_a_drive_at_its_velocity_limit_speeds_nothing_up() -> None:
     """2 N on 2 kg until 0.5 m/s, constant velocity from then on: 0.125 m in 0.5 s and 0.25 m in the rest."""
-    run = ch.simulate(slider(velocity=0.5), lambda t, q, qd, r: 2.0 + 0.0 * q, REST, velocity_limits="stop")
+    run = ch.simulate(slider(velocity=0.5), lambda now: 2.0 + 0.0 * now.q, REST, velocity_limits="stop")
     np.testing.assert_allclose(run.qd[-1, 0], 0.5, atol=1.1e-3)  # the period in which the limit is met goes on
     np.testing.assert_allclose(run.q[-1, 0], 0.375, atol=1e-3)
     np.testing.assert_array_equal(run.tau[510:, 0], 0.0)
     np.testing.assert_array_equal(run.tau_demanded, 2.0)
     assert 0.0 < float(run.overspeed_time[0]) <= 0.5
     assert float(run.overspeed_excess[0]) < 1.1e-3
-    braking = ch.simulate(
-        slider(velocity=0.5), lambda t, q, qd, r: -2.0 + 0.0 * q, REST, qd0=[1.0], velocity_limits="stop"
-    )
+    braking = ch.simulate(slider(velocity=0.5), lambda now: -2.0 + 0.0 * now.q, REST, qd0=[1.0], velocity_limits="stop")
     np.testing.assert_allclose(braking.qd[400, 0], 0.6, atol=1e-9)  # it may always slow down
 
 
 def test_what_becomes_of_velocity_limits_is_chosen() -> None:
-    def law(t: Any, q: Any, qd: Any, r: Any) -> Any:
-        return 2.0 + 0.0 * q
+    def law(now: ch.control.Now) -> Any:
+        return 2.0 + 0.0 * now.q
 
     message = r"slide of run 1 moves at 0.501 m/s at t = 0.251 s, beyond its velocity limit of 0.5 m/s: plan a slower"
     with pytest.raises(VelocityLimitError, match=message):

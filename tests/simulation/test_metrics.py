@@ -257,7 +257,7 @@ def test_joints_with_several_freedoms(tmp_path) -> None:
     joints = (Joint("fly", "free", "ground", "body"), Joint("neck", "spherical", "body", "head"))
     home = [1.0, 0, 0, 0, 0, 0, 0, 1.0, 0, 0, 0]
     robot = ch.Robot(Description("falling", links, joints, home=home))
-    run = ch.simulate(robot, lambda t, q, qd, reference: 0.0 * qd, Floating(), audit=True)
+    run = ch.simulate(robot, lambda now: 0.0 * now.qd, Floating(), audit=True)
     numbers = run.metrics()
     assert numbers.rms_error.sizes == {"joint": 9}
     assert "settling_time" not in numbers

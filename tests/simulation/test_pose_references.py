@@ -41,17 +41,15 @@ class Springs(ch.control.Controller):
     """A spring and a damper from the tool to the reference, and gravity compensation."""
 
     name, reference_kind = "springs", "pose"
-    initial_state = np.zeros(0)
+    varies = ("k", "d")
+    k, d = 4000.0, 200.0
 
-    def __init__(self) -> None:
-        self.parameters = {"k": np.array(4000.0), "d": np.array(200.0)}
-
-    def law(self, t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any, period: float) -> Any:
-        assert isinstance(reference, PoseMotion)
-        T, J = ARM.pose_and_jacobian(q, frame="world-aligned")
+    def law(self, now: ch.control.Now) -> Any:
+        assert isinstance(now.reference, PoseMotion)
+        T, J = ARM.pose_and_jacobian(now.q, frame="world-aligned")
         Jv = J[3:]
-        force = parameters["k"] * (reference.pose[:3, 3] - T[:3, 3]) + parameters["d"] * (reference.twist[3:] - Jv @ qd)
-        return Jv.T @ force + ARM.gravity_torque(q), state
+        force = self.k * (now.reference.pose[:3, 3] - T[:3, 3]) + self.d * (now.reference.twist[3:] - Jv @ now.qd)
+        return Jv.T @ force + ARM.gravity_torque(now.q)
 
 
 WAY = np.array([-0.05, 0.04, 0.0])
@@ -88,8 +86,8 @@ def test_it_starts_where_the_tool_is_at_the_start() -> None:
     start = arm.forward_kinematics(arm.home + 0.1)
 
     class Still(Springs):
-        def law(self, t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any, period: float) -> Any:
-            return arm.gravity_torque(q), state
+        def law(self, now: ch.control.Now) -> Any:
+            return arm.gravity_torque(now.q)
 
     run = ch.simulate(arm, Still(), Shift(start, [0.1, 0.0, 0.0]), duration=0.01)
     np.testing.assert_allclose(arm.forward_kinematics(run.q.values[0]), start, atol=1e-8)

@@ -52,9 +52,11 @@ def test_sampled_and_traced_references_give_the_same_run() -> None:
 
 @pytest.mark.parametrize("integrator", ["rk4", "DOP853"])
 def test_so_they_do_step_by_step(integrator: str) -> None:
-    def law(t: float, q: Any, qd: Any, reference: Motion) -> Any:
-        stiffness = 1.0 if t > 0.02 else 0.5  # a plain law: it cannot be traced
-        return stiffness * SPRINGS * (reference.q - q) + DAMPERS * (reference.qd - qd) + reference.qdd
+    def law(now: ch.control.Now) -> Any:
+        stiffness = 1.0 if now.t > 0.02 else 0.5  # a plain law: it cannot be traced
+        return (
+            stiffness * SPRINGS * (now.reference.q - now.q) + DAMPERS * (now.reference.qd - now.qd) + now.reference.qdd
+        )
 
     options = {"period": 0.01, "integrator": integrator, "save_every": 2}
     with pytest.warns(UncompiledWarning):
@@ -82,9 +84,9 @@ def test_the_run_starts_in_the_motion_of_the_reference() -> None:
 def test_the_clock_of_the_run_is_that_of_the_reference() -> None:
     seen = []
 
-    def law(t: float, q: Any, qd: Any, reference: Motion) -> Any:
-        seen.append(float(t))  # refuses to be traced
-        return SPRINGS * (reference.q - q) - DAMPERS * qd
+    def law(now: ch.control.Now) -> Any:
+        seen.append(float(now.t))  # refuses to be traced
+        return SPRINGS * (now.reference.q - now.q) - DAMPERS * now.qd
 
     late = ch.simulate(ARM, CONTROLLER, quintic(START, GOAL, begin=2.5))
     now = ch.simulate(ARM, CONTROLLER, quintic(START, GOAL))
@@ -113,8 +115,8 @@ def test_a_batch_of_trajectories_is_a_batch_of_runs() -> None:
 def test_batches_step_by_step() -> None:
     goals = np.array([[[1.0, 0.5]], [[-1.0, 0.2]]])
 
-    def law(t: float, q: Any, qd: Any, reference: Motion) -> Any:
-        return SPRINGS * (reference.q - q) - DAMPERS * qd if float(t) < 0.3 else 0.0 * q
+    def law(now: ch.control.Now) -> Any:
+        return SPRINGS * (now.reference.q - now.q) - DAMPERS * now.qd if float(now.t) < 0.3 else 0.0 * now.q
 
     run = ch.simulate(ARM, law, quintic(START, goals), period=0.01, save_every=4)
     assert run.q.shape[:2] == (2, 1)

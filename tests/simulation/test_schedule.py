@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -21,8 +19,6 @@ class Scheduled(ch.control.Controller):
     """Torques that its schedule holds: a matrix times the planned motion, and the time."""
 
     name = "scheduled"
-    parameters: Mapping[str, Any] = MappingProxyType({})
-    initial_state = np.zeros(0)
 
     def __init__(self) -> None:
         self.calls: list[tuple[np.ndarray, Any]] = []
@@ -32,10 +28,10 @@ class Scheduled(ch.control.Controller):
         both = np.stack([motion.q, motion.qdd], axis=-1)  # (k, 2, 2)
         return np.concatenate([both, np.repeat(times[:, None, None], 2, axis=1)], axis=-1)
 
-    def law(self, t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Any, period: float) -> Any:
-        row = parameters["schedule"]
+    def law(self, now: ch.control.Now) -> Any:
+        row = now.schedule
         assert row.shape == (2, 3)
-        return row[:, 0] + 0.1 * row[:, 1] + 10.0 * (row[:, 2] - t) - 5.0 * qd, state
+        return row[:, 0] + 0.1 * row[:, 1] + 10.0 * (row[:, 2] - now.t) - 5.0 * now.qd
 
 
 def expected(run: Any) -> np.ndarray:
@@ -59,9 +55,9 @@ def test_each_row_arrives_at_its_call(held: int, monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("integrator", ["rk4", "RK45"])
 def test_so_it_does_step_by_step(integrator: str) -> None:
     class Untraced(Scheduled):
-        def law(self, t: Any, q: Any, qd: Any, *others: Any) -> Any:
-            float(t)
-            return super().law(t, q, qd, *others)
+        def law(self, now: ch.control.Now) -> Any:
+            float(now.t)
+            return super().law(now)
 
     with pytest.warns(UncompiledWarning):
         run = ch.simulate(ARM, Untraced(), MOTION, integrator=integrator, period=0.01)

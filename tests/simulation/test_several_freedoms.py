@@ -38,8 +38,8 @@ class Anything:
         return Motion(ROBOT.home + 0.0 * t, np.zeros(6), np.zeros(6))
 
 
-def free(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-    return 0.0 * qd
+def free(now: ch.control.Now) -> Any:
+    return 0.0 * now.qd
 
 
 def euler_equations(omega: np.ndarray, t: np.ndarray) -> np.ndarray:

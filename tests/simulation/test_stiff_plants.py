@@ -98,7 +98,7 @@ def test_the_light_wrist_moves_as_by_radau(smooth: float) -> None:
     q0, qd0 = np.array([0.1, -0.5, -0.4, 0.3, 0.6, -0.2]), np.array([0.5, -0.2, 0.3, 0.0, 1.0, -2.0])
     rest = ch.PointToPoint(q0, q0, 0.02)
     exact = by_radau(arm, torque, q0, qd0, 0.02)
-    run = ch.simulate(arm, lambda t, q, qd, r: 0.0 * q + torque, rest, period=0.01, qd0=qd0)
+    run = ch.simulate(arm, lambda now: 0.0 * now.q + torque, rest, period=0.01, qd0=qd0)
     assert run.attrs["integrator"] == "rodas5p"
     np.testing.assert_allclose(run.q[-1], exact[:6], atol=1e-6)
     np.testing.assert_allclose(run.qd[-1], exact[6:], atol=1e-5)
@@ -112,7 +112,7 @@ def test_damping_alone_takes_no_more_than_a_step_a_period() -> None:
     errors = []
     for method in ("rodas5p", "linearly-implicit-euler"):
         options: dict[str, Any] = {"integrator": method, "substeps": 1, "period": 2e-3}
-        run = ch.simulate(arm, lambda t, q, qd, r: 0.0 * q + torque, ch.PointToPoint(q0, q0, 0.05), **options)
+        run = ch.simulate(arm, lambda now: 0.0 * now.q + torque, ch.PointToPoint(q0, q0, 0.05), **options)
         errors.append(float(np.abs(run.q[-1] - exact[:6]).max()))
     assert errors[0] < 1e-6, errors
     assert errors[1] < 1e-2, errors
@@ -127,7 +127,7 @@ def block(mass: float = 2.0, **friction: float) -> ch.Robot:
 def test_dry_friction_stops_a_block_where_and_when_it_should() -> None:
     """From v under F/m it stops after v m / F and (v²/2) m / F, and stays."""
     robot = block(coulomb_friction=4.0)
-    run = ch.simulate(robot, lambda t, q, qd, r: 0.0 * q, STAY, duration=1.0, qd0=[1.0])  # 2 m/s²: 0.5 s, 0.25 m
+    run = ch.simulate(robot, lambda now: 0.0 * now.q, STAY, duration=1.0, qd0=[1.0])  # 2 m/s²: 0.5 s, 0.25 m
     t = run.time.values
     np.testing.assert_allclose(run.q[:, 0], np.where(t < 0.5, t - t * t, 0.25), atol=2e-6)
     np.testing.assert_allclose(run.qd[:, 0], np.maximum(1.0 - 2.0 * t, 0.0), atol=5e-6)
@@ -140,9 +140,7 @@ def test_a_block_that_sticks_stays_and_slips_when_pushed_harder(effect: bool) ->
     robot = block() if effect else block(coulomb_friction=4.0)
     plant = ch.Plant(robot, friction=ch.Friction(robot, coulomb=4.0)) if effect else robot
     push = np.array([[0.0], [2.0], [3.9], [5.0], [-6.0]])
-    law = ch.PythonLaw(
-        lambda t, q, qd, r, state, p: (0.0 * q + p["push"], state), initial_state=[], parameters={"push": [0.0]}
-    )
+    law = ch.PythonLaw(lambda now, *, push=(0.0,): 0.0 * now.q + push)
     run = ch.simulate(plant, law, STAY, duration=1.0, vary={"controller.push": push})
     slides = np.sign(push[:, 0]) * np.maximum(np.abs(push[:, 0]) - 4.0, 0.0) / 2.0  # m/s²
     np.testing.assert_allclose(run.q[:, -1, 0], 0.5 * slides, atol=3.0 * REST_VELOCITY)
@@ -243,7 +241,7 @@ def test_explicit_steps_are_no_choice_for_dry_friction_and_say_so() -> None:
     with pytest.warns(StiffnessWarning, match=r"dry friction of robot 'block' jumps at rest, .* choose 'rodas5p'"):
         ch.simulate(
             block(coulomb_friction=4.0),
-            lambda t, q, qd, r: 0.0 * q,
+            lambda now: 0.0 * now.q,
             STAY,
             duration=0.01,
             integrator="dormand-prince",
@@ -290,11 +288,11 @@ def test_runs_of_a_batch_are_single_runs_and_what_diverges_touches_no_other() ->
 
 
 def test_plain_python_laws_go_with_implicit_methods_too() -> None:
-    def plain(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-        return np.array([float(a) for a in 300.0 * (reference.q - q) - 30.0 * qd])
+    def plain(now: ch.control.Now) -> Any:
+        return np.array([float(a) for a in 300.0 * (now.reference.q - now.q) - 30.0 * now.qd])
 
-    def traced(t: Any, q: Any, qd: Any, reference: Any) -> Any:
-        return 300.0 * (reference.q - q) - 30.0 * qd
+    def traced(now: ch.control.Now) -> Any:
+        return 300.0 * (now.reference.q - now.q) - 30.0 * now.qd
 
     options: dict[str, Any] = {"duration": 0.02, "delay": 0.4e-3, "q0": [[0.0, 0.1], [0.2, 0.0]]}
     plant = ch.Plant(ARM, friction=ch.Friction(ARM, coulomb=2.0))

@@ -73,8 +73,7 @@ LAWS = {
     ),
     "lee-chung": lambda **new: adaptive.LeeChung(ARM, **{"rate": 1.0, "torque_weight": 1.0} | new),
     "observer": lambda **new: ch.control.DisturbanceObserver(
-        ch.ComputedTorque(ARM, **{"kp": 1.0, "kd": 1.0} | {k: v for k, v in new.items() if k in ("kp", "kd", "ki")}),
-        **{"bandwidth": 9.0} | {k: v for k, v in new.items() if k not in ("kp", "kd", "ki")},
+        ch.ComputedTorque(ARM, **{"kp": 1.0, "kd": 1.0} | inner(new)), **{"bandwidth": 9.0} | but_inner(new)
     ),
     "impedance": lambda **new: ch.control.Impedance(
         ARM, components=("x", "y"), **{"stiffness": 1.0, "damping": 1.0, "inertia": 1.0} | new
@@ -93,8 +92,8 @@ LAWS = {
     "closed-loop kinematics": lambda **new: ch.control.ClosedLoopKinematics(
         ARM, bounded(inner(new)), components=("x", "y"), **but_inner(new)
     ),
-    "observer of slotine-li": lambda bandwidth=9.0, compensation=1.0, **new: ch.control.DisturbanceObserver(
-        bounded(new), bandwidth=bandwidth, compensation=compensation
+    "observer of slotine-li": lambda **new: ch.control.DisturbanceObserver(
+        bounded(inner(new)), **{"bandwidth": 9.0} | but_inner(new)
     ),
     "model reference": lambda **new: adaptive.ModelReferenceAdaptive(
         ARM, **{"frequency": 9.0, "adaptation": 1.0} | new
@@ -102,13 +101,18 @@ LAWS = {
     "whole body": lambda **new: ch.control.WholeBodyTorque(
         ARM, ch.control.Stance([PostureTask([0.0, 0.0], cost=1.0)]), **new
     ),
-    "a user's law": lambda **new: ch.PythonLaw(
-        lambda t, q, qd, reference, memory, own: (-own["k"] * q, memory), parameters={"k": 1.0} | new
-    ),
+    "a user's law": lambda k=1.0: ch.PythonLaw(own_law(k)),
     "operational space": lambda **new: ch.control.OperationalSpace(
         ARM, components=("x", "y"), **{"kp": 1.0, "kd": 1.0} | new
     ),
 }  # fmt: skip
+
+
+def own_law(gain):
+    def law(now, *, k=gain):
+        return -k * now.q
+
+    return law
 
 
 def refuses(make):
@@ -242,7 +246,7 @@ def test_references_and_laws_of_users():
         ready(ARM, **{"reference.duration": [1.0, -1.0]})
     with pytest.raises(ArgumentError, match=r"vary\['reference.goal'\]\[1\] is inf in run 0"):
         ready(ARM, **{"reference.goal": [[0.0, np.inf]]})
-    law = ch.PythonLaw(lambda t, q, qd, reference, memory, own: (-own["k"] * q, memory), parameters={"k": 1.0})
+    law = ch.PythonLaw(lambda now, *, k=1.0: -k * now.q)
     with pytest.raises(ArgumentError, match=r"vary\['controller.k'\] is nan in run 1"):
         ready(ARM, law, **{"controller.k": [1.0, np.nan]})
 

@@ -117,7 +117,7 @@ def test_an_interrupted_study_ends_at_once_and_says_how_to_go_on(workers: int, t
 
 
 SIMULATIONS = {
-    "plain Python": ("lambda t, q, qd, reference: [float(-x) for x in q]", ""),
+    "plain Python": ("lambda now: [float(-x) for x in now.q]", ""),
     "variable step": ("ch.control.PD(arm, kp=1.0, kd=1.0)", "integrator='RK45'"),
     "compiled": ("ch.control.PD(arm, kp=1.0, kd=1.0)", "vary={'payload.mass': [0.1] * 2000}"),
 }

@@ -66,22 +66,21 @@ WAYS = {
     "class of its own": """
         class Own(ch.PDGravity):
             more = <K>
-            def law(self, *arguments):
-                tau, state = super().law(*arguments)
-                return tau + self.more * (arguments[3].q - arguments[1]), state
+            def law(self, now):
+                return super().law(now) + self.more * (now.reference.q - now.q)
         def make(model, motion, period): return Own(model, kp=1.0, kd=20.0)
     """,
     "plain function": """
         def make(model, motion, period):
-            return lambda t, q, qd, reference: <K> * (reference.q - q) - 20.0 * qd
+            return lambda now: <K> * (now.reference.q - now.q) - 20.0 * now.qd
     """,
     "law that calls a helper": """
         def stiffness(error): return <K> * error
-        def law(t, q, qd, reference): return stiffness(reference.q - q) - 20.0 * qd
+        def law(now): return stiffness(now.reference.q - now.q) - 20.0 * now.qd
         def make(model, motion, period): return law
     """,
     "object shared by all": """
-        law = ch.PythonLaw(lambda t, q, qd, reference: KP * (reference.q - q) - 20.0 * qd)
+        law = ch.PythonLaw(lambda now: KP * (now.reference.q - now.q) - 20.0 * now.qd)
         KP = <K>
         def make(model, motion, period): return law
     """,
@@ -233,13 +232,13 @@ REFUSED = {
     "clock": (
         "import time\n"
         "def make(model, motion, period):\n"
-        "    return lambda t, q, qd, reference: (time.time() % 2.0) * (reference.q - q)",
+        "    return lambda now: (time.time() % 2.0) * (now.reference.q - now.q)",
         "controller 'own' → function → function <lambda> → time.time is taken from the module time",
     ),
     "random numbers": (
         "chance = np.random.default_rng(1)\n"
         "def make(model, motion, period):\n"
-        "    return lambda t, q, qd, reference: chance.uniform(10, 20) * (reference.q - q)",
+        "    return lambda now: chance.uniform(10, 20) * (now.reference.q - now.q)",
         "chance is a generator of random numbers",
     ),
     "open file": (
@@ -283,10 +282,10 @@ def test_a_controller_that_is_another_one_every_time_is_not_stored(text: str, tm
 def test_a_law_that_counts_its_calls_is_not_stored(tmp_path: Path) -> None:
     text = """
         calls = 0
-        def law(t, q, qd, reference):
+        def law(now):
             global calls
             calls += 1
-            return (100.0 + calls) * (reference.q - q)
+            return (100.0 + calls) * (now.reference.q - now.q)
         def make(model, motion, period): return law
     """
     study = with_controller(maker(text)).replace(chunk=1)

@@ -125,7 +125,7 @@ class Controller(HasBounds, Sealed):
         >>> import chasles as ch
         >>> law = ch.control.PD(ch.load("planar2r"), kp=100.0, kd=20.0)
         >>> law.with_values({"kp": np.array([50.0, 10.0])})
-        PD(<Robot 'planar2r': 2 joints>, kp=[50.0, 10.0], kd=20)
+        PD(<Robot 'planar2r': 2 joints, 3 links>, kp=[50.0, 10.0], kd=20)
         """
         own = {name: value for name, value in values.items() if not name.startswith(_INNER)}
         if self.inner is not None:
@@ -173,6 +173,7 @@ class Controller(HasBounds, Sealed):
         t: float = 0.0,
         memory: Mapping[str, Any] | None = None,
         period: float = 1e-3,
+        schedule: Memory = None,
         measured_wrench: ArrayLike | None = None,
     ) -> Command:
         """Return the law's torques at one state, and its next memory: for your own loop, a test, or a robot's driver.
@@ -189,13 +190,15 @@ class Controller(HasBounds, Sealed):
             Memory after the call before; default `memory`, the one at the start.
         period
             Time to the next call, s.
+        schedule
+            This call's row of what `schedule` gives for a whole motion, for laws that have one.
         measured_wrench
             Wrench (m, f) of the environment on the frame `measured_wrench`, (6,), in the frame's axes; default none.
 
         Raises
         ------
         ArgumentError
-            A value has a wrong shape or is not finite; or the law needs a schedule along a whole motion.
+            A value has a wrong shape or is not finite; or the law needs a schedule and none is given.
 
         Examples
         --------
@@ -205,10 +208,10 @@ class Controller(HasBounds, Sealed):
         >>> ch.control.PD(arm, kp=100.0, kd=20.0).evaluate([0.0, 0.1], [0.0, 0.0], motion).tau
         array([  0., -10.])
         """
-        if self.has_schedule:
+        if self.has_schedule and schedule is None:
             raise ArgumentError(
-                f"controller '{self.name}' computes a schedule along a whole motion, so it has no torque at one state "
-                "alone; use chasles.simulate"
+                f"controller '{self.name}' computes a schedule along a whole motion: give schedule=, the row of "
+                "controller.schedule(times, motion) for this call, or use chasles.simulate"
             )
         wrench = None
         if self.measured_wrench is not None:
@@ -223,7 +226,8 @@ class Controller(HasBounds, Sealed):
             reference(time) if callable(reference) else reference,
             checked_memory(self.memory if memory is None else memory),
             real(period, "period", above=0.0),
-            wrench=wrench,
+            schedule,
+            wrench,
         )
         return Command(np.asarray(self.law(now), dtype=np.float64), now.memory)
 

@@ -344,6 +344,11 @@ class ClosedLoop:
         memory = layout.join(state.controller)
         now = Now(t, q, qd, motion, layout.split(memory.copy()), self.period, given.get("schedule"), wrench)
         tau = self.controller.with_values(_part("controller", values)).law(now)
+        if isinstance(tau, tuple):
+            raise ArgumentError(
+                f"controller '{self.controller.name}' returned {len(tau)} values; a law returns the torques alone, and "
+                "assigns to the parts of now.memory"
+            )
         if np.shape(tau) != (self.plant.n,):
             raise ArgumentError(
                 f"controller '{self.controller.name}' gave torques of shape {np.shape(tau)} instead of "

@@ -9,6 +9,7 @@ import numpy as np
 from scipy.integrate import solve_ivp
 
 import chasles as ch
+from chasles.control import Now
 from chasles.engine import Function, cos, sin, trace
 from chasles.trajectories import Motion
 
@@ -61,13 +62,14 @@ def follow(
 
     def rates(x: Any, t: Any, *values: Any) -> Any:
         q, qd, memory = x[:n], x[n : 2 * n], x[2 * n :]
-        tau, change = controller.flow(t, q, qd, wanted(t), layout.split(memory), dict(zip(names, values, strict=True)))
+        law = controller.with_values(dict(zip(names, values, strict=True)))
+        tau, change = law.flow(Now(t, q, qd, wanted(t), layout.split(memory), 0.0))
         return np.concatenate([qd, plant.forward_dynamics(q, qd, tau + disturbance), layout.join(change)])
 
     shapes = {"x": (2 * n + m,), "t": (), **{name: np.shape(value) for name, value in controller.parameters.items()}}
     compiled = Function(trace(rates, shapes, name="rates", outputs=["rates"]))
     start = wanted(0.0)
-    given = zip((q0, qd0, memory0), (start.q, start.qd, layout.join(controller.initial_state)), strict=True)
+    given = zip((q0, qd0, memory0), (start.q, start.qd, layout.join(controller.memory)), strict=True)
     x0 = np.concatenate([np.asarray(default if value is None else value, dtype=float) for value, default in given])
     t = np.linspace(0.0, duration, samples)
     values = list(controller.parameters.values())

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.control.calls import called
 
 import chasles as ch
 from chasles.control import LeeChung, NominalTorque, PDGravity
@@ -28,11 +29,11 @@ def run_by_hand(law: LeeChung, count: int, seed: int = 0) -> list[dict[str, np.n
     """Calls with random errors about a random motion: what it was told, did and remembers."""
     rng = np.random.default_rng(seed)
     size = 3 * N + law.offset
-    memory, calls = law.initial_state, []
+    memory, calls = law.memory, []
     for _ in range(count):
         motion = Motion(*rng.normal(size=(3, N)))
         x = 0.05 * rng.normal(size=2 * N)
-        tau, memory = law.law(0.0, motion.q + x[:N], motion.qd + x[N:], motion, memory, law.parameters, PERIOD)
+        tau, memory = called(law, motion.q + x[:N], motion.qd + x[N:], motion, memory, period=PERIOD)
         u = tau - law.robot.inverse_dynamics(*motion)
         calls.append({"x": x, "u": u, "matrices": memory.matrices, "P": unpacked(memory.covariance, size)})
     return calls
@@ -42,7 +43,7 @@ def run_by_hand(law: LeeChung, count: int, seed: int = 0) -> list[dict[str, np.n
 def test_it_identifies_by_least_squares(offset: bool) -> None:
     law = controller(offset=offset, covariance=3.0, covariance_limit=1e9, forgetting=0.97)
     calls = run_by_hand(law, 12)
-    fitted = (law.initial_state.matrices, 3.0 * np.eye(3 * N + offset) / 0.97)
+    fitted = (law.memory.matrices, 3.0 * np.eye(3 * N + offset) / 0.97)
     for before, now in pairwise(calls):
         z = np.concatenate([before["x"], before["u"], np.ones(int(offset))])
         fitted = recursive_least_squares(*fitted, z, (now["x"] - before["x"]) / PERIOD, forgetting=0.97)
@@ -55,7 +56,7 @@ def test_it_identifies_by_least_squares(offset: bool) -> None:
 def test_its_torque_makes_the_next_cost_least(offset: bool, weight: Any) -> None:
     """Least squares for u of |Q^1/2 (A x + B u + d)|^2 + period^2 |R^1/2 u|^2 with the discrete A, B, d."""
     law = controller(offset=offset, torque_weight=[0.3, 0.7], **({} if weight is None else {"state_weight": weight}))
-    Q = law.parameters["state_weight"]
+    Q = law.state_weight
     values, vectors = np.linalg.eigh(Q)
     root = np.diag(np.sqrt(np.clip(values, 0.0, None))) @ vectors.T
     for call in run_by_hand(law, 5):
@@ -70,7 +71,7 @@ def test_its_torque_makes_the_next_cost_least(offset: bool, weight: Any) -> None
 def test_it_starts_with_the_exact_linearisation() -> None:
     pose = np.array([0.3, -0.7])
     law = controller(initial_pose=pose)
-    matrices = law.initial_state.matrices
+    matrices = law.memory.matrices
     A, B = ARM.linearize(pose, np.zeros(N), ARM.gravity_torque(pose))
     assert np.array_equal(matrices[:, : 2 * N], A)
     assert np.array_equal(matrices[:, 2 * N :], B)
@@ -82,9 +83,9 @@ def test_it_finds_the_matrices_of_a_linear_plant() -> None:
     B = np.vstack([np.zeros((N, N)), [[0.5, 0.1], [0.1, 0.9]]])
     law = controller(covariance=1e6, forgetting=1.0)
     rng = np.random.default_rng(0)
-    motion, x, memory = Motion(*np.zeros((3, N))), np.zeros(2 * N), law.initial_state
+    motion, x, memory = Motion(*np.zeros((3, N))), np.zeros(2 * N), law.memory
     for _ in range(400):
-        tau, memory = law.law(0.0, x[:N], x[N:], motion, memory, law.parameters, PERIOD)
+        tau, memory = called(law, x[:N], x[N:], motion, memory, period=PERIOD)
         shaken = 100.0 * rng.normal(size=N)
         memory.last[-N:] += shaken  # it knows of the torque that shakes the plant
         x = x + PERIOD * (A @ x + B @ (tau - ARM.gravity_torque(np.zeros(N)) + shaken))
@@ -140,4 +141,4 @@ def test_memory_is_named() -> None:
     law = controller()
     assert len(law.memory_names) == law.memory_layout.size
     assert law.memory_names[0] == "matrices[0, 0]"
-    assert np.array_equal(packed(unpacked(law.initial_state.covariance, 6)), law.initial_state.covariance)
+    assert np.array_equal(packed(unpacked(law.memory.covariance, 6)), law.memory.covariance)

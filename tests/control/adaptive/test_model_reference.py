@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_continuous_lyapunov
 from tests.control.adaptive.continuous_loops import Course, follow, waves
+from tests.control.calls import called
 
 import chasles as ch
 from chasles.control import PD, ModelReferenceAdaptive
@@ -63,7 +64,7 @@ def equation(joint: int) -> tuple[np.ndarray, np.ndarray]:
 def lyapunov(course: Course, law: ModelReferenceAdaptive) -> np.ndarray:
     e, rate = course.wanted.q - course.q, course.wanted.qd - course.qd
     K = course.memory.reshape(-1, len(TERMS), 3)
-    V: np.ndarray = ((K - ideal()) ** 2 / law.parameters["adaptation"]).sum(axis=(1, 2))
+    V: np.ndarray = ((K - ideal()) ** 2 / law.adaptation).sum(axis=(1, 2))
     for j in range(3):
         x = np.stack([e[:, j], rate[:, j]], axis=1)
         V = V + MASSES[j] * np.einsum("ki,ij,kj->k", x, equation(j)[1], x)
@@ -71,7 +72,7 @@ def lyapunov(course: Course, law: ModelReferenceAdaptive) -> np.ndarray:
 
 
 def test_weights_of_the_error_solve_lyapunovs_equation() -> None:
-    weights = controller().parameters["error_weights"]
+    weights = controller().error_weights
     for joint in range(3):
         assert np.allclose(equation(joint)[1][:, 1], weights[:, joint], rtol=1e-12)
 
@@ -112,11 +113,11 @@ def test_leakage_keeps_gains_bounded_under_a_disturbance() -> None:
             leakage=leakage,
             initial=[[0.0], [400.0], [60.0], [0.0], [0.0], [0.0]],
         )
-        memory, q = law.initial_state, np.zeros(2)
+        memory, q = law.memory, np.zeros(2)
         for _ in range(20000):  # the measured position is noise, so that e r has a mean
             q = 0.05 * rng.normal(size=2)
-            _, memory = law.law(0.0, q, np.zeros(2), motion(0.0), memory, law.parameters, 1e-3)
-        sizes.append(np.abs(memory.reshape(6, 2)[1] - 400.0).max())
+            _, memory = called(law, q, np.zeros(2), motion(0.0), memory)
+        sizes.append(np.abs(memory.gains[1] - 400.0).max())
     assert sizes[1] < 0.1 * sizes[0]
 
 
@@ -135,7 +136,7 @@ def test_coupled_arm_with_unknown_payload() -> None:
 
 def test_memory_is_named_and_arguments_are_checked() -> None:
     law = controller()
-    assert len(law.memory_names) == law.initial_state.size == 18
+    assert len(law.memory_names) == law.memory_layout.size == 18
     assert law.memory_names[3] == "position[axis0]"
     with pytest.raises(ArgumentError, match="must be positive"):
         controller(frequency=0.0)

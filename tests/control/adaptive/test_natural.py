@@ -49,7 +49,7 @@ def smallest_eigenvalue(memory: np.ndarray) -> float:
 
 
 def true_payload() -> np.ndarray:
-    return NaturalAdaptive(LOADED, rate=RATE, damping=DAMPING, adaptation=1.0, bodies="payload").initial_state
+    return NaturalAdaptive(LOADED, rate=RATE, damping=DAMPING, adaptation=1.0, bodies="payload").memory["estimate"]
 
 
 @pytest.mark.parametrize(

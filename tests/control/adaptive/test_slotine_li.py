@@ -10,7 +10,8 @@ from scipy.integrate import simpson
 from tests.control.adaptive.continuous_loops import Course, follow, kinetic_part, waves
 
 import chasles as ch
-from chasles.control import ComputedTorque, SlotineLi
+from chasles.control import ComputedTorque, Now, SlotineLi
+from chasles.engine import Record
 from chasles.errors import ArgumentError, UnknownNameError
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)
@@ -27,7 +28,7 @@ def controller(model: ch.Robot = ARM, **options: Any) -> SlotineLi:
 def lyapunov(plant: ch.Robot, law: SlotineLi, course: Course, true: np.ndarray) -> np.ndarray:
     """Kinetic part and squared error of the parameters, weighted by the inverse of their gains."""
     error = course.memory - true
-    return kinetic_part(plant, course.q, sliding(course)) + 0.5 * (error**2 / law.parameters["adaptation"]).sum(-1)
+    return kinetic_part(plant, course.q, sliding(course)) + 0.5 * (error**2 / law.adaptation).sum(-1)
 
 
 def sliding(course: Course) -> np.ndarray:
@@ -171,7 +172,7 @@ def test_choices_of_unknown_parameters() -> None:
     assert base.parameter_names == panda.base_parameters().names == base.memory_names
     everything = controller(panda, damping=10.0, unknown="all")
     assert len(base.parameter_names) < len(everything.parameter_names) < len(panda.inertial_parameter_names)
-    assert controller(unknown=["link2.m"], initial=3.0).initial_state.tolist() == [3.0]
+    assert controller(unknown=["link2.m"], initial=3.0).memory["estimate"].tolist() == [3.0]
 
 
 def test_parameters_without_effect_are_those_left_out() -> None:
@@ -203,10 +204,10 @@ def test_an_infinite_bound_is_none() -> None:
     """A parameter at its bound stops; one whose bound is infinite changes as in a law without bounds."""
     names, start = ["link2.m", "link2.mx"], np.array([2.0, 0.4])
     free = controller(unknown=names, initial=start)
-    state = (0.0, np.array([0.3, -0.2]), np.array([0.5, 0.1]), MOTION(0.2), start)
-    rate = free.flow(*state, free.parameters)[1]
+    now = Now(0.0, np.array([0.3, -0.2]), np.array([0.5, 0.1]), MOTION(0.2), Record(estimate=start), 1e-3)
+    rate = free.flow(now)[1]["estimate"]
     inward = np.sign(rate)  # a bound that the first parameter's rate would take it over
     bound = "upper" if inward[0] > 0.0 else "lower"
     bounded = controller(unknown=names, initial=start, **{bound: [start[0], inward[0] * np.inf]})
-    assert bounded.flow(*state, bounded.parameters)[1].tolist() == [0.0, rate[1]]
+    assert bounded.flow(now)[1]["estimate"].tolist() == [0.0, rate[1]]
     assert rate.all()

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.control.calls import called
 
 import chasles as ch
 from chasles.control import (
@@ -59,8 +60,14 @@ def loop_matrix(controller: Any, A: np.ndarray, B: np.ndarray, q: Any, period: f
 
     def step(z: np.ndarray) -> np.ndarray:
         x, memory = z[: 2 * n], z[2 * n :]
-        tau, following = controller.law(
-            0.0, q + x[:n], x[n:], reference, layout.split(memory), {**controller.parameters, "schedule": row}, period
+        tau, following = called(
+            controller,
+            q + x[:n],
+            x[n:],
+            reference,
+            layout.split(memory),
+            period=period,
+            schedule=row,
         )
         return np.concatenate([A @ x + B @ (tau - nothing), layout.join(following)])
 
@@ -68,14 +75,14 @@ def loop_matrix(controller: Any, A: np.ndarray, B: np.ndarray, q: Any, period: f
     nothing = np.zeros(n)
     nothing = (
         step(np.zeros(2 * n + m)) @ np.zeros((2 * n + m, n))
-        + controller.law(
-            0.0,
+        + called(
+            controller,
             np.asarray(q),
             np.zeros(n),
             reference,
             layout.split(np.zeros(m)),
-            {**controller.parameters, "schedule": row},
-            period,
+            period=period,
+            schedule=row,
         )[0]
     )
     return np.array([step(small * unit) / small for unit in np.eye(2 * n + m)]).T
@@ -292,11 +299,11 @@ def test_filter_and_regulator_separate(integral: float | None) -> None:
 def test_measured_velocities_are_not_used() -> None:
     times, motion = sampled(MOTION, 1e-2)
     controller = LinearQuadraticGaussian(ARM)
-    given = {"schedule": Record({name: part[3] for name, part in controller.schedule(times, motion).items()})}
+    row = Record({name: part[3] for name, part in controller.schedule(times, motion).items()})
     reference = Motion(*(part[3] for part in motion))
     state = Record(prediction=np.array([0.01, -0.02, 0.1, 0.2]), integral=np.zeros(0), pending=np.zeros(0))
     results = [
-        controller.law(0.03, np.array([0.1, 0.2]), qd, reference, state, given, 1e-2)
+        called(controller, np.array([0.1, 0.2]), qd, reference, state, t=0.03, period=1e-2, schedule=row)
         for qd in (np.zeros(2), np.full(2, np.nan))
     ]
     np.testing.assert_array_equal(results[0][0], results[1][0])
@@ -315,11 +322,18 @@ def test_simulations_compute_what_the_law_says() -> None:
     run = ch.simulate(ARM.with_payload(1.0), controller, MOTION, period=period)
     times, motion = run.time.values, MOTION(run.time.values)
     rows = controller.schedule(times, motion)
-    state = controller.initial_state
+    state = controller.memory
     for k in range(len(times)):
         reference = Motion(*(part[k] for part in motion))
-        tau, state = controller.law(
-            times[k], run.q.values[k], run.qd.values[k], reference, state, {"schedule": rows[k]}, period
+        tau, state = called(
+            controller,
+            run.q.values[k],
+            run.qd.values[k],
+            reference,
+            state,
+            t=times[k],
+            period=period,
+            schedule=rows[k],
         )
         np.testing.assert_allclose(run.tau.values[k], tau, rtol=1e-9, atol=1e-9)
 

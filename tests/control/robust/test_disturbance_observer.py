@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -27,14 +26,10 @@ class Pushed(ch.control.Controller):
     name = "pushed"
 
     def __init__(self, inner: Any, push: np.ndarray) -> None:
-        self.inner, self.push = inner, push
-        self.robot, self.parameters, self.initial_state = inner.robot, inner.parameters, inner.initial_state
+        self.inner, self.push, self.robot, self.memory = inner, push, inner.robot, {"inner": inner.memory}
 
-    def law(
-        self, t: Any, q: Any, qd: Any, reference: Any, state: Any, parameters: Mapping[str, Any], period: float
-    ) -> tuple[Any, Any]:
-        tau, following = self.inner.law(t, q, qd, reference, state, parameters, period)
-        return tau + self.push, following
+    def law(self, now: ch.control.Now) -> Any:
+        return self.inner.law(now.of("inner")) + self.push
 
 
 def observe(law: DisturbanceObserver, period: float, duration: float, **options: Any) -> Record:
@@ -94,10 +89,10 @@ def test_observer_only() -> None:
 def test_any_controller_inside() -> None:
     adaptive = SlotineLi(ARM, rate=20.0, damping=40.0, adaptation=1.0)
     law = DisturbanceObserver(adaptive, bandwidth=20.0)
-    assert set(law.parameters) == {*adaptive.parameters, "bandwidth", "compensation"}
+    assert set(law.parameters) == {*(f"inner.{name}" for name in adaptive.parameters), "bandwidth", "compensation"}
     assert law.memory_names[-len(adaptive.parameter_names) :] == adaptive.parameter_names
     assert len(law.memory_names) == law.memory_layout.size
-    spring = PythonLaw(lambda t, q, qd, reference: 500.0 * (reference.q - q) - 40.0 * qd)
+    spring = PythonLaw(lambda now: 500.0 * (now.reference.q - now.q) - 40.0 * now.qd)
     motion = ch.PointToPoint([0.3, 0.4], [0.3, 0.4], duration=2.0)
     run = ch.simulate(ARM, DisturbanceObserver(spring, ARM.with_gravity(np.zeros(3)), bandwidth=20.0), motion)
     assert np.abs(run.error.isel(time=-1)).max() < 1e-4  # the weight is a disturbance of a weightless model
@@ -116,10 +111,8 @@ def test_what_the_inner_controller_asks_of_a_loop_is_asked_for() -> None:
 
 
 def test_wrong_arguments() -> None:
-    spring = PythonLaw(lambda t, q, qd, reference: -q)
+    spring = PythonLaw(lambda now: -now.q)
     with pytest.raises(ArgumentError, match="give the observer a model"):
         DisturbanceObserver(spring, bandwidth=20.0)
     with pytest.raises(ArgumentError, match=r"bandwidth\[1\] is 0.0; it must be positive"):
         DisturbanceObserver(INNER, bandwidth=[20.0, 0.0])
-    with pytest.raises(ArgumentError, match="names"):
-        DisturbanceObserver(DisturbanceObserver(INNER, bandwidth=20.0), bandwidth=20.0)

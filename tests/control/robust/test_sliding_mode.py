@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.control.adaptive.continuous_loops import kinetic_part, waves
+from tests.control.calls import called
 from tests.control.sampled_loop import simulate
 
 import chasles as ch
@@ -51,7 +52,7 @@ def test_kinetic_part_falls_at_every_state_outside_the_layer(disturbance: float)
         for _ in range(10):
             q, qd = rng.normal(size=(2, 2)) * [[1.0], [3.0]]
             motion = Motion(q + 0.3 * rng.normal(size=2), qd + 2.0 * rng.normal(size=2), 5.0 * rng.normal(size=2))
-            tau, _ = law.law(0.0, q, qd, motion, np.zeros(0), law.parameters, 1e-3)
+            tau, _ = called(law, q, qd, motion)
             qd_r = motion.qd + RATE * (motion.q - q)
             qdd_r = motion.qdd + RATE * (motion.qd - qd)
             s = qd - qd_r
@@ -71,7 +72,7 @@ def test_a_larger_error_breaks_the_inequality() -> None:
     for plant in plants(20, 1):
         q, qd = rng.normal(size=(2, 2))
         motion = Motion(q + 0.3, qd + 2.0, np.array([20.0, -20.0]))
-        tau, _ = law.law(0.0, q, qd, motion, np.zeros(0), law.parameters, 1e-3)
+        tau, _ = called(law, q, qd, motion)
         qd_r, qdd_r = motion.qd + RATE * (motion.q - q), motion.qdd + RATE * (motion.qd - qd)
         s = qd - qd_r
         broken += int(s @ (tau - plant.passivity_torque(q, qd, qd_r, qdd_r)) > 0.0)
