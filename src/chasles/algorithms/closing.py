@@ -1,20 +1,23 @@
-"""Closing the loops of a robot from a guess, on numbers: the search behind assembly and the study of mobility.
+"""Closing the loops of a robot from a guess: the search behind assembly, closed configurations and mobility.
 
-Levenberg and Marquardt's damped least squares with steps of limited length. Source: Nocedal & Wright, Numerical
-Optimization (2nd ed. 2006), section 10.3.
+Levenberg and Marquardt's damped least squares with steps of limited length. One step is a function of arrays, repeated
+here on numbers; `chasles.mechanics` compiles it for batches. Source: Nocedal & Wright, Numerical Optimization (2nd ed.
+2006), section 10.3.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from chasles.algorithms.configuration import integrate, normalize
 from chasles.algorithms.kinematics import body_poses, frame_pose
 from chasles.algorithms.loops import LoopConstraints, loop_constraints
+from chasles.engine import absolute, maximum, minimum, where
+from chasles.engine.least_squares import damped_least_squares
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
@@ -24,6 +27,10 @@ CLOSED = 1e-11
 """Largest residual of a closed loop, m and rad."""
 LONGEST_STEP = 0.5
 """rad, or the share of the robot's size."""
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e13
+"""Damping per squared residual, relative to the robot's size: at first, and its bounds."""
+REGULAR = 1e-10
+"""Damping that remains where the loops are closed: it chooses the shortest of many steps."""
 
 
 class Closing(NamedTuple):
@@ -43,6 +50,68 @@ class Closing(NamedTuple):
     def is_closed(self) -> bool:
         """Whether all loops are closed."""
         return self.gap <= CLOSED and not self.flipped
+
+
+class ClosingState(NamedTuple):
+    """State of a search between two steps."""
+
+    q: Any
+    """Configuration to look at, (nq,)."""
+    best: Any
+    """Configuration with the smallest residual so far, (nq,)."""
+    cost: Any
+    """Squared residual that the next configuration has to improve; infinite where that is `best` again."""
+    gap: Any
+    """Largest residual at `best`."""
+    damping: Any
+
+    @classmethod
+    def at(cls, q: Array) -> ClosingState:
+        """State before the first step, from configurations (..., nq)."""
+        return cls(q, q, np.inf, np.inf, FIRST_DAMPING)
+
+
+def closing_step(
+    tree: Tree, constraints: Callable[[Array], LoopConstraints], state: ClosingState, moving: Array
+) -> tuple[ClosingState, Any]:
+    """Return the state after one step of the search, and whether it is over.
+
+    A step that does not bring the loops nearer to closing is taken back, and the damping raised.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    constraints
+        `loop_constraints` of the tree, as a function of q.
+    state
+        State before the step.
+    moving
+        1 for each velocity whose coordinates may change, 0 for those that are held, shape (n,).
+    """
+    q = normalize(tree, state.q)
+    residual, J = constraints(q)
+    cost = residual @ residual
+    closer = cost < state.cost
+    gap = where(closer, _largest(residual), state.gap)
+    damping = where(closer, maximum(0.1 * state.damping, LEAST_DAMPING), 100.0 * state.damping)  # 10 for the next step
+    settled = (gap <= CLOSED) | (damping > MOST_DAMPING)  # rounding allows no better, or nothing helps
+    done = where(closer, where(gap <= 1e-3 * CLOSED, 1.0, 0.0), where(settled, 1.0, 0.0))
+    size = tree_size(tree)
+    scale = column_scales(tree, size) * moving
+    step = damped_least_squares(J * scale / size, -residual / size, damping * cost / size**2 + REGULAR)
+    step = scale * step * minimum(1.0, LONGEST_STEP / maximum(_largest(step), 1e-300))
+    best = where(closer, q, state.best)
+    q_next = where(closer, integrate(tree, q, step), best)
+    return ClosingState(q_next, best, where(closer, cost, np.inf), gap, damping), done
+
+
+def _largest(values: Array) -> Any:
+    """Largest absolute value."""
+    largest: Any = 0.0
+    for value in values:
+        largest = maximum(largest, absolute(value))
+    return largest
 
 
 def close_loops(
@@ -80,31 +149,16 @@ def close_loops(
     (True, 0.3)
     """
     constraints = constraints or partial(loop_constraints, tree)
-    size = tree_size(tree)
-    scale = column_scales(tree, size)
-    moving = np.setdiff1d(np.arange(tree.n), held)
-    q = normalize(tree, q)
-    residual, J = constraints(q)
-    damping, iteration = 1e-3, 0
-    while np.abs(residual).max(initial=0.0) > 1e-3 * CLOSED and iteration < most_iterations:
-        iteration += 1
-        A = J[:, moving] * scale[moving]
-        damped = A.T @ A + damping * float(residual @ residual) / size**2 * np.eye(len(moving))
-        step = np.linalg.lstsq(damped, -A.T @ residual, rcond=1e-14)[0]
-        step *= min(1.0, LONGEST_STEP / max(float(np.abs(step).max(initial=0.0)), 1e-300))
-        displacement = np.zeros(tree.n)
-        displacement[moving] = step * scale[moving]
-        q_next = integrate(tree, q, displacement)
-        residual_next, J_next = constraints(q_next)
-        if not residual_next @ residual_next < residual @ residual:
-            if np.abs(residual).max() <= CLOSED or damping > 1e12:
-                break  # rounding allows no better, or nothing helps
-            damping *= 10.0
-            continue
-        damping = max(0.1 * damping, 1e-9)
-        q, residual, J = q_next, residual_next, J_next
-    gap, name = _largest(tree, residual)
-    return Closing(q, gap, name, _is_flipped(tree, q), iteration)
+    moving = np.ones(tree.n)
+    moving[list(held)] = 0.0
+    state, done, iteration = ClosingState.at(q), 0.0, 0
+    with np.errstate(all="ignore"):
+        while not done and iteration < most_iterations:
+            iteration += 1
+            state, done = closing_step(tree, constraints, state, moving)
+        residual = constraints(state.best).residual
+    gap, name = largest_gap(tree, residual)
+    return Closing(state.best, gap, name, bool(alignment(tree, state.best) < 0.0), iteration)
 
 
 def tree_size(tree: Tree) -> float:
@@ -124,7 +178,8 @@ def column_scales(tree: Tree, size: float) -> Array:
     return scale
 
 
-def _largest(tree: Tree, residual: Array) -> tuple[float, str]:
+def largest_gap(tree: Tree, residual: Array) -> tuple[float, str]:
+    """Return the largest residual, m and rad, and the name of its loop."""
     names = [loop.name for loop in tree.loops for _ in loop.constraints]
     if not names:
         return 0.0, ""
@@ -132,10 +187,12 @@ def _largest(tree: Tree, residual: Array) -> tuple[float, str]:
     return float(np.abs(residual[worst])), names[worst]
 
 
-def _is_flipped(tree: Tree, q: Array) -> bool:
+def alignment(tree: Tree, q: Array) -> Any:
+    """Return the least cosine between directions that loops hold together: -1 where an axis is turned round."""
     poses = body_poses(tree, q)
+    least: Any = 1.0
     for loop in tree.loops:
         (R_1, _), (R_2, _) = frame_pose(loop.first, poses), frame_pose(loop.second, poses)
-        if any((R_1 @ direction) @ (R_2 @ direction) < 0.0 for direction in loop.aligned):
-            return True
-    return False
+        for direction in loop.aligned:
+            least = minimum(least, (R_1 @ direction) @ (R_2 @ direction))
+    return least

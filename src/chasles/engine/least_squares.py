@@ -1,4 +1,4 @@
-"""Solving A X = B in the least-squares sense for a matrix of full column rank, of numbers or traced scalars.
+"""Solving A X = B in the least-squares sense for matrices of numbers or traced scalars, of full column rank or damped.
 
 Householder's reflections need no pivots: the solution is stable wherever the columns are independent, whichever
 elements happen to be small there. Columns with the fewest elements that are not known to be zero go first, and a
@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine.functions import sqrt, where
+from chasles.engine.linear_solve import factor, solve
 
 Array = NDArray[Any]
 DEPENDENT = 1e-24
@@ -47,6 +48,32 @@ def least_squares(A: Array, B: Array) -> Array:
     """
     with np.errstate(all="ignore"):
         return _solved([[*a, *b] for a, b in zip(A, B, strict=True)], A.shape[1], B.shape[1])
+
+
+def damped_least_squares(A: Array, b: Array, damping: Any) -> Array:
+    """Return the x that minimises |A x - b|² + damping |x|², by the normal equations in the smaller space.
+
+    Parameters
+    ----------
+    A, b
+        Shapes (m, n) and (m,).
+    damping
+        Positive number.
+
+    Returns
+    -------
+    ndarray
+        Shape (n,).
+
+    Examples
+    --------
+    >>> damped_least_squares(np.array([[2.0, 0.0]]), np.array([1.0]), 1.0)  # 2 / (2² + 1)
+    array([0.4, 0. ])
+    """
+    m, n = A.shape
+    if n < m:
+        return np.array(solve(factor(A.T @ A + damping * np.eye(n)), A.T @ b))
+    return np.asarray(A.T @ np.array(solve(factor(A @ A.T + damping * np.eye(m)), b)))
 
 
 def _solved(rows: list[list[Any]], count: int, columns: int) -> Array:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import maximum, minimum, where
-from chasles.engine.linear_solve import factor, solve
+from chasles.engine.least_squares import damped_least_squares
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 
@@ -43,15 +43,11 @@ def free_joints(q: Array, lower: Array, upper: Array, descent: Array, places: ND
 def damped_step(J: Array, e: Array, damping: Real, secondary: Array | None = None) -> Array:
     """Step (n,) that reduces the error e (m,), and moves along ``secondary`` (n,) where that does not disturb it.
 
-    The system is solved in whichever of the two spaces is smaller; with a secondary direction, in that of the error:
-    dq = Jᵀ (J Jᵀ + damping)⁻¹ (e - J z) + z.
+    With a secondary direction z, dq = Jᵀ (J Jᵀ + damping)⁻¹ (e - J z) + z.
     """
-    m, n = J.shape
-    if secondary is None and n < m:
-        return np.array(solve(factor(J.T @ J + damping * np.eye(n)), J.T @ e))
-    wanted = e if secondary is None else e - J @ secondary
-    step = J.T @ np.array(solve(factor(J @ J.T + damping * np.eye(m)), wanted))
-    return np.asarray(step if secondary is None else step + secondary)
+    if secondary is None:
+        return damped_least_squares(J, e, damping)
+    return np.asarray(damped_least_squares(J, e - J @ secondary, damping) + secondary)
 
 
 def limited_step(

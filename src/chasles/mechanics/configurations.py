@@ -5,11 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import algorithms, model
+from chasles import algorithms
 from chasles.algorithms import closed_chain
 from chasles.arguments import real
+from chasles.mechanics.closing import closing_search
 from chasles.mechanics.computation import Array, Out, Vary, computes
 from chasles.mechanics.described import Described
+
+_REACHES = (0.6, 0.48, 0.38, 0.3)
+"""Sizes of random displacements from home, tried one after the other, rad and shares of the robot's size."""
 
 
 class Configurations(Described):
@@ -92,13 +96,16 @@ class Configurations(Described):
 
     def _closed(self, guesses: Array, generator: np.random.Generator) -> Array:
         """Closed configurations from guesses; where a guess leads to none, from home and a random displacement."""
-        tree = model.spanning_tree(self.description)
-        flat = guesses.reshape(-1, tree.nq)
-        for row, guess in enumerate(flat):
-            closing = algorithms.close_loops(tree, guess)
-            others = () if closing.is_closed else algorithms.closed_configurations(tree, self.home, 1, generator)
-            flat[row] = next(iter(others), closing.q if closing.is_closed else self.home)
-        return flat.reshape(guesses.shape)
+        search = closing_search(self.description)
+        found = search.close(guesses.reshape(-1, self.description.nq))
+        q, left = found.q, np.flatnonzero(~found.closed)
+        scale = algorithms.column_scales(search.tree, algorithms.tree_size(search.tree))
+        for reach in _REACHES:
+            displacements = reach * generator.normal(size=(len(left), search.tree.n)) * scale
+            again = search.close(search.displaced(self.home, displacements))
+            q[left] = np.where(again.closed[:, None], again.q, self.home)
+            left = left[~again.closed]
+        return q.reshape(guesses.shape)
 
     @property
     def _quaternions(self) -> list[int]:

@@ -10,12 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
-from chasles.algorithms import Closing, LoopConstraints, Mobility, Singularities, closed_chain
+from chasles.algorithms import LoopConstraints, Mobility, Singularities, closed_chain
 from chasles.algorithms.actuators import bounded_forces
 from chasles.algorithms.kinematics import body_poses, frame_pose
 from chasles.algorithms.singularities import ROWS, Part
 from chasles.arguments import choice, real, reals, whole_number
 from chasles.errors import ModelError
+from chasles.mechanics.closing import Closings, closing_search
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
 from chasles.model import Tree
@@ -267,17 +268,15 @@ class Loops(Described):
         guesses = reals(q_guess, "q_guess", (..., self.nq))
         held = self.description.velocity_indices(tuple(hold), "hold")
         most = whole_number(most_iterations, "most_iterations", 1, 1_000_000)
-        tree = model.spanning_tree(self.description)
-        found = [
-            algorithms.close_loops(tree, q, held, most, self.loop_constraints if tree.loops else None)
-            for q in guesses.reshape(-1, self.nq)
-        ]
+        found = closing_search(self.description).close(
+            guesses.reshape(-1, self.nq), held, most, self.loop_constraints if self.description.loops else None
+        )
         batch = guesses.shape[:-1]
         return ClosedConfiguration(
-            q=np.array([closing.q for closing in found]).reshape(guesses.shape),
-            success=np.array([closing.is_closed for closing in found]).reshape(batch)[()],
-            gap=np.array([closing.gap for closing in found]).reshape(batch)[()],
-            iterations=np.array([closing.iterations for closing in found]).reshape(batch)[()],
+            q=found.q.reshape(guesses.shape),
+            success=found.closed.reshape(batch)[()],
+            gap=found.gap.reshape(batch)[()],
+            iterations=found.iterations.reshape(batch)[()],
             message=_message(found),
         )
 
@@ -315,14 +314,14 @@ class Loops(Described):
         """
         guess = reals(q_guess, "q_guess", (self.nq,))
         names = tuple(self.description.velocity_names if hold is None else hold)
-        tree = model.spanning_tree(self.description)
+        search = closing_search(self.description)
+        tree = search.tree
         free = np.setdiff1d(np.arange(tree.n), self.description.velocity_indices(names, "hold"))
         generator = np.random.default_rng(seed)
         displacements = np.zeros((1 + whole_number(tries, "tries", 0, 1_000_000), tree.n))
         reach = np.pi * algorithms.column_scales(tree, algorithms.tree_size(tree) / np.pi)
         displacements[1:, free] = generator.uniform(-1.0, 1.0, (len(displacements) - 1, len(free))) * reach[free]
-        guesses = [algorithms.integrate(tree, guess, displacement) for displacement in displacements]
-        closed = self.close(np.array(guesses), hold=names)
+        closed = self.close(search.displaced(guess, displacements), hold=names)
         modes: list[Array] = []
         seen: list[Array] = []
         for q in closed.q[closed.success]:
@@ -351,14 +350,14 @@ def _part(name: str) -> Part:
     return next(part for part in ROWS if part == name)
 
 
-def _message(found: Iterable[Closing]) -> str:
-    failed = [closing for closing in found if not closing.is_closed]
-    if not failed:
+def _message(found: Closings) -> str:
+    if found.closed.all():
         return "all loops are closed"
-    worst = failed[0]
-    if worst.flipped and worst.gap <= 1e-6:
-        return f"loop '{worst.loop}' closes only with its axis turned round; start from another guess"
+    first = int(np.argmin(found.closed))
+    loop, gap = found.loops[first], found.gap[first]
+    if found.flipped[first] and gap <= 1e-6:
+        return f"loop '{loop}' closes only with its axis turned round; start from another guess"
     return (
-        f"loop '{worst.loop}' stays open by {worst.gap:.3g} (m, rad) after {worst.iterations} iterations: out of reach "
+        f"loop '{loop}' stays open by {gap:.3g} (m, rad) after {found.iterations[first]} iterations: out of reach "
         "with what is held, or too far from the guess"
     )
