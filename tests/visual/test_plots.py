@@ -8,10 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.cpu_time import cpu_time_limit
+from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
 from chasles.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 from chasles.model import Description, Link
+from chasles.visual.dexterity import tool_space
 from chasles.visual.encoding import with_still
 from chasles.visual.vector_figures import numbers
 
@@ -57,6 +60,54 @@ def test_a_section_has_the_points_near_its_plane() -> None:
     x = numbers(section["x"])
     assert x.min() >= tools[:, 0].min() - 0.05
     assert x.max() <= tools[:, 0].max() + 0.05
+
+
+def test_planar_arms_have_a_planar_manipulability() -> None:
+    """Three links of 0.4, 0.3 and 0.2 m in a plane: √det(J Jᵀ) of the plane's own 2 x 3 Jacobian."""
+    lengths = np.array([0.4, 0.3, 0.2])
+    arm = ch.Robot.from_dh([{"a": a} for a in lengths], name="three links")
+    figure = ch.plot(arm, samples=300, seed=4)
+    (cloud,) = _data(figure)
+    assert cloud["marker"]["colorbar"]["title"]["text"] == "manipulability in the plane"
+    ways = lengths * np.exp(1j * np.cumsum(arm.random_configuration(4, (300,)), axis=-1))
+    columns = 1j * np.cumsum(ways[:, ::-1], axis=-1)[:, ::-1]  # from each joint to the tip, turned by 90°
+    J = np.stack([columns.real, columns.imag], axis=1)
+    expected = np.sqrt(np.linalg.det(J @ np.swapaxes(J, -1, -2)))
+    np.testing.assert_allclose(numbers(cloud["marker"]["color"]), expected, atol=1e-6)
+    heat, *_ = _data(arm.plot("manipulability", plane="xy"))
+    assert numbers(heat["z"])[np.isfinite(numbers(heat["z"]))].max() > 0.05
+
+
+@pytest.mark.parametrize(
+    ("robot", "dimensions", "words"),
+    [
+        ("planar2r", 2, " in the plane"),
+        ("ur5", 3, ""),
+        ("stewart", 3, ""),
+        ("turntable", 1, " along the curve"),
+        ("pan and tilt", 2, " on the surface"),
+        ("slide", 1, " along the line"),
+    ],
+)
+def test_the_space_of_a_tool_is_named(robot: str, dimensions: int, words: str) -> None:
+    tables: dict[str, list[dict[str, Any]]] = {
+        "turntable": [{"a": 0.5}],
+        "pan and tilt": [{"alpha": np.pi / 2}, {"a": 0.5}],
+        "slide": [{"kind": "prismatic", "a": 0.5}],
+    }
+    space = tool_space(ch.Robot.from_dh(tables[robot]) if robot in tables else ch.load(robot))
+    assert (space.dimensions, space.words) == (dimensions, words)
+
+
+def test_linkages_are_plotted_in_a_second() -> None:
+    """The tool on the coupler of a four-bar keeps within the crank and its own distance from the knee."""
+    robot = ch.Robot(MACHINES["four-bar"]())
+    with cpu_time_limit(8.0, "the workspace of a four-bar, compiled"):
+        (cloud,) = _data(robot.plot())
+    assert cloud["marker"]["colorbar"]["title"]["text"] == "manipulability along the curve"
+    x, y, z = (numbers(cloud[axis]) for axis in "xyz")
+    assert np.abs(y).max() < 1e-6
+    assert np.hypot(x, z).max() <= 0.2 + np.hypot(0.3, 0.1) + 1e-6
 
 
 def test_manipulability_over_a_plane_is_that_of_its_configurations(arm: ch.Robot) -> None:

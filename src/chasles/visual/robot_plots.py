@@ -11,7 +11,9 @@ from chasles import verbs
 from chasles.arguments import choice, reals, whole_number
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.jacobians import singular_values
+from chasles.progress import is_watched, progress_bar
 from chasles.robot import Robot
+from chasles.visual.dexterity import ToolSpace, tool_space
 from chasles.visual.encoding import as_plotly, plot_text, typed_array
 
 Floats = NDArray[np.float64]
@@ -20,6 +22,7 @@ Plane = Literal["xy", "xz", "yz"]
 _SIZE = 560
 _CELLS = 70  # of a section's longer side
 _MOST_POINTS = 6000  # drawn in space
+_AT_ONCE = 20_000  # closed configurations between two advances of the progress bar
 _SINGULAR = 0.02  # of the largest smallest singular value on the map
 _SINGULAR_COLOR = "#c2402f"
 
@@ -57,7 +60,8 @@ def robot_plot(
     -------
     plotly.graph_objects.Figure
         Workspaces are coloured by the manipulability of position √det(J Jᵀ) (Yoshikawa, 1985), sections by the largest
-        in each cell. Red lines of a manipulability map surround singular places.
+        in each cell. Where the tool moves in a plane, on a surface or along a curve only, it is taken there, and the
+        colour bar says so. Red lines of a manipulability map surround singular places.
 
     Raises
     ------
@@ -85,30 +89,45 @@ def robot_plot(
         return as_plotly(manipulability_figure(robot, plane or "xz", start))
     wanted = (20_000 if plane is None else 400_000) if samples is None else samples
     count = whole_number(wanted, "samples", 1, 10_000_000)
-    found = np.asarray(robot.random_configuration(whole_number(seed, "seed", 0, 2**63 - 1), (count,)))
+    found = _configurations(robot, whole_number(seed, "seed", 0, 2**63 - 1), count)
+    space = tool_space(robot)
     if plane is None:
-        return as_plotly(_cloud(robot, *_tools(robot, found)))
-    return as_plotly(_section(robot, found, plane, np.asarray(robot.forward_kinematics(start))[:3, 3]))
+        return as_plotly(_cloud(robot, found, space))
+    return as_plotly(_section(robot, found, plane, np.asarray(robot.forward_kinematics(start))[:3, 3], space))
 
 
-def _tools(robot: Robot, q: Floats) -> tuple[Floats, Floats]:
+def _configurations(robot: Robot, seed: int, count: int) -> Floats:
+    """Random configurations (count, nq); those of linkages, which take longer, with a progress bar."""
+    if not robot.description.loops:
+        return np.asarray(robot.random_configuration(seed, (count,)))
+    generator, parts = np.random.default_rng(seed), []
+    with progress_bar("closed configurations", count, show=is_watched() and count > _AT_ONCE) as advance:
+        for start in range(0, count, _AT_ONCE):
+            size = min(_AT_ONCE, count - start)
+            parts.append(np.asarray(robot.random_configuration(generator, (size,))))
+            advance(size)
+    return np.concatenate(parts)
+
+
+def _tools(robot: Robot, q: Floats, space: ToolSpace) -> tuple[Floats, Floats]:
     """Return positions (k, 3) of the tool, and manipulability of position (k,)."""
     T, J = robot.pose_and_jacobian(q, frame="world-aligned")
-    return np.asarray(T)[..., :3, 3], np.asarray(singular_values(np.asarray(J)[..., 3:, :])[1].prod(axis=-1))
+    return np.asarray(T)[..., :3, 3], space.manipulability(singular_values(np.asarray(J)[..., 3:, :])[1])
 
 
-def _cloud(robot: Robot, p: Floats, size: Floats) -> dict[str, Any]:
-    shown = np.unique(np.linspace(0, len(p) - 1, min(len(p), _MOST_POINTS)).astype(np.intp))
-    x, y, z = (typed_array(p[shown, k]) for k in range(3))
-    bar = {"title": {"text": "manipulability"}}
-    marker = {"size": 2, "color": typed_array(size[shown]), "colorscale": "Viridis", "showscale": True, "colorbar": bar}
+def _cloud(robot: Robot, q: Floats, space: ToolSpace) -> dict[str, Any]:
+    shown = np.unique(np.linspace(0, len(q) - 1, min(len(q), _MOST_POINTS)).astype(np.intp))
+    p, size = _tools(robot, q[shown], space)
+    x, y, z = (typed_array(p[:, k]) for k in range(3))
+    bar = {"title": {"text": f"manipulability{space.words}"}}
+    marker = {"size": 2, "color": typed_array(size), "colorscale": "Viridis", "showscale": True, "colorbar": bar}
     hover = "%{x:.3f}, %{y:.3f}, %{z:.3f} m<extra></extra>"
     trace = {"type": "scatter3d", "mode": "markers", "x": x, "y": y, "z": z, "marker": marker, "hovertemplate": hover}
     scene = {f"{axis}axis": {"title": {"text": f"{axis} [m]"}} for axis in "xyz"} | {"aspectmode": "data"}
     return {"data": [trace], "layout": _layout(f"{robot.name}: workspace") | {"scene": scene}}
 
 
-def _section(robot: Robot, q: Floats, plane: Plane, middle: Floats) -> dict[str, Any]:
+def _section(robot: Robot, q: Floats, plane: Plane, middle: Floats, space: ToolSpace) -> dict[str, Any]:
     """Return the map of a slice about two cells thick."""
     p = np.asarray(robot.forward_kinematics(q))[:, :3, 3]
     first, second = ("xyz".index(axis) for axis in plane)
@@ -122,18 +141,19 @@ def _section(robot: Robot, q: Floats, plane: Plane, middle: Floats) -> dict[str,
         for k, n in zip((first, second), counts, strict=True)
     ]
     best = np.full(counts, -np.inf)
-    np.maximum.at(best, tuple(places), _tools(robot, q[near])[1])
+    np.fmax.at(best, tuple(places), _tools(robot, q[near], space)[1])  # NaN where motors lose a linkage
     axes = [low[k] + cell * (np.arange(n) + 0.5) for k, n in zip((first, second), counts, strict=True)]
     title = f"{robot.name}: workspace near {'xyz'[across]} = {middle[across]:.3g} m"
-    return _map((axes[0], axes[1]), np.where(np.isfinite(best), best, np.nan), plane, title)
+    return _map((axes[0], axes[1]), np.where(np.isfinite(best), best, np.nan), plane, title, space)
 
 
 def manipulability_figure(robot: Robot, plane: Plane, q: Floats) -> dict[str, Any]:
     """Return the map of manipulability over a plane through the tool, in Plotly's plain dictionaries."""
     first, second = ("xyz".index(axis) for axis in plane)
     T = np.asarray(robot.forward_kinematics(q))
-    near, _ = _tools(robot, np.asarray(robot.random_configuration(0, (2000,))))
-    low, high = near.min(axis=0), near.max(axis=0)
+    space = tool_space(robot)
+    reached_before = np.asarray(robot.forward_kinematics(robot.random_configuration(0, (2000,))))[:, :3, 3]
+    low, high = reached_before.min(axis=0), reached_before.max(axis=0)
     cell = max(float((high - low)[[first, second]].max()) / _CELLS, 1e-9)
     axes = [np.arange(low[k], high[k] + cell, cell) for k in (first, second)]
     targets = np.broadcast_to(T, (len(axes[0]), len(axes[1]), 4, 4)).copy()
@@ -142,9 +162,10 @@ def manipulability_figure(robot: Robot, plane: Plane, q: Floats) -> dict[str, An
     J = np.asarray(robot.jacobian(np.nan_to_num(np.asarray(found.q)), frame="world-aligned"))[..., 3:, :]
     sigma = singular_values(J)[1]
     reached = np.asarray(found.success)
-    size = np.where(reached, sigma.prod(axis=-1), np.nan)
-    figure = _map((axes[0], axes[1]), size, plane, f"{robot.name}: manipulability of position")
-    smallest = np.where(reached, sigma[..., -1], np.nan)
+    size = np.where(reached, space.manipulability(sigma), np.nan)
+    title = f"{robot.name}: manipulability of position{space.words}"
+    figure = _map((axes[0], axes[1]), size, plane, title, space)
+    smallest = np.where(reached, sigma[..., max(space.dimensions, 1) - 1], np.nan)
     level = _SINGULAR * float(np.nanmax(smallest)) if reached.any() else 0.0
     if level > 0.0 and min(smallest.shape) > 1:
         contour = {
@@ -162,7 +183,7 @@ def manipulability_figure(robot: Robot, plane: Plane, q: Floats) -> dict[str, An
     return figure
 
 
-def _map(axes: tuple[Floats, Floats], values: Floats, plane: Plane, title: str) -> dict[str, Any]:
+def _map(axes: tuple[Floats, Floats], values: Floats, plane: Plane, title: str, space: ToolSpace) -> dict[str, Any]:
     heat = {
         "type": "heatmap",
         "x": typed_array(axes[0]),
@@ -170,7 +191,7 @@ def _map(axes: tuple[Floats, Floats], values: Floats, plane: Plane, title: str) 
         "z": typed_array(values.T),
         "colorscale": "Viridis",
         "zmin": 0.0,
-        "colorbar": {"title": {"text": "manipulability"}},
+        "colorbar": {"title": {"text": f"manipulability{space.words}"}},
         "hovertemplate": f"{plane[0]} %{{x:.3f}} m, {plane[1]} %{{y:.3f}} m: %{{z:.3g}}<extra></extra>",
     }
     titles = {

@@ -20,6 +20,7 @@ from chasles.inverse_kinematics.task import Task
 from chasles.robot import Robot
 from chasles.trajectories.joint.tangent import tangent_motion
 from chasles.trajectories.motion import Motion
+from chasles.visual.dexterity import tool_space
 
 #: A slider without limits covers this much to either side: half a turn, or this many sizes of the robot.
 _HALF_TURN = np.pi
@@ -48,7 +49,8 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
         ``acceleration``, ``mass`` and, if its joints have friction, ``friction``; if its coordinates are not
         independent, ``rate``, ``unit``, ``difference``, ``tangent`` and ``error``. Coordinates with limits and the
         ranges of their sliders; joints with quaternions, which have handles; velocities with effort and speed limits;
-        the payload's range, kg; constants of the inverse kinematics; reasons for what is missing.
+        the payload's range, kg; the space in which the tool moves; constants of the inverse kinematics; reasons for
+        what is missing.
     """
     passive = _why_not_simulated(robot)
     functions: dict[str, Function] = {
@@ -80,6 +82,7 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
             "span": np.where(solver.ranges.moving, solver.ranges.span, 0.0).tolist(),
         }
     most = _largest_payload(robot)
+    space = tool_space(robot)
     places = {
         name: robot.coordinate_names.index(name)
         for joint in robot.description.coordinates
@@ -110,6 +113,7 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
         "refusal": refusal,
         "passive": passive,
         "size": size,
+        "toolSpace": {"dimensions": space.dimensions, "words": space.words},
         "loops": len(robot.description.loops),
         "neutral": robot.neutral.tolist(),
         "home": robot.home.tolist(),

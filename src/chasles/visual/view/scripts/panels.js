@@ -207,6 +207,7 @@ class ToolPanel {
   constructor(page) {
     const { mechanism, gizmo } = page;
     this.n = mechanism.n;
+    this.space = mechanism.data.toolSpace;
     const redraw = () => page.refresh();
     this.values = ["x", "y", "z", "roll", "pitch", "yaw"].map(name => make("output", { title: `${name} of the tool in the world` }));
     const table = make("div", { class: "pose" }, ...this.values.map((value, k) =>
@@ -240,7 +241,7 @@ class ToolPanel {
     angles.forEach((a, k) => { this.values[3 + k].textContent = `${fixedNumber(a / DEGREE, 2)}°`; });
     const lengths = ellipsoid.lengths.map(x => shortNumber(x)).join(", ");
     this.dexterity.textContent = this.n === 0 ? "" : `Tool speed at unit joint rates, along the ellipsoid's axes: ${lengths} m/s. ` +
-      `Manipulability of position: ${shortNumber(ellipsoid.lengths.slice(0, this.n).reduce((a, b) => a * b, 1))}.`;
+      `Manipulability of position${this.space.words}: ${shortNumber(ellipsoid.lengths.slice(0, this.space.dimensions).reduce((a, b) => a * b, 1))}.`;
   }
 }
 
