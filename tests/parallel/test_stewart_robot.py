@@ -66,17 +66,50 @@ def test_poses_outside_the_home_pose_close() -> None:
     np.testing.assert_allclose(robot.forward_kinematics(q), near, atol=1e-10)
 
 
-@pytest.mark.parametrize("independent", ["platform", "legs"])
-def test_configurations_far_from_home_are_found(independent: str) -> None:
-    """Poses for which a few Newton steps from the home pose do not suffice."""
+@pytest.mark.parametrize("architecture", ["UPS", "SPU", "SPS"])
+def test_configurations_are_exact_at_every_pose(architecture: str) -> None:
+    """Each leg ends where its joint is and points along the line between its joints; poses are anywhere."""
     rng = np.random.default_rng(2)
-    stewart = roboop()
-    robot = stewart.robot(independent=independent)
-    T = np.tile(stewart.home, (12, 1, 1))
-    T[:, :3, :3] = ch.geometry.exp_rotation(0.6 * rng.uniform(-1.0, 1.0, (12, 3))) @ T[:, :3, :3]
-    T[:, :3, 3] += 0.3 * rng.uniform(-1.0, 1.0, (12, 3))
+    stewart = roboop(architecture=architecture)
+    robot = stewart.robot()
+    T = np.tile(np.eye(4), (60, 1, 1))
+    T[:, :3, :3] = ch.geometry.exp_rotation(rng.uniform(-1.8, 1.8, (60, 3)))
+    T[:, :3, 3] = 2.0 * rng.normal(size=(60, 3))
+    T[0] = stewart.home
     q = stewart.robot_configuration(robot, T)
-    np.testing.assert_allclose(robot.forward_kinematics(q, target="platform"), T, atol=1e-9)
-    legs = [robot.description.starts[f"leg_{k}"][0] for k in range(6)]
-    np.testing.assert_allclose(q[:, legs], stewart.leg_lengths(T), atol=1e-9)
-    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-9
+    np.testing.assert_allclose(q[0], robot.home, atol=1e-12)
+    np.testing.assert_allclose(robot.forward_kinematics(q), T, atol=1e-12)
+    ends = T[:, None, :3, 3] + stewart.platform @ np.swapaxes(T[:, :3, :3], -1, -2)
+    ways = ends - stewart.base
+    if architecture == "SPU":
+        ends, ways = np.broadcast_to(stewart.base, ends.shape), -ways
+    far = "upper" if architecture != "SPU" else "lower"
+    frames = np.asarray(robot.frame_poses(q))[:, [robot.frame_names.index(f"{far}_leg_{k}") for k in range(6)]]
+    np.testing.assert_allclose(frames[..., :3, 3], ends, atol=1e-11)
+    lengths = np.linalg.norm(ways, axis=-1)
+    np.testing.assert_allclose(frames[..., :3, 2] * lengths[..., None], ways, atol=1e-11)
+    np.testing.assert_allclose(q[:, [robot.description.starts[f"leg_{k}"][0] for k in range(6)]], lengths, atol=1e-14)
+
+
+def test_legs_that_point_backward_turn_by_half() -> None:
+    """A leg without spin has no single shortest way to the opposite direction; one of them is taken, and it closes."""
+    stewart = roboop(architecture="SPS")
+    robot = stewart.robot()
+    way = stewart.home[:3, 3] + stewart.home[:3, :3] @ stewart.platform[2] - stewart.base[2]
+    T = stewart.home.copy()
+    T[:3, 3] -= 2.0 * way
+    q = stewart.robot_configuration(robot, T)
+    start = robot.description.starts["joint_2"][0]
+    assert abs(q[start]) < 1e-7
+    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-12
+
+
+def test_configurations_of_another_robot_are_refused() -> None:
+    stewart = roboop()
+    with pytest.raises(ch.ChaslesError, match="is not the platform's"):
+        stewart.robot_configuration(ch.load("puma560"), stewart.home)
+    other = ch.parallel.StewartPlatform(1.1 * stewart.base, stewart.platform, home=stewart.home)
+    with pytest.raises(ch.ChaslesError, match="stay open by"):
+        stewart.robot_configuration(other.robot(), stewart.home)
+    with pytest.raises(ch.ChaslesError, match="T is not a pose"):
+        stewart.robot_configuration(stewart.robot(), 2.0 * stewart.home)

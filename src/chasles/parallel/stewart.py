@@ -12,7 +12,6 @@ from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
-from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import POSE, random_rotation
 from chasles.model.numbers import LARGEST_NUMBER
@@ -37,7 +36,7 @@ from chasles.parallel.forward import PoseSet, PoseSolution, every_pose, nearest_
 from chasles.parallel.kinematics import Geometry, SingularityMeasure, singularity
 from chasles.parallel.legs import Leg
 from chasles.parallel.limits import Limits, Margins, PoseCheck, make_limits, margins
-from chasles.parallel.robot import stewart_description
+from chasles.parallel.robot import configurations_at, stewart_description
 from chasles.robot import Robot
 from chasles.sealed import Sealed
 
@@ -380,17 +379,15 @@ class StewartPlatform(Sealed):
         return Robot(stewart_description(self.mechanism, self.leg_limits, self.name, independent))
 
     def robot_configuration(self, robot: Robot, T: ArrayLike) -> NDArray[np.float64]:
-        """Return configurations (..., nq) of `robot` at poses (..., 4, 4), by searching for the joints of the legs.
+        """Return configurations (..., nq) of `robot` at poses (..., 4, 4): the joints of the legs in closed form.
 
-        The search starts at the home pose; NaN where it does not close the loops.
+        Raises
+        ------
+        ArgumentError
+            T holds something else than poses, or the robot is not that of this platform.
         """
-        poses = np.asarray(T, dtype=np.float64)
-        q = np.empty((*poses.shape[:-2], robot.nq))
-        q[...] = robot.home
-        q[..., :4] = quaternion_from_rotation(poses[..., :3, :3])
-        q[..., 4:7] = poses[..., :3, 3]
-        found = robot.close(q, hold=["platform"])
-        return np.where(np.asarray(found.success)[..., None], found.q, np.nan)
+        POSE.check(T, "T")
+        return configurations_at(self.mechanism, robot, np.asarray(T, dtype=np.float64))
 
     def __repr__(self) -> str:
         kind = f"{distinct_points(self.base)}-{distinct_points(self.platform)}"
