@@ -9,7 +9,16 @@ import pytest
 
 import chasles as ch
 from chasles.errors import ModelError, UnknownNameError
-from chasles.model import from_dh, load, to_roboop, to_toml, with_friction, with_inertial_parameters, with_payload
+from chasles.model import (
+    from_dh,
+    load,
+    parse_toml,
+    to_roboop,
+    to_toml,
+    with_friction,
+    with_inertial_parameters,
+    with_payload,
+)
 from chasles.model.formats import read
 from chasles.model.formats.configuration import configuration_text, parse_configuration
 from chasles.model.formats.roboop import (
@@ -255,3 +264,31 @@ def test_a_modified_table_without_a_standard_file_is_told_the_way() -> None:
     with pytest.raises(ModelError, match="standard=False, or --to modified-roboop"):
         to_roboop(arm)
     assert not parse_roboop_table(to_roboop(arm, standard=False)).standard
+
+
+@pytest.mark.parametrize("standard", [True, False])
+def test_lengths_and_angles_come_back_to_the_last_bit(standard: bool) -> None:
+    """Tables with 1 to 15 digits, with a fixed last link, through a description, and through a TOML file."""
+    rng = np.random.default_rng(5)
+    geometry = [COLUMNS.index(name) for name in ("theta", "d", "a", "alpha", "joint_offset")]
+    for digits in range(1, 16):
+        links = int(rng.integers(2, 6))
+        matrix = np.zeros((links, 23))
+        written = [float(f"{x:.{digits}g}") for x in rng.uniform(-1.5, 1.5, 5 * links)]
+        matrix[:, geometry] = np.reshape(written, (links, 5))
+        matrix[:, COLUMNS.index("alpha")] = np.where(rng.random(links) < 0.5, -np.pi / 2, matrix[:, 4])
+        matrix[:, 0] = rng.integers(0, 2, links)
+        matrix[-1, 0], matrix[-1, COLUMNS.index("joint_offset")] = 2, 0.0
+        matrix[:, COLUMNS.index("Gr")] = 1.0
+        robot = roboop_description(RoboopTable(matrix, standard))
+        for description in (robot, parse_toml(to_toml(robot))):
+            back = roboop_table(description, standard=standard).matrix
+            assert np.array_equal(back[:, geometry], matrix[:, geometry])
+
+
+def test_the_length_of_the_reports_puma_comes_back() -> None:
+    matrix = np.zeros((2, 23))
+    matrix[:, COLUMNS.index("alpha")] = np.pi / 2
+    matrix[:, COLUMNS.index("d")] = [0.0, -0.4429]
+    text = to_roboop(roboop_description(RoboopTable(matrix)))
+    assert "-0.4429" in text.split()

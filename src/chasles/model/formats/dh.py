@@ -161,24 +161,35 @@ def _as_rows(rows: Rows) -> list[Mapping[str, Any]]:
 
 
 def _joint(row: Mapping[str, Any], convention: str, name: str, parent: str, child: str) -> Joint:
-    alpha, a, b, d, theta, offset = (number(row.get(key, 0.0), key) for key in GEOMETRY_KEYS)
     kind = row.get("kind", "revolute")
     if kind not in ("revolute", "continuous", "prismatic"):
         raise ModelError(f"kind must be revolute, continuous or prismatic, not {shortened(kind)}")
-    along_x: FloatArray = homogeneous(rotation_x(alpha), [a, b, 0.0])
-    if kind == "prismatic":
-        along_z = homogeneous(rotation_z(theta), [0.0, 0.0, d + offset])
-    else:
-        along_z = homogeneous(rotation_z(theta + offset), [0.0, 0.0, d])
-    modified = convention == "modified"
+    T_parent_joint, T_joint_child = dh_placements(row, convention)
     return Joint(
         kind=kind,
         parent=parent,
         child=child,
-        T_parent_joint=compose(along_x, along_z) if modified else along_z,
-        T_joint_child=np.eye(4) if modified else along_x,
+        T_parent_joint=T_parent_joint,
+        T_joint_child=T_joint_child,
         **joint_fields(row, name),
     )
+
+
+def dh_placements(row: Mapping[str, Any], convention: str) -> tuple[FloatArray, FloatArray]:
+    """Return T_parent_joint and T_joint_child, (4, 4), of the joint in a row.
+
+    Examples
+    --------
+    >>> dh_placements({"a": 0.5, "d": 0.1}, "modified")[0][:3, 3]
+    array([0.5, 0. , 0.1])
+    """
+    alpha, a, b, d, theta, offset = (number(row.get(key, 0.0), key) for key in GEOMETRY_KEYS)
+    along_x: FloatArray = homogeneous(rotation_x(alpha), [a, b, 0.0])
+    if row.get("kind") == "prismatic":
+        along_z = homogeneous(rotation_z(theta), [0.0, 0.0, d + offset])
+    else:
+        along_z = homogeneous(rotation_z(theta + offset), [0.0, 0.0, d])
+    return (compose(along_x, along_z), np.eye(4)) if convention == "modified" else (along_z, along_x)
 
 
 def inertia_columns(row: Mapping[str, Any]) -> Inertia:

@@ -8,7 +8,7 @@ row of joint i + 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -27,6 +27,8 @@ from chasles.model.formats.common_normals import (
     is_z_axis,
     line_of,
 )
+from chasles.model.formats.dh import dh_placements
+from chasles.model.formats.exact_values import exact_values
 from chasles.model.formats.joint_columns import joint_columns
 from chasles.model.formats.serial_chain import ChainBody, SerialChain, frames_besides_links, moved, serial_chain
 from chasles.model.formats.single_freedoms import require_kinds, with_single_freedoms
@@ -172,6 +174,7 @@ def _table(description: Description, convention: Convention) -> DHTable:
         revolves = joint.kind != "prismatic"
         row = {"name": joint.name, "kind": joint.kind, "alpha": across.alpha, "a": across.a}
         row |= {"d": distance, "offset": angle} if revolves else {"theta": angle, "offset": distance}
+        row |= _exact_geometry(row, joint, convention)
         inertia = moved(chain.bodies[index + 1].inertia, inverse(T_body_dh[index + 1]))
         rows.append(row | _inertia_columns(inertia) | joint_columns(joint))
     link_prefix, frames = frames_besides_links(chain, T_body_dh)
@@ -193,6 +196,16 @@ def _table(description: Description, convention: Convention) -> DHTable:
         link_prefix=link_prefix,
         source=description.source,
     )
+
+
+def _exact_geometry(row: dict[str, Any], joint: Joint, convention: Convention) -> dict[str, float]:
+    """Geometry of a row, to the last bit that of the row from which the joint was made, if it was."""
+
+    def placed(geometry: Mapping[str, float]) -> FloatArray:
+        return np.array(dh_placements({"kind": row["kind"], **geometry}, convention))
+
+    geometry = {key: row[key] for key in ("alpha", "a", "theta", "offset", "d") if key in row}
+    return exact_values(geometry, placed, np.array([joint.T_parent_joint, joint.T_joint_child]))
 
 
 def _normals(chain: SerialChain, convention: Convention) -> Iterator[CommonNormal]:

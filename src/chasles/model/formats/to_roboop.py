@@ -11,6 +11,7 @@ import numpy as np
 from chasles.errors import ModelError
 from chasles.model.description import STANDARD_GRAVITY, Description
 from chasles.model.formats.configuration import configuration_text
+from chasles.model.formats.exact_values import exact_values
 from chasles.model.formats.free_format import number_text
 from chasles.model.formats.roboop import COLUMNS, FIXED, MOTOR, RoboopTable, fixed_placement
 from chasles.model.formats.to_dh import to_dh, to_modified_dh
@@ -167,9 +168,13 @@ def _fixed_row(T: FloatArray, payload: Inertia, minimal: bool, standard: bool) -
     else:
         theta, alpha = math.atan2(-R[0, 1], R[0, 0]), math.atan2(-R[1, 2], R[2, 2])
         a, d = p[0], -p[1] * math.sin(alpha) + p[2] * math.cos(alpha)
-    values = {"joint_type": float(FIXED), "theta": theta, "alpha": alpha, "a": float(a), "d": float(d)}
-    placed = fixed_placement(values | {"joint_offset": 0.0}, standard=standard)
-    if np.abs(placed - T).max() > _CLOSE * max(1.0, np.abs(p).max()):
+    values: dict[str, float] = {"theta": theta, "alpha": alpha, "a": float(a), "d": float(d)}
+
+    def placed(numbers: Mapping[str, float]) -> FloatArray:
+        return fixed_placement({**numbers, "joint_offset": 0.0}, standard=standard)
+
+    values = exact_values(values, placed, T) | {"joint_type": float(FIXED)}
+    if np.abs(placed(values) - T).max() > _CLOSE * max(1.0, np.abs(p).max()):
         raise ModelError("four Denavit-Hartenberg parameters cannot place its tool; choose a tool that they can")
     values |= _inertia_columns(payload, minimal)
     return [float(values.get(name, 0.0)) for name in COLUMNS]
