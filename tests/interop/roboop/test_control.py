@@ -149,6 +149,23 @@ def test_clik_follows_a_moving_frame() -> None:
     np.testing.assert_allclose(arm.jacobian() @ qp, [*v, *w], atol=0.05)
     with pytest.raises(ChaslesError, match="Kp"):
         rb.Clik(arm, np.ones(2), np.ones(3))
+    with pytest.raises(ArgumentError, match="takes a robot and the gains"):
+        rb.Clik(arm)
+
+
+def test_a_copy_of_clik_follows_alone() -> None:
+    arm = puma()
+    arm.set_q([0.1, 0.5, -0.8, 0.2, 0.7, 0.3])
+    goal, start = arm.kine(), arm.get_q() + 0.05
+    arm.set_q(start)
+    clik = rb.Clik(arm, np.full(3, 20.0), np.full(3, 20.0), dt=0.01)
+    motion = (rb.Quaternion(goal), goal[:3, 3], np.zeros(3), np.zeros(3))
+    clik.q_qdot(*motion)
+    other = rb.Clik(clik)
+    np.testing.assert_array_equal(other.q_qdot(*motion), clik.q_qdot(*motion))
+    before = arm.get_q()
+    other.q_qdot(*motion)
+    np.testing.assert_array_equal(arm.get_q(), before)
 
 
 def test_the_two_joint_demo_ends_as_its_equation_does(tmp_path: Path) -> None:

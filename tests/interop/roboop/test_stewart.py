@@ -97,6 +97,32 @@ def test_forces_balance_leg_by_leg(joint: bool) -> None:
     np.testing.assert_allclose(C, [*force, *moment], rtol=1e-9, atol=1e-9)
 
 
+def test_moments_of_legs_keep_the_last_gravity() -> None:
+    """The manual's equation (4.11.3.18), M = N · n / (c · n) along c, on the moon."""
+    leg = moving().Links[2]
+    on_earth = leg.M
+    assert leg.gravity == pytest.approx([0.0, -9.81, 0.0])
+    leg.tau_LTransform(0.3, -0.2, 1.62)
+    assert leg.gravity == pytest.approx([0.0, -1.62, 0.0])
+    assert np.abs(leg.M - on_earth).max() > 1e-3 * np.abs(on_earth).max()
+    np.testing.assert_allclose(leg.M, (leg.N @ leg.UnitV) / (leg.Vc @ leg.UnitV) * leg.Vc, rtol=1e-9)
+    np.testing.assert_allclose(leg.N, leg.Find_N(1.62), rtol=1e-12)
+    leg.Find_N(9.81)
+    np.testing.assert_allclose(leg.M, leg.Moment(9.81), rtol=1e-12)
+
+
+def test_copies_of_legs_go_their_own_way() -> None:
+    leg = moving().Links[0]
+    other = rb.LinkStewart(leg)
+    np.testing.assert_array_equal(other.M, leg.M)
+    other.set_m1(1.0)
+    other.LTransform(np.eye(3), [0.0, 0.0, 2.0, 0.0, 0.0, 0.0])
+    assert leg.get_m1() == 10.0
+    assert other.L != leg.L
+    with pytest.raises(ArgumentError, match="a leg takes"):
+        rb.LinkStewart()
+
+
 def test_legs_turn_as_their_joints_allow() -> None:
     platform, h = moving(), 1e-5
     for leg, ahead, behind in zip(platform.Links, after(platform, h).Links, after(platform, -h).Links, strict=True):

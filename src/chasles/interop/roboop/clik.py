@@ -6,10 +6,13 @@ of the call and not of the one before, which in ROBOOP is zero in the first call
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import real, reals
+from chasles.errors import ArgumentError
 from chasles.interop.roboop.controllers import diagonal, orientation_error
 from chasles.interop.roboop.quaternion import Quaternion
 from chasles.interop.roboop.robot import Robot_basic
@@ -20,6 +23,8 @@ Vector = NDArray[np.float64]
 
 class Clik:
     """Joint motion that follows a motion of the end; it keeps the positions and the last velocities.
+
+    ``Clik(other)`` is a copy, with a copy of the robot.
 
     Parameters
     ----------
@@ -50,13 +55,19 @@ class Clik:
 
     def __init__(
         self,
-        robot: Robot_basic,
-        Kp: ArrayLike,
-        Ko: ArrayLike,
+        robot: Robot_basic | Clik,
+        Kp: ArrayLike | None = None,
+        Ko: ArrayLike | None = None,
         eps: float = 0.04,
         lambda_max: float = 0.04,
         dt: float = 1.0,
     ) -> None:
+        if isinstance(robot, Clik):
+            self.__dict__.update(copy.deepcopy({k: v for k, v in vars(robot).items() if k != "_robot"}))
+            self._robot = copy.copy(robot._robot)
+            return
+        if Kp is None or Ko is None:
+            raise ArgumentError("Clik takes a robot and the gains Kp and Ko, or another Clik")
         self._robot = robot
         self._Kp, self._Ko = diagonal(Kp, 3, "Kp"), diagonal(Ko, 3, "Ko")
         self._eps, self._lambda_max = real(eps, "eps", above=0.0), real(lambda_max, "lambda_max", at_least=0.0)

@@ -6,6 +6,7 @@ legs are misprinted, and the program's are those; gravity acts along -y, as in t
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import numpy as np
@@ -46,7 +47,7 @@ def first_axis(leg: Vector) -> Vector:
 
 
 class LinkStewart:
-    """A leg: part 1 at the platform joint, part 2 at the base joint.
+    """A leg: part 1 at the platform joint, part 2 at the base joint; or a copy, ``LinkStewart(other)``.
 
     Parameters
     ----------
@@ -65,7 +66,9 @@ class LinkStewart:
         Axes of the universal joint, the first fixed in the base, and their normal.
     da, dda, LOmega, LAlpha, ACM1
         Velocity and acceleration of the platform joint, angular velocity and acceleration of the leg, acceleration of
-        part 1's centre of mass, (3,). The moments M and N are results of `Moment` and `Find_N`.
+        part 1's centre of mass, (3,).
+    gravity, M, N
+        Acceleration of gravity of the last call that took one, and with it what `Moment` and `Find_N` give, (3,).
 
     Examples
     --------
@@ -74,9 +77,16 @@ class LinkStewart:
     np.float64(3.5)
     """
 
-    def __init__(self, InitLink: ArrayLike, wRp: ArrayLike, q: ArrayLike) -> None:
+    def __init__(
+        self, InitLink: ArrayLike | LinkStewart | None = None, wRp: ArrayLike | None = None, q: ArrayLike | None = None
+    ) -> None:
+        if isinstance(InitLink, LinkStewart):
+            self.__dict__.update(copy.deepcopy(vars(InitLink)))
+            return
+        if InitLink is None or wRp is None or q is None:
+            raise ArgumentError("a leg takes InitLink (14,), wRp (3, 3) and q (6,), or another leg")
         self._values = dict(zip(COLUMNS, reals(InitLink, "InitLink", (14,)).tolist(), strict=True))
-        self._wRp = np.eye(3)
+        self._wRp, self.gravity = np.eye(3), gravity_vector(GRAVITY)
         self.LTransform(wRp, q)
         self.Vu = first_axis(self.UnitV)
         self.da, self.dda, self._dl, self._ddl = np.zeros(3), np.zeros(3), 0.0, 0.0
@@ -131,8 +141,10 @@ class LinkStewart:
     def _rotation(self) -> LegRotation:
         return by_universal_joint(self._motion, self.Vu, *(self._carried or (None, None)))
 
-    def _forces(self, gravity: float) -> LegForces:
-        return leg_forces(self.leg, self._motion, self._rotation, gravity_vector(gravity))
+    def _forces(self, gravity: float | None = None) -> LegForces:
+        if gravity is not None:
+            self.gravity = gravity_vector(gravity)
+        return leg_forces(self.leg, self._motion, self._rotation, self.gravity)
 
     def LTransform(self, wRp: ArrayLike, q: ArrayLike) -> None:
         """Set what depends on the position: the platform's orientation (3, 3) and coordinates (6,)."""
@@ -157,8 +169,9 @@ class LinkStewart:
         self.dda = reals(ddq, "ddq", (6,))[:3] + turning
 
     def tau_LTransform(self, dl: float, ddl: float, Gravity: float = GRAVITY) -> None:
-        """Set the leg's rates; the dynamic quantities follow from them."""
+        """Set the leg's rates and gravity, m/s²; the dynamic quantities follow from them."""
         self._dl, self._ddl = real(dl, "dl"), real(ddl, "ddl")
+        self.gravity = gravity_vector(Gravity)
 
     def Find_a(self) -> Vector:
         """Return the platform joint in base axes, (3,)."""
@@ -197,7 +210,7 @@ class LinkStewart:
 
     def Find_AngularKin(self, dl: float, ddl: float) -> Vector:
         """Return angular velocity and acceleration of the leg, (3, 2)."""
-        self.tau_LTransform(dl, ddl)
+        self._dl, self._ddl = real(dl, "dl"), real(ddl, "ddl")
         return np.column_stack([self._rotation.omega, self._rotation.omega_dot])
 
     @property
@@ -212,7 +225,7 @@ class LinkStewart:
 
     def Find_ACM1(self, dl: float, ddl: float) -> Vector:
         """Return the acceleration of part 1's centre of mass, (3,)."""
-        self.tau_LTransform(dl, ddl)
+        self._dl, self._ddl = real(dl, "dl"), real(ddl, "ddl")
         w, wp, n, reach = self.LOmega, self.LAlpha, self.UnitV, self.L - self._values["L1"]
         n_dot = np.cross(w, n)
         return np.asarray(reach * (np.cross(w, n_dot) + np.cross(wp, n)) + 2.0 * self._dl * n_dot + self._ddl * n)
@@ -224,15 +237,23 @@ class LinkStewart:
 
     def Find_N(self, Gravity: float = GRAVITY) -> Vector:
         """Return the moment about the base joint that the motion and gravity ask for, (3,)."""
-        forces = self._forces(Gravity)
+        self.gravity = gravity_vector(Gravity)
+        return self.N
+
+    @property
+    def N(self) -> Vector:
+        """What `Find_N` gives with the last gravity, (3,)."""
+        forces = self._forces()
         return np.asarray(self.L * np.cross(self.UnitV, forces.transverse) + np.asarray(forces.moment))
 
-    def Moment(self, Gravity: float = GRAVITY) -> Vector:
-        """Return the moment of the universal joint on the leg, (3,)."""
+    def Moment(self, Gravity: float | None = None) -> Vector:
+        """Return the moment of the universal joint on the leg, (3,), by default with the last gravity."""
         return np.asarray(self._forces(Gravity).moment)
 
-    def NormalForce(self, Gravity: float = GRAVITY) -> Vector:
-        """Return the platform's force on the leg perpendicular to it, (3,)."""
+    M = property(Moment)
+
+    def NormalForce(self, Gravity: float | None = None) -> Vector:
+        """Return the platform's force on the leg perpendicular to it, (3,), by default with the last gravity."""
         return np.asarray(self._forces(Gravity).transverse)
 
     def AxialForce(self, J1: ArrayLike, C: ArrayLike, Index: int) -> float:
