@@ -187,6 +187,47 @@ def test_singular_pose_is_found_but_not_proven() -> None:
     assert np.all(poses.certified | (poses.residual < 1e-8))
 
 
+def test_a_sphere_of_poses_is_not_complete() -> None:
+    """Base and platform are the same and all legs equal: every translation by a leg's length is a pose."""
+    joints = np.random.default_rng(0).normal(size=(6, 3))
+    poses = StewartPlatform(joints, joints).forward_kinematics(np.ones(6), select="all")
+    assert not poses.complete
+    assert "on a curve of poses" in str(poses)
+
+
+def test_legs_much_longer_than_the_platform() -> None:
+    """Of legs of 1,000 m on a platform of 1 m poses are proven; of 1,000 km nothing is, and nothing is claimed."""
+    rng = np.random.default_rng(11)
+    stewart, T = random_platform(rng), random_poses(rng, 6)
+    T[:, :3, 3] *= 1e3 / np.linalg.norm(T[:, :3, 3], axis=1)[:, None]
+    poses = stewart.forward_kinematics(stewart.leg_lengths(T), select="all")
+    assert np.all(poses.count % 2 == 0)
+    for k in range(6):
+        assert np.abs(poses.of(k)[:, :3, :3] - T[k, :3, :3]).max(axis=(-2, -1)).min() < 1e-6
+    T[:, :3, 3] *= 1e3
+    assert not np.any(stewart.forward_kinematics(stewart.leg_lengths(T), select="all").complete)
+
+
+def test_nearly_architecturally_singular_platforms_claim_nothing() -> None:
+    rng = np.random.default_rng(12)
+    base, platform = (ring([0, 60, 120, 180, 240, 300]) * size + 1e-6 * rng.normal(size=(6, 3)) for size in (1.0, 0.6))
+    stewart, T = StewartPlatform(base, platform), random_poses(rng, 3)
+    poses = stewart.forward_kinematics(stewart.leg_lengths(T), select="all")
+    assert not stewart.is_architecturally_singular
+    assert not np.any(poses.complete | poses.certified.any(axis=-1))
+    assert "nothing is proven" in str(poses)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("length", [1e308, 2e9, -1.0])
+def test_lengths_out_of_bounds_have_no_poses(length: float) -> None:
+    stewart = roboop()
+    for lengths in (np.full(6, length), np.array([ROBOOP_LENGTHS, np.full(6, length)])):
+        status = np.atleast_1d(stewart.forward_kinematics(lengths).status)
+        assert status[-1] == Status.INVALID_LENGTHS
+        assert np.atleast_1d(stewart.forward_kinematics(lengths, select="all").status)[-1] == Status.INVALID_LENGTHS
+
+
 def test_lengths_without_poses() -> None:
     stewart = roboop()
     lengths = np.tile(ROBOOP_LENGTHS, (4, 1))

@@ -2,8 +2,8 @@
 
 Forty paths lead from the poses of a general complex platform to all isolated poses of this one (`homotopy`). Newton's
 method polishes their ends, and a certificate proves each (`certificate`). Forty different proven ends are all there can
-be. Otherwise paths must account for each other: ends at infinity, as those of special platforms, or at singular poses.
-A result with a gap is computed again from rotated frames, which lead along other paths.
+be. Otherwise paths must account for each other: ends at infinity, as those of special platforms, or at singular poses,
+beside proven ones. A result with a gap is computed again from rotated frames, which lead along other paths.
 """
 
 from __future__ import annotations
@@ -36,6 +36,8 @@ _SINGULAR_STEPS = 40
 _SINGULAR_RESIDUAL, _SINGULAR_DISTANCE = 1e-10, 1e-3
 #: Half of the squared distance of points of unit length beyond which they clearly differ.
 _CLEARLY = 1e-10
+#: Rounding of the distance of two points of unit length.
+_SAME = 1e-12
 #: A path that stops beyond this t has come as near to its end as a singular one lets it.
 _NEAR_END = 1.0 - 1e-6
 _ATTEMPTS = 4
@@ -102,7 +104,7 @@ class _Row:
         else:
             repeated = self._merge(ends, [*np.flatnonzero(ends.certified), *np.flatnonzero(ends.singular)])
         self.infinite, self.complex = int(np.count_nonzero(ends.infinite)), int(np.count_nonzero(ends.complex))
-        clean = not repeated and not np.any(ends.lost) and _closed(ends)
+        clean = not repeated and bool(ends.certified.any()) and not np.any(ends.lost) and _closed(ends)
         self.complete = bool(np.count_nonzero(self.certified) >= POSES or clean)
 
     def _merge(self, ends: _Ends, order: list[int]) -> bool:
@@ -186,9 +188,12 @@ def _settled(ends: _Ends) -> NDArray[np.bool_]:
 
 
 def _closed(ends: _Ends) -> bool:
-    """Whether the conjugate of every regular complex end is one, as equations with real coefficients want it."""
-    z = _complex(ends.x[ends.certified & ~ends.real])
-    return bool(np.all(np.any(1.0 - np.abs(z @ z.T) <= _CLEARLY, axis=-1)))
+    """Whether the conjugate of every regular complex end is another one: the equations are real."""
+    pairs = ends.certified & ~ends.real
+    x, radius = ends.x[pairs], ends.radius[pairs]
+    apart = np.array([_distances(x, end * np.array([[1.0], [-1.0]])) for end in x]).reshape(len(x), len(x))
+    np.fill_diagonal(apart, np.inf)
+    return bool(np.all(np.any(apart <= 2.0 * (radius[:, None] + radius) + _SAME, axis=-1)))
 
 
 def _followed(parameters: Parameters) -> _Ends:

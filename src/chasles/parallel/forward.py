@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import doubles, real, reals, whole_number
 from chasles.engine.scalar import Count, Verdict
+from chasles.geometry import random_rotation
 from chasles.model.numbers import LARGEST_NUMBER
 from chasles.parallel import nearest_pose as search
 from chasles.parallel.all_poses import FoundPoses, all_poses
@@ -18,6 +19,8 @@ from chasles.parallel.kinematics import Geometry, out_of_reach
 #: Default tolerance of leg lengths, relative to the sum of the platform's size and the lengths.
 RELATIVE_TOLERANCE = 1e-12
 _FAR = np.inf
+#: Searches for poses beside those found, and the relative distance within which two poses are one.
+_SEARCHES, _SAME_POSE = 32, 1e-5
 
 
 class Status(IntEnum):
@@ -104,7 +107,7 @@ def nearest_pose(
     if max_iterations != 50:
         max_iterations = whole_number(max_iterations, "max_iterations", 1, 1_000_000)
     if tolerance is None:
-        allowed = RELATIVE_TOLERANCE * (size + (sum(rows.tolist()) if rows.ndim == 1 else rows.sum(axis=-1)))
+        allowed = RELATIVE_TOLERANCE * (size + _sum(rows))
     else:
         allowed = real(tolerance, "tolerance", above=0.0)
     state = np.empty((*start.shape[:-2], 17))
@@ -127,6 +130,14 @@ def nearest_pose(
     failed = status != Status.SOLVED
     status[failed] = _reason(geometry, np.broadcast_to(rows, (*status.shape, 6))[failed])
     return PoseSolution(T, ended[..., 16], iterations.astype(np.int64), status)
+
+
+def _sum(rows: NDArray[np.float64]) -> Any:
+    """Sum of each row of leg lengths (..., 6); NaN, which no error is below, where one is out of bounds."""
+    if rows.ndim == 1:
+        values = rows.tolist()
+        return sum(values) if max(values) <= LARGEST_NUMBER else np.nan
+    return np.where(rows <= LARGEST_NUMBER, rows, np.nan).sum(axis=-1)
 
 
 def _lengths(lengths: ArrayLike) -> NDArray[np.float64]:
@@ -164,7 +175,10 @@ class PoseSet:
     residual
         Largest error of a leg length at each pose, (..., m), m.
     complete
-        Whether every isolated pose is found, (...): all forty complex poses are accounted for.
+        Whether every pose is found, (...): forty different complex poses are proven; or some are, the others lie at
+        infinity or are singular and not real, and searches from random poses found no further one. Never where no pose
+        is proven, as with legs of 1e5 times the platform's size or a platform that is architecturally singular but for
+        1e-6 of it.
     regular, infinite, singular
         Numbers of complex poses, (...): different proven ones, those that went to infinity, as they do for special
         platforms, and singular ones that are not real. A general platform has 40 regular ones.
@@ -202,7 +216,10 @@ class PoseSet:
             if failing := np.count_nonzero(np.atleast_1d(self.status) == failure):
                 lines.append(f"{failing}: {failure.sentence}")
         if missing := np.count_nonzero(~np.atleast_1d(self.complete)):
-            lines.append(f"{missing}: a pose may be missing, because paths ended at or near singular poses")
+            lines.append(
+                f"{missing}: poses may be missing, because paths ended at or near singular poses, or the legs are so "
+                "long or the platform so nearly singular everywhere that nothing is proven"
+            )
         if curves := np.count_nonzero(np.atleast_1d(self.singular)):
             lines.append(
                 f"{curves}: some complex poses are singular; if they lie on a curve of poses, the platform can move "
@@ -222,4 +239,25 @@ def every_pose(geometry: Geometry, lengths: ArrayLike) -> PoseSet:
     status = np.where(out_of_reach(geometry, flat), Status.OUT_OF_REACH, Status.SOLVED)
     status = np.where(valid, status, Status.INVALID_LENGTHS)
     found = all_poses(geometry, np.where(status[:, None] == Status.SOLVED, flat, 0.0), status == Status.SOLVED)
+    doubtful = np.flatnonzero(found.complete & (found.ends[:, 2] > 0))
+    found.complete[doubtful] = [_has_no_others(geometry, flat[row], found, row) for row in doubtful]
     return PoseSet(geometry, rows, found, status)
+
+
+def _has_no_others(geometry: Geometry, lengths: NDArray[np.float64], found: FoundPoses, row: int) -> bool:
+    """Whether searches from random poses end at the poses of a row alone, and not on a curve of poses."""
+    generator = np.random.default_rng(0)
+    guess = np.tile(np.eye(4), (_SEARCHES, 1, 1))
+    guess[:, :3, :3] = random_rotation(generator, (_SEARCHES,))
+    away = generator.normal(size=(_SEARCHES, 3))
+    away *= lengths.mean() / np.linalg.norm(away, axis=-1, keepdims=True)
+    guess[:, :3, 3] = geometry.base.mean(axis=0) + away - guess[:, :3, :3] @ geometry.platform.mean(axis=0)
+    size = float(np.abs(geometry.platform).max() + np.abs(geometry.base).max())
+    searched = nearest_pose(geometry, size, np.tile(lengths, (_SEARCHES, 1)), guess, None, 100)
+    known = found.T[row, : found.count[row]]
+    joints, others = (
+        T[..., None, :3, 3] + geometry.platform @ np.swapaxes(T[..., :3, :3], -1, -2)
+        for T in (known, searched.T[np.asarray(searched.success)])
+    )
+    apart = np.abs(others[:, None] - joints).max(axis=(-2, -1))
+    return bool(np.all(np.any(apart <= _SAME_POSE * (size + lengths.max()), axis=-1)))

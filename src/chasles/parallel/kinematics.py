@@ -109,7 +109,7 @@ def out_of_reach(geometry: Geometry, lengths: NDArray[np.float64]) -> NDArray[np
     i, j = np.triu_indices(6, 1)
     between_base, between_platform = (np.linalg.norm(joints[i] - joints[j], axis=1) for joints in geometry)
     sides = np.stack(np.broadcast_arrays(lengths[..., i], lengths[..., j], between_base, between_platform), axis=-1)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", over="ignore"):
         excess = 2.0 * sides.max(axis=-1) - sides.sum(axis=-1)
         return np.asarray(np.any(excess > 1e-12 * sides.sum(axis=-1), axis=-1))
 
