@@ -7,7 +7,7 @@ differences along a closed motion. The table below must name all computations th
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache, cached_property
 from typing import Any
 
@@ -27,9 +27,9 @@ COMPUTATIONS = {name: value for name, value in inspect.getmembers(ch.Robot) if i
 
 
 def slope(function: Callable[[float], np.ndarray], h: float) -> np.ndarray:
-    """Derivative at zero by differences of the fourth order."""
-    near, far = (function(s * h) - function(-s * h) for s in (1, 2))
-    return (8.0 * near - far) / (12.0 * h)
+    """Derivative at zero by differences of the eighth order."""
+    weights = 4.0 / 5.0, -1.0 / 5.0, 4.0 / 105.0, -1.0 / 280.0
+    return sum(w * (function(k * h) - function(-k * h)) for k, w in enumerate(weights, 1)) / h
 
 
 class ClosedMotion:
@@ -38,28 +38,38 @@ class ClosedMotion:
     def __init__(self, case: str | int) -> None:
         self.robot = ch.Robot(MACHINES[case]() if isinstance(case, str) else random_closed_robot(case))
         self.tree = spanning_tree(self.robot.description)
+        self.open_robot = ch.Robot(self.robot.description.replace(loops=(), independent=()))
         self.independent = list(self.robot.description.independent_indices)
         self.n = len(self.independent)
         rng = np.random.default_rng(31)
         start = alg.integrate(self.tree, self.robot.home, 0.05 * rng.normal(size=self.tree.n))
-        self.q = alg.close_loops(self.tree, start, self.independent).q
+        self.maps: dict[bytes, np.ndarray] = {}
+        self.q = self.closed(start, self.independent).q
         self.qd, self.qdd, self.tau, self.qd_reference, self.qdd_reference = rng.normal(size=(5, self.n))
         self.v = 0.01 * rng.normal(size=self.n)
+        self.places = {np.zeros(self.n).tobytes(): self.q}
         self.q0, self.q1 = self.q, self.moved(self.v)
         self.actuator_forces = rng.normal(size=len(self.robot.description.actuated_indices))
         self.frame = "world-aligned"
         self.targets = tuple(link.name for link in self.robot.description.links[:0:-2])
         self.target = self.targets[0]
 
+    def closed(self, start: np.ndarray, held: Sequence[int] = ()) -> alg.Closing:
+        return alg.close_loops(self.tree, start, held, constraints=self.robot.loop_constraints)
+
     def velocity_map(self, q: np.ndarray) -> np.ndarray:
         """Motions of all joints that keep the loops closed, one for each unit of an independent velocity."""
 
-        def residual(v: np.ndarray) -> np.ndarray:
-            return alg.loop_constraints(self.tree, alg.integrate(self.tree, q, v)).residual
+        def residuals(s: float) -> np.ndarray:
+            """One for each unit of a joint's velocity."""
+            residual: np.ndarray = self.robot.loop_constraints(self.open_robot.integrate(q, s * units)).residual
+            return residual
 
-        J = np.array([slope(lambda s, unit=unit: residual(s * unit), 1e-3) for unit in np.eye(self.tree.n)]).T
-        N = np.linalg.svd(J)[2][self.tree.n - self.n :].T
-        return N @ np.linalg.inv(N[self.independent])
+        units = np.eye(self.tree.n)
+        if q.tobytes() not in self.maps:
+            N = np.linalg.svd(slope(residuals, 1e-3).T)[2][self.tree.n - self.n :].T
+            self.maps[q.tobytes()] = N @ np.linalg.inv(N[self.independent])
+        return self.maps[q.tobytes()]
 
     @cached_property
     def G(self) -> np.ndarray:
@@ -79,15 +89,16 @@ class ClosedMotion:
 
     def moved(self, v: np.ndarray) -> np.ndarray:
         """Closed configuration after a displacement of the independent joints, the others by another search."""
-        start = alg.integrate(self.tree, self.q, self.velocity_map(self.q) @ v)
-        ahead = alg.close_loops(self.tree, start)
-        assert ahead.is_closed
-        for _ in range(20):  # the search above moves the independent joints too
-            missing = v - alg.difference(self.tree, self.q, ahead.q)[self.independent]
-            if np.abs(missing).max() < 1e-13:
-                break
-            ahead = alg.close_loops(self.tree, alg.integrate(self.tree, ahead.q, self.velocity_map(ahead.q) @ missing))
-        return ahead.q
+        if v.tobytes() not in self.places:
+            ahead = self.closed(alg.integrate(self.tree, self.q, self.velocity_map(self.q) @ v))
+            assert ahead.is_closed
+            for _ in range(20):  # the search above moves the independent joints too
+                missing = v - alg.difference(self.tree, self.q, ahead.q)[self.independent]
+                if np.abs(missing).max() < 1e-13:
+                    break
+                ahead = self.closed(alg.integrate(self.tree, ahead.q, self.velocity_map(ahead.q) @ missing))
+            self.places[v.tobytes()] = ahead.q
+        return self.places[v.tobytes()]
 
     def along(self, quantity: Callable[[np.ndarray], Any], direction: np.ndarray | None = None) -> np.ndarray:
         """Derivative along the motion, or along a direction of the independent joints."""
@@ -125,7 +136,7 @@ class ClosedMotion:
 
     def declared(self, name: str, *arguments: np.ndarray) -> Any:
         """What the robot computes, for differences of results that are compared themselves."""
-        return COMPUTATIONS[name].closed(ch.model.build_tree(self.robot.description), *arguments)
+        return getattr(self.robot, name)(*arguments)
 
     def derivatives(self, name: str, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of a function of q, qd and another argument by the displacement of q and by qd."""
