@@ -42,6 +42,7 @@ from chasles.algorithms.loops import (
     loop_constraints,
     velocity_map,
     velocity_map_rate,
+    with_independent,
     with_zeros,
 )
 from chasles.algorithms.mass_matrix import coriolis_matrix as tree_coriolis_matrix
@@ -78,16 +79,16 @@ def configuration_rate(tree: Tree, q: Array, qd: Array) -> Array:
 
 def normalize(tree: Tree, q: Array) -> Array:
     """The same independent coordinates, with unit quaternions and closed loops; NaN where the loops stay open."""
-    return _closed(tree, of_tree.normalize(tree, q), NEWTON_STEPS)
+    return _closed(tree, of_tree.normalize(tree, q), NEWTON_STEPS, partial(_newton_step, tree))
 
 
-def _closed(tree: Tree, q: Array, steps: int) -> Array:
+def _closed(tree: Tree, q: Array, steps: int, step: Callable[..., Any], **fixed: Array) -> Array:
     """Configuration that the dependent joints have closed in some steps of Newton's, which share one sub-program."""
-    step: Callable[[Array], Any] = partial(_newton_step, tree)
     if holds_traced([q]) and not _varies(tree):
-        step = Function(trace(step, {"q": (tree.nq,)}, name="close_loops", outputs=["q_next"]))
+        shapes = {"q": np.shape(q), **{name: np.shape(value) for name, value in fixed.items()}}
+        step = Function(trace(step, shapes, name="close_loops", outputs=["q_next"]))
     for _ in range(steps):
-        q = np.asarray(step(q))
+        q = np.asarray(step(q, *fixed.values()))
     residual = loop_constraints(tree, q).residual
     gap: Any = 0.0
     for row in tree.constraints:
@@ -100,6 +101,14 @@ def _newton_step(tree: Tree, q: Array) -> Array:
     return of_tree.integrate(tree, q, with_zeros(tree, dependent_rates(tree, J, -residual[:, None]))[:, 0])
 
 
+def _newton_step_from(tree: Tree, q: Array, origin: Array, v: Array) -> Array:
+    """Step to where the loops are closed and the independent joints are displaced from the origin by v."""
+    residual, J = loop_constraints(tree, q)
+    missing = v - difference(tree, origin, q)
+    others = dependent_rates(tree, J, -(residual + J[:, list(tree.independent)] @ missing)[:, None])
+    return of_tree.integrate(tree, q, with_independent(tree, missing[:, None], others)[:, 0])
+
+
 def _varies(tree: Tree) -> bool:
     """Whether placements of the tree are traced values themselves, as with ``vary=``."""
     parts = [part for body in tree.bodies for part in (body.R_parent_body, body.p_parent_body)]
@@ -110,7 +119,19 @@ def _varies(tree: Tree) -> bool:
 
 def integrate(tree: Tree, q: Array, v: Array) -> Array:
     """The independent coordinates after a displacement, and the others that close the loops."""
-    return _closed(tree, of_tree.integrate(tree, q, velocity_map(tree, q) @ v), INTEGRATION_STEPS)
+    ahead = of_tree.integrate(tree, q, velocity_map(tree, q) @ v)
+    if _shares_quaternions(tree):  # closing such a joint turns the axes of its independent velocities
+        return _closed(tree, ahead, INTEGRATION_STEPS, partial(_newton_step_from, tree), origin=q, v=v)
+    return _closed(tree, ahead, INTEGRATION_STEPS, partial(_newton_step, tree))
+
+
+def _shares_quaternions(tree: Tree) -> bool:
+    """Whether some, but not all velocities of a spherical or free joint are independent."""
+    for joint in of_tree.quaternion_joints(tree):
+        own = [*range(joint.angular.start, joint.angular.stop), *range(joint.linear.start, joint.linear.stop)]
+        if 0 < len(set(own) & set(tree.independent)) < len(own):
+            return True
+    return False
 
 
 def difference(tree: Tree, q0: Array, q1: Array) -> Array:

@@ -195,7 +195,9 @@ def velocity_map(tree: Tree, q: Array) -> Array:
     if not tree.loops:
         return np.eye(tree.n)
     J = loop_constraints(tree, q).J
-    return _with_identity(tree, dependent_rates(tree, J, -J[:, list(tree.independent)]))
+    return with_independent(
+        tree, np.eye(len(tree.independent)), dependent_rates(tree, J, -J[:, list(tree.independent)])
+    )
 
 
 def velocity_map_rate(tree: Tree, q: Array, qd: Array) -> Array:
@@ -255,16 +257,12 @@ def _dependents(tree: Tree) -> list[int]:
     return [index for index in range(tree.n) if index not in tree.independent]
 
 
-def _with_identity(tree: Tree, dependent: Array) -> Array:
-    return _rows(tree, np.eye(len(tree.independent)), dependent)
-
-
 def with_zeros(tree: Tree, dependent: Array) -> Array:
     """Rows of all joints' velocities from those of the dependent ones, with zeros for the independent ones."""
-    return _rows(tree, np.zeros((len(tree.independent), dependent.shape[1])), dependent)
+    return with_independent(tree, np.zeros((len(tree.independent), dependent.shape[1])), dependent)
 
 
-def _rows(tree: Tree, independent: Array, dependent: Array) -> Array:
+def with_independent(tree: Tree, independent: Array, dependent: Array) -> Array:
     """Rows of all joints' velocities from those of the independent and of the dependent ones."""
     rows = dict(zip([*tree.independent, *_dependents(tree)], [*independent, *dependent], strict=True))
     return np.array([rows[index] for index in range(tree.n)]).reshape(tree.n, -1)
