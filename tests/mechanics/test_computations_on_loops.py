@@ -84,6 +84,13 @@ class ClosedMotion:
         return self.G @ change + self.along(self.velocity_map) @ reference
 
     @cached_property
+    def joint_forces(self) -> np.ndarray:
+        """Forces in all joints, those that tau stands for."""
+        forces = np.zeros(self.tree.n)
+        forces[self.independent] = self.tau
+        return forces
+
+    @cached_property
     def joint_accelerations(self) -> np.ndarray:
         return self.rate_of_joints(self.qd, self.qdd)
 
@@ -123,9 +130,7 @@ class ClosedMotion:
     @cached_property
     def acceleration(self) -> np.ndarray:
         """What the torques cause, by Gauss' principle: the least departure from the free tree's accelerations."""
-        forces = np.zeros(self.tree.n)
-        forces[self.independent] = self.tau
-        load = forces - self.joint_torques(self.joint_velocities, np.zeros(self.tree.n))
+        load = self.joint_forces - self.joint_torques(self.joint_velocities, np.zeros(self.tree.n))
         half = np.linalg.cholesky(self.open("mass_matrix", self.q)).T
         free = np.linalg.solve(half.T, load)
         return np.linalg.lstsq(half @ self.G, free - half @ self.still)[0]
@@ -240,6 +245,7 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "pose_and_jacobian": lambda m: (m.open("forward_kinematics", m.q, m.target), m.jacobian(m.q)),
     "jacobian_derivative": lambda m: m.along(m.jacobian),
     "joint_accelerations": lambda m: m.joint_accelerations,
+    "closed_state": lambda m: (m.q, m.joint_velocities),
     "centroidal_momentum_matrix": lambda m: m.open("centroidal_momentum_matrix", m.q) @ m.G,
     "centroidal_momentum": lambda m: m.open("centroidal_momentum", m.q, m.joint_velocities),
     "centroidal_momentum_rate": _momentum_rate,
@@ -255,6 +261,7 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "mass_matrix": lambda m: m.M,
     "inverse_mass_matrix": lambda m: np.linalg.inv(m.M),
     "forward_dynamics": lambda m: m.acceleration,
+    "constrained_accelerations": lambda m: m.G @ m.acceleration + m.still,
     "step_accelerations": _step_accelerations,
     "power_balance": _powers,
     "inverse_dynamics_derivatives": lambda m: (*m.derivatives("inverse_dynamics", m.qdd), m.M),

@@ -264,6 +264,63 @@ def palletiser() -> Description:
     return with_loop(tree, "eye", "revolute", "link", "forearm", **place, actuated=["turn", "lift", "drive"])
 
 
+def stephenson() -> Description:
+    """Stephenson's third six-bar linkage: a four-bar linkage whose coupler drives a bar from another pivot."""
+    tree = Description(
+        "Stephenson",
+        (Link("ground"), bar("crank", 0.2), bar("coupler", 0.5), bar("rocker", 0.4), bar("rod", 0.45), bar("arm", 0.5)),
+        (
+            pivot("crank", "ground", "crank"),
+            pivot("knee", "crank", "coupler", 0.2),
+            pivot("rocker", "ground", "rocker", 0.6),
+            pivot("joint", "coupler", "rod", 0.25),
+            pivot("arm", "ground", "arm", 0.9),
+        ),
+        home=[0.8, -0.3, 1.7, 0.3, 2.0],
+    )
+    tree = with_loop(
+        tree, "pin", "revolute", "coupler", "rocker", T_first_joint=at(0.5), T_second_joint=at(0.4), axis=Y
+    )
+    return with_loop(tree, "eye", "revolute", "rod", "arm", T_first_joint=at(0.45), T_second_joint=at(0.5), axis=Y)
+
+
+def scissor(stages: int = 1, width: float = 0.5) -> Description:
+    """Scissor lift: in each stage two crossed bars, of which the lowest one slides on the ground, and a platform."""
+    half = 0.4
+    start = np.arccos(0.5 * width / half)
+    links = [Link("ground"), bar("shoe", 0.05, 0.3)]
+    joints = [Joint("slide", "prismatic", "ground", "shoe", axis=[1.0, 0.0, 0.0], **FRICTION)]
+    left, right, loops, home = ("ground", 0.0), ("shoe", 0.0), [], [width]
+    angles = {"ground": 0.0, "shoe": 0.0}
+    for k in range(stages):
+        for name, (parent, x), angle in ((f"up{k}", left, start), (f"down{k}", right, np.pi - start)):
+            links.append(bar(name, 2.0 * half, 1.0))
+            joints.append(pivot(name, parent, name, x))
+            angles[name] = angle
+            home.append(angle - angles[parent])
+        loops.append((f"centre{k}", f"up{k}", f"down{k}", half, half))
+        left, right = (f"down{k}", 2.0 * half), (f"up{k}", 2.0 * half)
+    links += [bar("platform", width, 2.0), bar("roller", 0.05, 0.1)]
+    joints += [
+        pivot("top", left[0], "platform", left[1]),
+        Joint("slot", "prismatic", "platform", "roller", axis=[1.0, 0.0, 0.0], **FRICTION),
+    ]
+    home += [-angles[left[0]], width]
+    loops.append(("eye", right[0], "roller", right[1], 0.0))
+    tree = Description("scissor", tuple(links), tuple(joints), home=home)
+    for name, first, second, a, b in loops:
+        tree = with_loop(tree, name, "revolute", first, second, T_first_joint=at(a), T_second_joint=at(b), axis=Y)
+    return tree
+
+
+LINKAGES: dict[str, Callable[[], Description]] = {
+    "five-bar": five_bar,
+    "3-RRR": three_rrr,
+    "Stephenson": stephenson,
+    "scissor": scissor,
+    "slider-crank": slider_crank,
+}
+"""Linkages with dead centres of their joints."""
 MACHINES: dict[str, Callable[[], Description]] = {
     "four-bar": four_bar,
     "slider-crank": slider_crank,

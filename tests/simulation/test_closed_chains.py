@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,6 @@ import chasles as ch
 from chasles.control import PD
 from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link, with_loop
-from chasles.simulation.diagnosis import DeadCentreWarning
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("excavator", "palletiser")]
 
@@ -103,29 +101,6 @@ def test_masses_vary_in_a_batch() -> None:
     run = ch.simulate(robot, no_torque, rest(robot, 0.2), vary={"links.rocker.mass": [1.0, 1.5, 3.0]})
     assert run.q.values.shape == (3, 201, 3)
     assert np.abs(run.q.values[0, -1] - run.q.values[2, -1]).max() > 1e-3
-
-
-def test_the_audit_shows_a_dead_centre_of_the_chosen_joint_and_another_choice_passes_it() -> None:
-    """A crank turns the slider to and fro; at the dead centres the slider's velocity does not tell the crank's."""
-    machine = slider_crank("stroke")
-    lost, warned = {}, {}
-    for joint, speed in (("stroke", 1.5), ("motor", -18.0)):
-        robot = ch.Robot(machine.replace(independent=(joint,))).with_gravity(np.zeros(3))
-        robot = robot.with_friction(viscous=0.0, coulomb=0.0)
-        with warnings.catch_warnings(record=True) as said:
-            warnings.simplefilter("always")
-            run = ch.simulate(robot, no_torque, rest(robot, 0.6), qd0=[speed])
-        warned[joint] = [str(warning.message) for warning in said if warning.category is DeadCentreWarning]
-        assert np.ptp(run.q.values[:, 0]) > 2.0 * np.pi
-        energy = robot.kinetic_energy(run.q.values, run.qd.values)
-        lost[joint] = np.ptp(energy) / energy[0]
-    assert lost["stroke"] > 1e-3
-    assert lost["motor"] < 1e-7
-    assert warned["motor"] == []
-    (sentence,) = warned["stroke"]
-    assert "t = 0.036 s: 'stroke' is at a dead centre of loop 'pin', where the motion knee +1, motor -0.75" in sentence
-    assert "name one of these in independent=[…]" in sentence
-    assert not np.isfinite(ch.Robot(machine).velocity_map([0.0, 0.0, 0.4])).all()
 
 
 @pytest.mark.parametrize("name", ["five-bar", pytest.param("Delta", marks=pytest.mark.slow)])

@@ -3,8 +3,8 @@
 Called with floats they compute, called with traced scalars they write a program. Each function is the contract of the
 `Mechanics` method of its name. In reading order: `spatial`, `joint_motion`, `configuration`, `kinematics`, `jacobian`;
 `mass_moments`, `newton_euler`, `inverse_dynamics`; `mass_matrix`, `forward_dynamics`, `linearization`; `energy`;
-`regressors`, `reference_motion`; `loops`, `closing`, `mobility`, `closed_chain`, `actuators`, `singularities`;
-`attainable_motion`, `grouping`, `equivalent_parameters`.
+`regressors`, `reference_motion`; `loops`, `multipliers`, `closing`, `mobility`, `closed_chain`, `actuators`;
+`singularities`, `attainable_motion`, `grouping`, `equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
 
@@ -79,6 +79,7 @@ from chasles.algorithms.mass_matrix import (
     operational_space_mobility,
 )
 from chasles.algorithms.mobility import Mobility, closed_configurations, regular_configurations
+from chasles.algorithms.multipliers import ClosedState, closed_state, constrained_accelerations
 from chasles.algorithms.reference_motion import (
     MomentumAndDrift,
     momentum_and_drift,
@@ -91,6 +92,7 @@ from chasles.algorithms.singularities import Singularities, singularities
 from chasles.engine.sources import watch
 
 __all__ = [
+    "ClosedState",
     "Closing",
     "EnergyRegressors",
     "Grouping",
@@ -113,9 +115,11 @@ __all__ = [
     "centroidal_momentum_rate",
     "close_loops",
     "closed_configurations",
+    "closed_state",
     "column_scales",
     "configuration_rate",
     "consistent_parameters",
+    "constrained_accelerations",
     "constraint_wrenches",
     "coriolis_matrix",
     "coriolis_vector",

@@ -98,7 +98,7 @@ def _closed(tree: Tree, q: Array, steps: int, step: Callable[..., Any], **fixed:
 
 def _newton_step(tree: Tree, q: Array) -> Array:
     residual, J = loop_constraints(tree, q)
-    return of_tree.integrate(tree, q, with_zeros(tree, dependent_rates(tree, J, -residual[:, None]))[:, 0])
+    return of_tree.integrate(tree, q, with_zeros(tree, _made(dependent_rates(tree, J, -residual[:, None])))[:, 0])
 
 
 def _newton_step_from(tree: Tree, q: Array, origin: Array, v: Array) -> Array:
@@ -106,7 +106,12 @@ def _newton_step_from(tree: Tree, q: Array, origin: Array, v: Array) -> Array:
     residual, J = loop_constraints(tree, q)
     missing = v - difference(tree, origin, q)
     others = dependent_rates(tree, J, -(residual + J[:, list(tree.independent)] @ missing)[:, None])
-    return of_tree.integrate(tree, q, with_independent(tree, missing[:, None], others)[:, 0])
+    return of_tree.integrate(tree, q, with_independent(tree, missing[:, None], _made(others))[:, 0])
+
+
+def _made(step: Array) -> Array:
+    """The step, or none where the constraints do not determine it: a configuration that is closed stays as it is."""
+    return np.array([[where(absolute(x) < np.inf, x, 0.0) for x in row] for row in step]).reshape(step.shape)
 
 
 def _varies(tree: Tree) -> bool:

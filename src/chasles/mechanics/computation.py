@@ -34,6 +34,8 @@ Wrenches: TypeAlias = Mapping[str, ArrayLike] | None
 
 #: Arguments that are configurations; all others are velocities, accelerations or torques.
 CONFIGURATIONS = ("q", "q0", "q1")
+#: Arguments that belong to the velocities of all joints, with loops too.
+OF_ALL_JOINTS = ("joint_velocities", "joint_forces")
 #: Keywords that do not choose among programs by their value.
 _ARRAYS_BY_NAME = ("vary", "wrenches")
 #: Options without a default, with the values that a call must choose from.
@@ -281,6 +283,7 @@ class RobotFunction(Family, Generic[P, Result]):
     def _trace(self, vary: tuple[str, ...], wrenches: tuple[str, ...], options: Mapping[str, Any]) -> Program:
         computation, description = self._computation, self._description
         lengths = dict.fromkeys(CONFIGURATIONS, description.nq)
+        lengths |= dict.fromkeys(OF_ALL_JOINTS, len(description.joint_velocity_names))
         lengths["actuator_forces"] = len(description.actuated_indices)
         shapes: dict[str, tuple[int, ...]] = {name: (lengths.get(name, description.nv),) for name in computation.inputs}
         known = parameter_shapes(description) if vary else {}

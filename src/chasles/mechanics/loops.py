@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
-from chasles.algorithms import LoopConstraints, Mobility, Singularities, closed_chain
+from chasles.algorithms import ClosedState, LoopConstraints, Mobility, Singularities, closed_chain
 from chasles.algorithms.actuators import bounded_forces
 from chasles.algorithms.kinematics import body_poses, frame_pose
 from chasles.algorithms.singularities import ROWS, Part
@@ -88,6 +88,29 @@ class Loops(Described):
     def joint_accelerations(
         self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> Array: ...
+
+    @computes(
+        algorithms.constrained_accelerations,
+        closed=algorithms.constrained_accelerations,
+        outputs=["accelerations"],
+        needs_masses=True,
+    )
+    def constrained_accelerations(
+        self,
+        q: ArrayLike,
+        joint_velocities: ArrayLike,
+        joint_forces: ArrayLike,
+        *,
+        step: float = 0.0,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> Array: ...
+
+    @computes(algorithms.closed_state, closed=algorithms.closed_state, outputs=ClosedState, needs_masses=True)
+    def closed_state(
+        self, q: ArrayLike, joint_velocities: ArrayLike, *, vary: Vary = None, out: Out = None
+    ) -> ClosedState: ...
 
     @computes(algorithms.joint_torques, closed=closed_chain.joint_torques, outputs=["torques"])
     def joint_torques(

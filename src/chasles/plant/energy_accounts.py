@@ -51,9 +51,9 @@ class EnergyAccounts:
         """Return the stored energies, J, by the names of `stored`."""
         equations, plant = self.equations, self.equations.plant
         varied = equations.robot_values(instant.clock, values)
-        robot, q, qd = equations.with_base(x.q, x.qd, instant)
+        robot, q, velocities = equations.with_base(x, instant)
         found = {
-            "energy.kinetic": robot.kinetic_energy.specialize(vary=tuple(varied))(q, qd, *varied.values()),
+            "energy.kinetic": robot.kinetic_energy.specialize(vary=tuple(varied))(q, velocities, *varied.values()),
             "energy.potential": robot.potential_energy.specialize(vary=tuple(varied))(q, *varied.values()),
         }
         if plant.elastic_joints is not None:
@@ -65,20 +65,21 @@ class EnergyAccounts:
             windings = plant.motors.magnetic_energy(x.motors, equations.values_of("motors", values))
             found["energy.motors"] = windings.sum()
         for name, contact in plant.contacts.items():
-            T, _ = equations.motion(contact.frame, x.q, x.qd, instant)
+            T, _ = equations.motion(contact.frame, x, instant)
             found[f"energy.{name}"] = contact.elastic_energy(T, equations.values_of(name, values))
         return found
 
-    def powers(self, x: Record, qdd: Array, instant: Instant, command: Array, values: Values) -> dict[str, Any]:
+    def powers(self, x: Record, rates: Record, instant: Instant, command: Array, values: Values) -> dict[str, Any]:
         """Return powers, W, by the names of `audited`; payloads change the energy at events only."""
         equations, plant = self.equations, self.equations.plant
         speed, acting = equations.motor_speed(x), equations.environment(x, instant, values)
         varied = equations.robot_values(instant.clock, values)
-        own_friction = equations.robot.friction_at.specialize(vary=tuple(varied))
+        velocities = equations.velocities(x)
+        own_friction = equations.tree.friction_at.specialize(vary=tuple(varied))
         found = {
             "work.motors": equations.motor_torque(x, command, values) @ speed,
             "work.payloads": 0.0,
-            "loss.robot_friction": own_friction(x.q, x.qd, *varied.values()) @ x.qd,
+            "loss.robot_friction": own_friction(x.q, velocities, *varied.values()) @ velocities,
             "loss.friction": equations.friction(x, values) @ speed,
         }
         found |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
@@ -95,7 +96,8 @@ class EnergyAccounts:
             found["electrical.loss"] = plant.motors.loss(*electrical).sum()
         if instant.base is not None:
             wrenches = equations.by_frame(acting)
-            on_base = equations.inverse_dynamics(x.q, x.qd, qdd, wrenches, instant, values)[:6]
+            accelerations = equations.velocities(rates)
+            on_base = equations.inverse_dynamics(x, accelerations, wrenches, instant, values)[:6]
             found["work.base"] = on_base @ instant.base.v
         return {name: found[name] for name in self.audited}
 

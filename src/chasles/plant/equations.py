@@ -59,6 +59,9 @@ class Acting(NamedTuple):
 class Equations:
     """Right-hand side of a plant's equations of motion, as plain arithmetic that can be traced.
 
+    With loops the state holds the velocities of all joints, those of the independent ones as ``qd`` and the others as
+    ``following``: the independent ones alone do not determine the motion at their dead centres.
+
     Attributes
     ----------
     plant
@@ -86,6 +89,43 @@ class Equations:
         return robot.with_values(changed) if changed else robot
 
     @cached_property
+    def tree(self) -> Robot:
+        """Robot with its loops cut open, for what is known from the motion of all joints."""
+        description = self.robot.description
+        return Robot(description.replace(loops=(), independent=())) if description.loops else self.robot
+
+    @cached_property
+    def _following(self) -> list[int]:
+        """Indices of the joint velocities that are not independent."""
+        description = self.plant.robot.description
+        return [k for k in range(len(description.joint_velocity_names)) if k not in description.independent_indices]
+
+    def velocities(self, x: Record) -> Array:
+        """Return the velocities of all joints."""
+        return self._of_all_joints(x.qd, x.following)
+
+    def _of_all_joints(self, independent: Array, others: Array) -> Array:
+        """Return values of all joints, from those of the independent and of the other ones."""
+        if not self._following:
+            return independent
+        places = [*self.plant.robot.description.independent_indices, *self._following]
+        return np.concatenate([independent, others])[np.argsort(places)]
+
+    def following_velocities(self, q: Array, qd: Array, varied: Mapping[str, Any]) -> Array:
+        """Return the velocities (..., k) of the joints that are not independent, from numbers (..., nq) and (..., n).
+
+        Where the independent ones do not determine them, at a dead centre, the smallest ones.
+        """
+        if not self._following:
+            return np.zeros(0)
+        independent = list(self.plant.robot.description.independent_indices)
+        J = np.asarray(self.plant.robot.loop_constraints(q, vary=varied).J)
+        chosen = np.broadcast_to(np.eye(J.shape[-1])[independent], (*J.shape[:-2], len(independent), J.shape[-1]))
+        inverse = np.linalg.pinv(np.concatenate([J, chosen], axis=-2), rcond=1e-9)
+        velocities: Array = (inverse[..., -len(independent) :] @ qd[..., None])[..., 0]
+        return velocities[..., self._following]
+
+    @cached_property
     def _jumping(self) -> tuple[str, ...]:
         """Names of the smoothing velocities to replace: those of joints whose own dry friction jumps at rest."""
         description = self.plant.robot.description
@@ -104,11 +144,15 @@ class Equations:
 
     @cached_property
     def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the state's parts: joints, motor currents, motors behind elastic joints; size 0 where absent."""
+        """Shapes of the state's parts: joints, motor currents, motors behind elastic joints; size 0 where absent.
+
+        The velocities of joints that loops make follow others are a part of their own.
+        """
         plant, robot = self.plant, self.plant.robot
         return {
             "q": (robot.nq,),
             "qd": (robot.n,),
+            "following": (len(self._following),),
             "motors": (0 if plant.motors is None else plant.motors.state_size,),
             "elastic_joints": (0 if plant.elastic_joints is None else plant.elastic_joints.state_layout.size,),
         }
@@ -120,8 +164,8 @@ class Equations:
 
     @cached_property
     def floating(self) -> Robot | None:
-        """Robot on a free joint, if its base moves."""
-        return None if self.plant.base is None else Robot(self.plant.base.floating(self.robot.description))
+        """Robot on a free joint, if its base moves; loops are cut open."""
+        return None if self.plant.base is None else Robot(self.plant.base.floating(self.tree.description))
 
     @cached_property
     def outside(self) -> dict[str, tuple[int, ...]]:
@@ -168,11 +212,9 @@ class Equations:
         With `friction_over` those of the velocities are the mean ones over a step of this length, s, whose joint
         friction is that at its end; see `Robot.step_accelerations`.
         """
-        rates = {"q": self.rates_of_positions(x.q, x.qd), "motors": x.motors, "elastic_joints": x.elastic_joints}
+        rates = {"q": self.rates_of_positions(x), "motors": x.motors, "elastic_joints": x.elastic_joints}
         if self.is_rigid:
-            robot_values = self.robot_values(instant.clock, values)
-            accelerations = self._forward_dynamics(friction_over, vary=tuple(robot_values))
-            return rates | {"qd": accelerations(x.q, x.qd, command, *robot_values.values())}
+            return rates | self._accelerations(x, command, {}, instant, values, friction_over)
         motors, elastic = self.plant.motors, self.plant.elastic_joints
         torque = self.motor_torque(x, command, values) - self.friction(x, values)
         on_joints = torque
@@ -186,22 +228,23 @@ class Equations:
                 x.motors, self.motor_speed(x), command, self.values_of("motors", values)
             )
         acting = self.environment(x, instant, values)
-        rates["qd"] = self._accelerations(x.q, x.qd, on_joints, acting, instant, values, friction_over)
-        return rates
+        return rates | self._accelerations(x, on_joints, acting, instant, values, friction_over)
 
     def _forward_dynamics(self, friction_over: float, **options: Any) -> Function:
+        if self._following:
+            return self.robot.constrained_accelerations.specialize(step=friction_over, **options)
         if friction_over == 0.0:
             return self.robot.forward_dynamics.specialize(**options)
         return self.robot.step_accelerations.specialize(step=friction_over, **options)
 
-    def rates_of_positions(self, q: Array, qd: Array) -> Array:
-        """Return the rates of the configuration, which may have more elements than the velocity."""
-        robot = self.plant.robot
-        return qd if robot.nq == robot.n else robot.configuration_rate(q, qd)
+    def rates_of_positions(self, x: Record) -> Array:
+        """Return the rates of the configuration, which may have more elements than the velocities."""
+        velocities = self.velocities(x)
+        return velocities if self.tree.nq == self.tree.n else self.tree.configuration_rate(x.q, velocities)
 
     def with_new_rates(self, rates: Record, x: Record, x_next: Record) -> dict[str, Any]:
         """Return `rates` with those of all positions replaced by the ones at the velocities of `x_next`."""
-        new = {**rates, "q": self.rates_of_positions(x.q, x_next.qd)}
+        new = {**rates, "q": self.rates_of_positions(Record({**x_next, "q": x.q}))}
         joints = self.plant.elastic_joints
         if joints is not None:
             (_, speed), (_, acceleration) = joints.split(x_next.elastic_joints), joints.split(rates.elastic_joints)
@@ -209,9 +252,17 @@ class Equations:
         return new
 
     def normalized(self, x: Record) -> dict[str, Any]:
-        """Return the state with its quaternions, if any, normalized."""
+        """Return the state with its quaternions, if any, normalized, and its loops closed."""
         robot = self.plant.robot
-        return {**x, "q": x.q if robot.nq == robot.n else robot.normalize(x.q)}
+        if not self._following:
+            return {**x, "q": x.q if robot.nq == robot.n else robot.normalize(x.q)}
+        q, velocities = robot.closed_state(x.q, self.velocities(x))
+        return {**x, "q": q, **self._parts_of(velocities)}
+
+    def _parts_of(self, of_all_joints: Array) -> dict[str, Any]:
+        """Return the parts of the state from velocities, or accelerations, of all joints."""
+        independent = list(self.plant.robot.description.independent_indices)
+        return {"qd": of_all_joints[independent], "following": of_all_joints[self._following]}
 
     def motor_torque(self, x: Record, command: Array, values: Values) -> Any:
         """Return the motor torques (n,) on the joints; with elastic joints on the motor side."""
@@ -237,14 +288,13 @@ class Equations:
     def environment(self, x: Record, instant: Instant, values: Values) -> dict[str, Acting]:
         """Return the external wrenches and those of contacts, by name."""
         acting: dict[str, Acting] = {}
-        q, qd = x.q, x.qd
         for name, wrench in self.plant.wrenches.items():
             given = self._given_wrench(name, instant, values)
-            T, twist = self.motion(wrench.frame, q, qd, instant)
+            T, twist = self.motion(wrench.frame, x, instant)
             own, world = (given, rotated(T, given)) if wrench.axes == "frame" else (rotated(T, given, back=True), given)
             acting[name] = Acting(wrench.frame, own, world, T, twist)
         for name, contact in self.plant.contacts.items():
-            T, twist = self.motion(contact.frame, q, qd, instant)
+            T, twist = self.motion(contact.frame, x, instant)
             world = contact.wrench(T, twist, self.values_of(name, values))
             acting[name] = Acting(contact.frame, rotated(T, world, back=True), world, T, twist)
         return acting
@@ -260,50 +310,59 @@ class Equations:
             return wrench.at(instant.t, numbers)
         return numbers.get("scale", 1.0) * instant.wrenches[self.sampled_wrenches.index(name)]
 
-    def motion(self, frame: str, q: Array, qd: Array, instant: Instant) -> tuple[Any, Any]:
+    def motion(self, frame: str, x: Record, instant: Instant) -> tuple[Any, Any]:
         """Return the pose of a frame, and its twist in world axes."""
-        robot, q, qd = self.with_base(q, qd, instant) if self.plant.base is not None else (self.plant.robot, q, qd)
+        robot, q, velocities = self.with_base(x, instant)
         T, J = robot.pose_and_jacobian.specialize(frame="world-aligned", target=frame)(q)
-        return T, J @ qd
+        return T, J @ velocities
 
-    def with_base(self, q: Array, qd: Array, instant: Instant) -> tuple[Robot, Any, Any]:
-        """Return the robot with its moving base, and positions and velocities of both."""
-        base = instant.base
+    def with_base(self, x: Record, instant: Instant) -> tuple[Robot, Any, Any]:
+        """Return the robot with its moving base, and positions and velocities of both; loops are cut open."""
+        base, velocities = instant.base, self.velocities(x)
         if self.floating is None or base is None:
-            return self.robot, q, qd
-        return self.floating, np.concatenate([base.q, q]), np.concatenate([base.v, qd])
+            return self.tree, x.q, velocities
+        return self.floating, np.concatenate([base.q, x.q]), np.concatenate([base.v, velocities])
 
     def _accelerations(
         self,
-        q: Array,
-        qd: Array,
+        x: Record,
         tau: Array,
         acting: Mapping[str, Acting],
         instant: Instant,
         values: Values,
         friction_over: float,
-    ) -> Any:
+    ) -> dict[str, Any]:
+        """Return the rates of the parts of the state that are velocities, under torques (n,) on independent joints."""
         wrenches = self.by_frame(acting)
         robot_values = self.robot_values(instant.clock, values)
+        forces = self._of_all_joints(tau, np.zeros(len(self._following)))
         if self.floating is not None:
             if friction_over:
                 raise ArgumentError("'implicit-friction-euler' simulates no moving base: choose another integrator")
             # M qdd = tau - what the joints need for the base's motion alone.
-            needed = self.inverse_dynamics(q, qd, np.zeros(self.plant.n), wrenches, instant, values)[6:]
-            inverse = self.robot.inverse_mass_matrix.specialize(vary=tuple(robot_values))(q, *robot_values.values())
-            return inverse @ (tau - needed)
+            still = np.zeros(self.tree.n)
+            needed = self.inverse_dynamics(x, still, wrenches, instant, values)[6:]
+            if not self._following:
+                inverse = self.robot.inverse_mass_matrix.specialize(vary=tuple(robot_values))
+                return {"qd": inverse(x.q, *robot_values.values()) @ (tau - needed), "following": x.following}
+            alone = self.tree.inverse_dynamics.specialize(vary=tuple(robot_values))
+            forces = forces - needed + alone(x.q, self.velocities(x), still, *robot_values.values())
+            wrenches = {}
         dynamics = self._forward_dynamics(friction_over, vary=tuple(robot_values), wrenches=tuple(wrenches))
-        return dynamics(q, qd, tau, *robot_values.values(), *wrenches.values())
+        given = (x.q, self.velocities(x), forces, *robot_values.values(), *wrenches.values())
+        return (
+            self._parts_of(dynamics(*given)) if self._following else {"qd": dynamics(*given), "following": x.following}
+        )
 
     def inverse_dynamics(
-        self, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Any], instant: Instant, values: Values
+        self, x: Record, accelerations: Array, wrenches: Mapping[str, Any], instant: Instant, values: Values
     ) -> Any:
-        """Return the wrench on a moving base, about its origin in its axes, and the joint torques, (6 + n,)."""
+        """Return the wrench on a moving base, about its origin in its axes, and the torques of all joints."""
         robot_values = self.robot_values(instant.clock, values)
-        robot, all_q, all_qd = self.with_base(q, qd, instant)
-        all_qdd = qdd if instant.base is None else np.concatenate([instant.base.v_dot, qdd])
+        robot, q, velocities = self.with_base(x, instant)
+        rates = accelerations if instant.base is None else np.concatenate([instant.base.v_dot, accelerations])
         dynamics = robot.inverse_dynamics.specialize(vary=tuple(robot_values), wrenches=tuple(wrenches))
-        return dynamics(all_q, all_qd, all_qdd, *robot_values.values(), *wrenches.values())
+        return dynamics(q, velocities, rates, *robot_values.values(), *wrenches.values())
 
     def by_frame(self, acting: Mapping[str, Acting]) -> dict[str, Any]:
         """Return the sum of the wrenches on each frame, in its axes."""

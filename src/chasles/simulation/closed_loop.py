@@ -338,7 +338,7 @@ class ClosedLoop:
         acting = self.equations.environment(x, instant, values)
         wrench, frame = None, self.controller.measured_wrench
         if frame is not None:
-            T, _ = self.equations.motion(frame, x.q, x.qd, instant)
+            T, _ = self.equations.motion(frame, x, instant)
             wrench = measured_wrench(self.plant.robot.description, frame, T, acting)
         layout = self.controller.memory_layout
         memory = layout.join(state.controller)

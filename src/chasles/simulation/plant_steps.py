@@ -141,7 +141,7 @@ class PlantSteps:
             rates = self.equations.derivative(x, instant, held.command, held.values, friction_over=step)
             powers = {}
             if self.accounts is not None:
-                powers = self.accounts.powers(x, rates["qd"], instant, held.command, held.values)
+                powers = self.accounts.powers(x, Record(rates), instant, held.command, held.values)
             return self.layout.join({**rates, "audit": powers})
 
         inputs: dict[str, Shapes] = {"s": (), "x": self.layout.shapes, "t": (), "offset": (), "span": (), "clock": ()}

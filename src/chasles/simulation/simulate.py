@@ -21,7 +21,7 @@ from chasles.simulation.diagnosis import warn_of
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
 from chasles.simulation.preparation import SEED, Prepared, prepare
-from chasles.simulation.stiffness import turns_fast, warn_of_fast_motion
+from chasles.simulation.stiffness import joint_velocities, turns_fast, warn_of_fast_motion
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -187,11 +187,12 @@ def _recorded(ready: Prepared, progress: bool) -> list[Floats]:
 
 def _with_fast_runs(ready: Prepared, recorded: list[Floats], progress: bool) -> tuple[Prepared, list[Floats]]:
     """Repeat the runs that turn too far in a step, with steps that the error controls; the others stay as they are."""
-    fast = turns_fast(ready.loop, recorded[1])
+    velocities = joint_velocities(ready.loop, recorded[0], recorded[1], ready.times[:, 0])
+    fast = turns_fast(ready.loop, velocities)
     if not fast.any():
         return ready, recorded
     if ready.compiled is None:  # a law in plain Python may remember its calls
-        warn_of_fast_motion(ready.loop, recorded[1][fast])
+        warn_of_fast_motion(ready.loop, velocities[fast])
         return ready, recorded
     ready = ready.with_error_control()
     again = _recorded(ready, progress)

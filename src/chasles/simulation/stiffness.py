@@ -26,6 +26,8 @@ _ACCURATE = 1.0
 #: Angle, rad, of a step of the classical method from which the error is to be controlled. On rotations at the rate ω
 #: its relative error in a step is (ω h)⁵ / 120: 2e-7 at this angle, and 0.8 % at 1 rad.
 _FAR = 0.12
+#: Share of that angle for robots with loops, whose joints are reversed within a small part of a turn.
+_LINKAGE = 0.25
 #: Angle, rad, of a step from which a run that cannot be repeated is warned of: the error of a step is 2e-5.
 _TOO_FAR = 0.3
 
@@ -117,24 +119,35 @@ def is_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]
     return rate * loop.period > _ACCURATE
 
 
-def turns_fast(loop: ClosedLoop, qd: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether runs turn far in a step, of velocities (*batch, k, n), (*batch,).
+def turns_fast(loop: ClosedLoop, velocities: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Whether runs turn far in a step, of velocities of all joints (*batch, k, joints), (*batch,).
 
     Runs that a controller made diverge do not count: shorter steps would not help them.
     """
-    turning = [unit == "rad/s" for unit in loop.plant.robot.velocity_units]
+    turning = [unit == "rad/s" for unit in loop.equations.tree.velocity_units]
     if not any(turning):
-        return np.zeros(qd.shape[:-2], dtype=bool)
+        return np.zeros(velocities.shape[:-2], dtype=bool)
     with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.einsum("...i,...i->...", qd[..., turning], qd[..., turning])
+        squares = np.einsum("...i,...i->...", velocities[..., turning], velocities[..., turning])
         fastest = squares.max(axis=-1)  # NaN after a divergence
-    far = (_FAR / loop.period) ** 2
+    angle = _FAR * (_LINKAGE if loop.plant.robot.description.loops else 1.0)
+    far = (angle / loop.period) ** 2
     return np.asarray((fastest > far) & np.isfinite(fastest) | (~np.isfinite(fastest) & (not loop.is_controlled)))
 
 
-def warn_of_fast_motion(loop: ClosedLoop, qd: NDArray[np.float64]) -> None:
+def joint_velocities(
+    loop: ClosedLoop, q: NDArray[np.float64], qd: NDArray[np.float64], times: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Velocities of all joints (*batch, k, joints) at times (k,): with loops the mean ones from sample to sample."""
+    if not loop.plant.robot.description.loops or len(times) < 2:
+        return qd
+    ways = np.asarray(loop.equations.tree.difference(q[..., :-1, :], q[..., 1:, :]))
+    return ways / np.diff(times)[:, None]
+
+
+def warn_of_fast_motion(loop: ClosedLoop, velocities: NDArray[np.float64]) -> None:
     """Warn of runs that turn far in a step but cannot be repeated."""
-    angle = float(np.sqrt(np.nanmax((qd**2).sum(axis=-1)))) * loop.period
+    angle = float(np.sqrt(np.nanmax((velocities**2).sum(axis=-1)))) * loop.period
     if angle < _TOO_FAR:
         return
     warn(
