@@ -240,7 +240,7 @@ def every_pose(geometry: Geometry, lengths: ArrayLike) -> PoseSet:
     status = np.where(valid, status, Status.INVALID_LENGTHS)
     found = all_poses(geometry, np.where(status[:, None] == Status.SOLVED, flat, 0.0), status == Status.SOLVED)
     doubtful = np.flatnonzero(found.complete & (found.ends[:, 2] > 0))
-    found.complete[doubtful] = [_has_no_others(geometry, flat[row], found, row) for row in doubtful]
+    found.complete[doubtful] = [_has_no_others(geometry, flat[row], found, int(row)) for row in doubtful]
     return PoseSet(geometry, rows, found, status)
 
 

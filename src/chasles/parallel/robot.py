@@ -168,4 +168,5 @@ def _shortest_rotation(direction: Doubles) -> Doubles:
     ahead = np.where(z < 0.0, across / (1.0 - np.minimum(z, 0.0)), 1.0 + z)  # 1 + z without cancellation
     opposite = across + ahead == 0.0
     quaternion = np.stack([ahead, -y + opposite, x, np.zeros_like(x)], axis=-1)
-    return quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    unit: Doubles = quaternion / np.linalg.norm(quaternion, axis=-1, keepdims=True)
+    return unit

@@ -62,6 +62,7 @@ class Clik:
         lambda_max: float = 0.04,
         dt: float = 1.0,
     ) -> None:
+        self._robot: Robot_basic
         if isinstance(robot, Clik):
             self.__dict__.update(copy.deepcopy({k: v for k, v in vars(robot).items() if k != "_robot"}))
             self._robot = copy.copy(robot._robot)

@@ -204,7 +204,7 @@ def _exact_geometry(row: dict[str, Any], joint: Joint, convention: Convention) -
     def placed(geometry: Mapping[str, float]) -> FloatArray:
         return np.array(dh_placements({"kind": row["kind"], **geometry}, convention))
 
-    geometry = {key: row[key] for key in ("alpha", "a", "theta", "offset", "d") if key in row}
+    geometry: dict[str, float] = {key: row[key] for key in ("alpha", "a", "theta", "offset", "d") if key in row}
     return exact_values(geometry, placed, np.array([joint.T_parent_joint, joint.T_joint_child]))
 
 
