@@ -27,7 +27,7 @@ def distance_to_segment(p: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
 def test_drawing_hangs_together_and_reaches_the_tool(name):
     robot = ch.load(name)
     drawn = skeleton(robot.description)
-    q = robot.home + 0.3
+    q = np.clip(robot.home + 0.3, robot.lower_limits, robot.upper_limits)
     segments = [(in_world(robot, shape, q), shape.radius) for shape in drawn.shapes]
     reached = {0}
     while True:  # grow from the first shape over all that touch

@@ -144,15 +144,18 @@ def skeleton(description: Description) -> Skeleton:
     for link, ring in rings.items():
         for start, end in pairwise([*ring, ring[0]]):
             shapes.append(Shape(link, "capsule", "link", start, end, radius[link]))
+    held = [joint.kind != "free" for joint in joints if joint.parent == description.root]
+    stands = (any(held) or not held) and description.root not in rings
     for link, path in paths:
-        for start, end in pairwise(path):
+        for number, (start, end) in enumerate(pairwise(path)):
             if np.linalg.norm(end - start) > 0.2 * radius[link]:
-                shapes.append(Shape(link, "capsule", "link", start, end, radius[link]))
+                form: Form = (
+                    "cylinder" if stands and link == description.root and number == 0 else "capsule"
+                )  # flat below
+                shapes.append(Shape(link, form, "link", start, end, radius[link]))
     for joint in joints:
         if joint.moves and not (joint.kind == "free" and joint.child in rings):
             shapes.extend(_joint_shapes(joint, radius[joint.child], size, _travel(description, joint)))
-    held = [joint.kind != "free" for joint in joints if joint.parent == description.root]
-    stands = (any(held) or not held) and description.root not in rings
     return Skeleton(tuple(shapes), tuple(link for link in depth), description.root, description.tool, size, stands)
 
 

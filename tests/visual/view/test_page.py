@@ -121,6 +121,36 @@ def test_a_place_out_of_reach_is_said_and_limits_hold(opened: Any, panda: ch.Rob
     assert np.isfinite(T).all()
 
 
+def test_the_pose_of_the_tool_can_be_typed(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    before = panda.forward_kinematics(panda.home)
+    write = "(field => {{ field.value = '{}'; field.dispatchEvent(new Event('change')); }})(page.tool.values[{}])"
+    tab.ask(write.format("0.35", 0))
+    T = _shown(tab)[1].reshape(4, 4)
+    np.testing.assert_allclose(T[:3, 3], [0.35, *before[1:3, 3]], atol=1e-8)
+    np.testing.assert_allclose(T[:3, :3], before[:3, :3], atol=1e-8)
+    tab.ask("choose('Drag', 'position')")
+    tab.ask(write.format("30", 5))  # a typed angle counts all the same
+    turned = _shown(tab)[1].reshape(4, 4)
+    np.testing.assert_allclose(turned[:3, 3], T[:3, 3], atol=1e-8)
+    expected = ch.geometry.rotation_z(np.radians(30.0)) @ T[:3, :3]  # yaw was 0
+    np.testing.assert_allclose(turned[:3, :3], expected, atol=1e-8)
+    tab.ask(write.format("", 1))
+    np.testing.assert_allclose(_shown(tab)[1].reshape(4, 4), turned, atol=1e-12)
+    tab.ask(write.format("9", 2))
+    assert "Not reached" in tab.ask("find('.status').textContent")
+    assert tab.complaints() == []
+
+
+def test_long_lists_of_joints_can_be_searched(opened: Any) -> None:
+    tab = opened(_chain(13, 0.1))
+    tab.ask("(field => { field.value = '13'; field.dispatchEvent(new Event('input')); })(find('.filter'))")
+    shown = "[...document.querySelectorAll('.row:not(.wide)')].filter(row => row.checkVisibility()).length"
+    assert tab.ask(shown) == 1
+    sizes = "[...new Set([...document.querySelectorAll('.row .name')].map(x => getComputedStyle(x).fontSize))].length"
+    assert tab.ask(sizes) == 1
+
+
 def test_dragging_costs_less_than_a_frame(opened: Any, panda: ch.Robot) -> None:
     """The fastest of twenty groups of ten steps: what else the machine does makes the other groups slower."""
     tab = opened(panda)

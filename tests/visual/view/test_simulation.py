@@ -120,7 +120,9 @@ def test_a_taught_motion_that_opens_the_loops_is_said(opened: Any) -> None:
     rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint1"]}
     robot = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
     tab = opened(robot, q=robot.close([0.3, 0.6]).q)
-    tab.ask("find('.record').click(), find('.record').click(), page.pendant.waypoints[1][0] += 2.5")
+    tab.ask(
+        "find('.record').click(), find('.record').click(), page.pendant.waypoints[1][0] += 2.5, page.pendant.showList()"
+    )
     tab.ask("find('.play-waypoints').click(), page.player.pause()")
     assert "The loops cannot be kept closed beyond " in tab.ask("page.pendant.report.textContent")
     last = np.array(tab.ask("page.player.runs[0].q.slice(-2)"))

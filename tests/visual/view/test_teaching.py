@@ -114,7 +114,33 @@ def test_other_configurations_reach_the_same_pose(opened: Any) -> None:
     assert tab.ask("page.scene.ghosts.length") == min(len(found) - 1, 8)
     tab.ask("choose('Chosen', '1')")
     np.testing.assert_allclose(tab.ask("[...page.q]"), found[1])
+    assert tab.ask("page.scene.ghosts.length") > 0  # it is one of them
+    tab.ask("find('.let-go').click(), frames(2)")
+    assert tab.ask("page.scene.ghosts.length") == 0
+    assert tab.ask("find('.let-go').click(), find('.branches').click(), page.scene.ghosts.length") > 0
+    tab.ask(f"slide({robot.joint_names[-1]!r}, 40)")
+    assert tab.ask("page.scene.ghosts.length") == 0  # they belong to another pose
     assert tab.complaints() == []
+
+
+def test_a_waypoint_where_the_robot_already_is_takes_no_time(opened: Any, panda: ch.Robot) -> None:
+    tab = _taught(opened, panda, "through")
+    alone = tab.ask("page.pendant.motion().times")
+    tab.ask("find('.record').click(), find('.record').click()")
+    assert tab.ask("page.pendant.waypoints.length") == 5
+    assert "Waypoint 4 is where waypoint 3 is" in tab.ask("page.pendant.report.textContent")
+    assert tab.ask("page.pendant.motion().times") == alone
+    for _ in range(3):
+        tab.ask("find('[aria-label=\"Delete waypoint 1\"]').click()")
+    assert tab.ask("find('.play-waypoints').disabled")  # two waypoints, no motion
+
+
+def test_saved_numbers_have_no_residue_of_rounding(opened: Any, panda: ch.Robot) -> None:
+    tab = opened(panda)
+    tab.ask("page.move(page.q.map((_, k) => k === 3 ? -1 / 3 : -1.65e-29)), find('.record').click()")
+    tab.ask("page.move(page.q.map(x => x - 0.1)), find('.record').click()")
+    (first, _) = tomllib.loads(tab.ask("page.pendant.text('toml')"))["waypoints"]
+    assert list(map(str, first)) == ["0.0", "0.0", "0.0", "-0.333333333333", "0.0", "0.0", "0.0"]
 
 
 def test_waypoints_can_be_replaced_and_deleted(opened: Any, panda: ch.Robot) -> None:

@@ -155,7 +155,7 @@ class RobotScene {
       ({ ...this.part(-1, form, OBSTACLE, start, end, radius), alpha: alpha ?? undefined }));
     /** Planes of half-spaces, which have no shadow. */
     this.planes = obstacles.filter(part => part.alpha !== undefined);
-    this.parts = [...solid, ...(own ? [] : this.base()), ...this.triad(), ...obstacles.filter(part => part.alpha === undefined)];
+    this.parts = [...solid, ...(own ? [] : this.base(this.scene, this.rootPlace())), ...this.triad(), ...obstacles.filter(part => part.alpha === undefined)];
   }
 
   /** @returns {Part} */
@@ -163,9 +163,12 @@ class RobotScene {
     return { link, form, color, radius, length: Math.hypot(...Vector.minus(end, start)), placed: Matrix.along(start, end) };
   }
 
-  /** Plate and pedestal under the first link, in world coordinates. */
-  base() {
-    const { size, ground, stands } = this.scene, [x, y, z] = this.rootPlace();
+  /**
+   * Plate and pedestal under the first link of a robot, in world coordinates.
+   * @param {{ size: number, stands: boolean }} robot @param {Iterable<number>} root Place of its first link.
+   */
+  base({ size, stands }, root) {
+    const { ground } = this.scene, [x, y, z] = root;
     if (!stands) return [];
     const parts = [this.part(-1, "cylinder", COLORS.base, [x, y, ground], [x, y, ground + 0.012 * size], 0.115 * size)];
     if (z > ground + 0.03 * size) parts.push(this.part(-1, "cylinder", COLORS.base, [x, y, ground], [x, y, z], 0.06 * size));

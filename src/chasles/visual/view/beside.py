@@ -18,7 +18,7 @@ from chasles.visual.scene import bodies_data, frame_of, still_scene
 
 _MOST_TRIANGLES = 20_000
 _GAP = 0.2  # room at each side of a robot, in its lengths
-_AZIMUTH = -0.25  # rad, of the camera: from the front, as the robots stand side by side along y
+_AZIMUTH = -0.5  # rad, of the camera: nearly from the front, as the robots stand side by side along y
 
 #: A robot with its configuration (nq,), or with configurations (k, nq) at the times of the page's recording.
 Beside = tuple[Robot, NDArray[np.float64]]
@@ -41,8 +41,8 @@ def add_beside(
     Returns
     -------
     list of dict
-        For each robot its name, drawn shapes, the key of its bodies, place beside the first robot, configurations and
-        a module with the kernel ``frames``.
+        For each robot its name, length, whether it stands on its root, drawn shapes, the key of its bodies, place
+        beside the first robot, configurations and a module with the kernel ``frames``.
     """
     described = []
     seen = [np.array(scene["outline"])]
@@ -62,6 +62,8 @@ def add_beside(
         described.append(
             {
                 "name": robot.name,
+                "size": own["size"],
+                "stands": own["stands"],
                 "shapes": own["shapes"],
                 "frames": [robot.frame_names.index(link) for link in own["links"]],
                 "upright": own["upright"],

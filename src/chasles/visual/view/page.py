@@ -103,7 +103,7 @@ def view_page(
 <h1 title="{html.escape(title, quote=True)}">{html.escape(title)}</h1><span class="quiet facts">{facts}</span>
 <span class="space"></span>
 <div class="cameras" role="group" aria-label="camera"></div>
-<button type="button" class="theme" title="Light or dark">◐</button>
+<button type="button" class="theme" title="Light or dark">◐ Dark</button>
 </header>
 <main>
 <div class="stage"><canvas tabindex="0" aria-label="the robot in 3D"></canvas>

@@ -46,9 +46,28 @@ function shortNames(names) {
   return words.map(parts => parts.slice(start, parts.length - end).join("").replace(end ? /_$/ : "", ""));
 }
 
-/** A name that may be broken after its underscores; long ones are written small. @param {string} name */
+const LONG_NAME = 12;  // letters from which on the names of a list are written small
+const FEW_ROWS = 12;
+
+/** The class of a list of names, all of which have one size. @param {string[]} names */
+function listClass(names) { return names.some(name => name.length > LONG_NAME) ? "names long" : "names"; }
+
+/**
+ * A field above a long list that leaves the rows whose names contain what is typed.
+ * @param {string} label @param {string[]} names @param {HTMLElement[]} rows
+ */
+function rowFilter(label, names, rows) {
+  if (rows.length <= FEW_ROWS) return "";
+  const field = make("input", { type: "search", class: "filter", placeholder: `Find one of ${rows.length}`, "aria-label": label, oninput: () => {
+    const wanted = field.value.trim().toLowerCase();
+    rows.forEach((row, k) => { row.hidden = !names[k].toLowerCase().includes(wanted); });
+  } });
+  return field;
+}
+
+/** A name that may be broken after its underscores. @param {string} name */
 function nameLabel(name) {
-  return make("span", { class: name.length > 12 ? "name long" : "name" }, ...name.split(/(?<=[_.])/).flatMap(part => [part, make("wbr")]));
+  return make("span", { class: "name" }, ...name.split(/(?<=[_.])/).flatMap(part => [part, make("wbr")]));
 }
 
 /** One degree of freedom as people move it: a coordinate, or an angle of a quaternion. */
@@ -112,7 +131,9 @@ class JointPanel {
     const names = shortNames(this.controls.map(control => control.name));
     this.rows = this.controls.map((control, k) => this.row(control, names[k]));
     const none = make("p", { class: "quiet" }, "This robot has no joints that move.");
-    this.element = section("Joints", true, this.buttons(), this.status, ...(this.rows.length ? this.rows.map(row => row.element) : [none]));
+    const rows = this.rows.map(row => row.element);
+    this.element = section("Joints", true, this.buttons(), rowFilter("Find joints", this.controls.map(control => control.name), rows), this.status,
+      rows.length ? make("div", { class: listClass(names) }, ...rows) : none);
   }
 
   buttons() {
@@ -202,6 +223,15 @@ class JointPanel {
 
 const MOST_FRAMES = 100;
 
+/** What the fields of the tool's pose show: name, unit, decimals and number of SI units in one of theirs. */
+const POSE_FIELDS = [["x", "m", 4, 1], ["y", "m", 4, 1], ["z", "m", 4, 1], ["roll", "°", 2, DEGREE], ["pitch", "°", 2, DEGREE], ["yaw", "°", 2, DEGREE]]
+  .map(([name, unit, decimals, scale]) => ({ name: String(name), unit: String(unit), decimals: Number(decimals), scale: Number(scale) }));
+
+/** Position, m, and roll, pitch and yaw, rad, of a pose. @param {ArrayLike<number>} T row by row */
+function poseNumbers(T) {
+  return [T[3], T[7], T[11], ...Rotation.toRollPitchYaw([0, 1, 2].flatMap(i => [T[4 * i], T[4 * i + 1], T[4 * i + 2]]))];
+}
+
 class ToolPanel {
   /** @param {ViewPage} page */
   constructor(page) {
@@ -209,9 +239,10 @@ class ToolPanel {
     this.n = mechanism.n;
     this.space = mechanism.data.toolSpace;
     const redraw = () => page.refresh();
-    this.values = ["x", "y", "z", "roll", "pitch", "yaw"].map(name => make("output", { title: `${name} of the tool in the world` }));
+    this.values = POSE_FIELDS.map(({ name, unit }, k) => make("input", { type: "number", step: "any", readonly: !mechanism.dragged, title: `${name} of the tool in the world`,
+      "aria-label": `${name} of the tool in ${unit}`, onchange: () => this.typed(page, k) }));
     const table = make("div", { class: "pose" }, ...this.values.map((value, k) =>
-      make("div", {}, make("span", { class: "quiet" }, ["x", "y", "z", "roll", "pitch", "yaw"][k]), value)));
+      make("label", {}, make("span", { class: "quiet" }, POSE_FIELDS[k].name), value, make("span", { class: "unit" }, POSE_FIELDS[k].unit))));
     this.dexterity = make("p", { class: "quiet dexterity" });
     this.status = make("p", { class: "status", role: "status" });
     const dragging = mechanism.dragged ? [
@@ -234,11 +265,24 @@ class ToolPanel {
     if (drag && (mechanism.data.reach ? mechanism.data.reach.span.filter(Boolean).length : mechanism.draggedJoints(page.q)) < 6) { drag.value = "position"; gizmo.turns = false; }
   }
 
+  /** Moves the tool to where one of the numbers of its pose is the one typed. @param {ViewPage} page @param {number} k */
+  typed(page, k) {
+    const { T } = page.mechanism.tool(page.q), numbers = poseNumbers(T), value = Number(this.values[k].value), goal = [...T];
+    this.values[k].blur();
+    if (this.values[k].value.trim() === "" || !Number.isFinite(value)) { page.refresh(); return; }
+    numbers[k] = value * POSE_FIELDS[k].scale;
+    const R = k < 3 ? [] : Rotation.fromRollPitchYaw(numbers.slice(3));
+    for (let i = 0; i < 3; i++) goal[4 * i + 3] = numbers[i];
+    R.forEach((r, j) => { goal[4 * Math.floor(j / 3) + j % 3] = r; });
+    page.reach(goal, k < 3 ? page.gizmo.turns : true);
+  }
+
   /** @param {ArrayLike<number>} T @param {{ lengths: number[] }} ellipsoid */
   show(T, ellipsoid) {
-    const angles = Rotation.toRollPitchYaw([0, 1, 2].flatMap(i => [T[4 * i], T[4 * i + 1], T[4 * i + 2]]));
-    [T[3], T[7], T[11]].forEach((x, k) => { this.values[k].textContent = `${fixedNumber(x, 4)} m`; });
-    angles.forEach((a, k) => { this.values[3 + k].textContent = `${fixedNumber(a / DEGREE, 2)}°`; });
+    poseNumbers(T).forEach((x, k) => {
+      const { decimals, scale } = POSE_FIELDS[k];
+      if (document.activeElement !== this.values[k]) this.values[k].value = fixedNumber(x / scale, decimals).replace("−", "-");
+    });
     const lengths = ellipsoid.lengths.map(x => shortNumber(x)).join(", ");
     this.dexterity.textContent = this.n === 0 ? "" : `Tool speed at unit joint rates, along the ellipsoid's axes: ${lengths} m/s. ` +
       `Manipulability of position${this.space.words}: ${shortNumber(ellipsoid.lengths.slice(0, this.space.dimensions).reduce((a, b) => a * b, 1))}.`;
@@ -263,7 +307,8 @@ class TorquePanel {
     this.range = range;
     const note = massless ? "The links have no masses: only the payload counts." : "";
     this.element = section("Torques against gravity", true, make("div", { class: "row wide" }, make("span", { class: "name" }, "payload"), this.mass, make("span", { class: "unit" }, "kg"), range),
-      note ? make("p", { class: "quiet" }, note) : "", ...this.rows.map(row => row.element));
+      note ? make("p", { class: "quiet" }, note) : "", rowFilter("Find torques", velocities.map(({ name }) => name), this.rows.map(row => row.element)),
+      make("div", { class: listClass(names) }, ...this.rows.map(row => row.element)));
   }
 
   /** @param {string} text */

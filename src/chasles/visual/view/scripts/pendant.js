@@ -4,6 +4,8 @@
 const JOG_STEPS = [["small", "1 mm, 0.5°", 0.001, 0.5], ["medium", "10 mm, 5°", 0.01, 5], ["large", "50 mm, 15°", 0.05, 15]];
 const BRANCH_STARTS = 48;
 const SAME = 1e-3;  // rad or m, between configurations that count as one
+const AT_REST = 1e-9;  // rad or m, between waypoints without a motion
+const SAVED_DECIMALS = 12;
 
 class Pendant {
   /** @param {ViewPage} page */
@@ -39,7 +41,7 @@ class Pendant {
     this.element = section("Teach", true, ...jog, make("h3", { title: "Joint positions in ° and mm" }, "Waypoints"),
       make("div", { class: "buttons" }, make("button", { type: "button", class: "record", onclick: () => this.record() }, "Record"), this.playButton, page.data.passive ? "" : this.simulateButton),
       this.list,
-      choice("Motion", [["stops", "stops at each waypoint (quintic)"], ["through", "passes through (cubic spline)"]], kind => { this.kind = kind === "stops" ? "stops" : "through"; }),
+      choice("Motion", [["stops", "stops at each waypoint"], ["through", "passes through waypoints"]], kind => { this.kind = kind === "stops" ? "stops" : "through"; }),
       make("label", { class: "choice" }, make("span", {}, "Speed"), this.speed),
       this.report,
       make("div", { class: "buttons" }, make("span", { class: "quiet" }, "Save as"), ...this.saveButtons));
@@ -70,7 +72,7 @@ class Pendant {
   /** Looks for other configurations with the same pose of the tool, from starts spread over the limits. */
   findBranches() {
     const { mechanism, q, gizmo } = this.page, goal = mechanism.tool(q).T, { first, span } = mechanism.data.reach;
-    const found = [Float64Array.from(q)];
+    const found = [q];
     for (let k = 1; k < BRANCH_STARTS; k++) {
       const start = q.map((x, j) => span[j] ? first[j] + span[j] * ((k * (Math.sqrt(2 + 3 * j) % 1)) % 1) : x);
       const other = mechanism.reachAnyhow(start, goal, gizmo.turns, 60);
@@ -86,6 +88,19 @@ class Pendant {
     this.found.textContent = found.length < 2 ? "No other configuration was found." :
       `${found.length} configurations were found${mechanism.n > held ? ", of infinitely many" : ""}.`;
     this.page.refresh();
+  }
+
+  /** Takes the other configurations out of the picture. */
+  forgetBranches() {
+    if (!this.branches.length) return;
+    this.branches = this.page.branchGhosts = [];
+    this.branch.hidden = true;
+    this.found.textContent = "";
+  }
+
+  /** Waypoints of the motion: those where the robot already is are left out. */
+  get distinct() {
+    return this.waypoints.filter((q, k) => k === 0 || q.some((x, j) => Math.abs(x - this.waypoints[k - 1][j]) > AT_REST));
   }
 
   record() {
@@ -104,10 +119,11 @@ class Pendant {
         button("set", "Replace waypoint", () => { this.waypoints[k] = Float64Array.from(this.page.q); this.changed(); }),
         button("×", "Delete waypoint", () => { this.waypoints.splice(k, 1); this.changed(); }));
     }));
-    const none = this.waypoints.length < 2;
+    const { distinct, waypoints } = this;
     this.simulated = null;
-    for (const button of [this.playButton, this.simulateButton, ...this.saveButtons]) button.disabled = none;
-    this.report.textContent = "";
+    for (const button of [this.playButton, this.simulateButton, ...this.saveButtons]) button.disabled = distinct.length < 2;
+    const repeated = waypoints.findIndex(q => !distinct.includes(q)) + 1;
+    this.report.textContent = repeated ? `Waypoint ${repeated} is where waypoint ${repeated - 1} is: the motion leaves it out.` : "";
   }
 
   changed() {
@@ -120,7 +136,7 @@ class Pendant {
     const { velocities, coordinates } = this.page.mechanism.data, part = Number(this.speed.value) / 100;
     const plain = velocities.length === coordinates.length;
     const speeds = coordinates.map((_, k) => part * ((plain && velocities[k].speed) || 1));
-    return TaughtMotion.within(this.page.mechanism.continuous(this.waypoints), this.kind, speeds);
+    return TaughtMotion.within(this.page.mechanism.continuous(this.distinct), this.kind, speeds);
   }
 
   play() {
@@ -160,7 +176,7 @@ class Pendant {
   /** Text of a file that reproduces the motion. @param {string} suffix */
   text(suffix) {
     const { times, waypoints, kind } = this.motion(), { name, source, coordinates } = this.page.data;
-    const rows = waypoints.map(q => [...q]), numbers = row => `[${row.map(String).map(x => /[.e]/.test(x) ? x : `${x}.0`).join(", ")}]`;
+    const rows = waypoints.map(q => Array.from(q, x => Number(x.toFixed(SAVED_DECIMALS)) || 0)), numbers = row => `[${row.map(String).map(x => /[.e]/.test(x) ? x : `${x}.0`).join(", ")}]`;
     const quoted = JSON.stringify;
     const units = coordinates.map(({ unit }) => unit || "1"), names = coordinates.map(coordinate => coordinate.name);
     if (suffix === "csv") {

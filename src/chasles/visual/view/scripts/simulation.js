@@ -158,6 +158,7 @@ class SimulationPanel {
   start(law) {
     const { page } = this, before = this.loop;
     page.player?.pause();
+    if (law === "none") page.pendant.forgetBranches();
     this.loop = new ClosedLoop(page.mechanism, page.q, { ...this.options, law });
     if (before) this.loop.qd = before.qd;
     this.mark();

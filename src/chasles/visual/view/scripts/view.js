@@ -4,10 +4,10 @@
 const GHOST_COLORS = [[0.06, 0.44, 0.71], [0.88, 0.48, 0], [0.12, 0.62, 0.42], [0.69, 0.27, 0.56], [0.76, 0.25, 0.18], [0.48, 0.41, 0.79]];
 const ELLIPSOID_COLOR = [0.95, 0.6, 0.1];
 /** Azimuth and elevation of cameras. */
-const CAMERAS = { front: [0, 0.05], side: [-Math.PI / 2, 0.05], top: [-Math.PI / 2, 1.55] };
+const CAMERAS = { Front: [0, 0.05], Side: [-Math.PI / 2, 0.05], Top: [-Math.PI / 2, 1.55] };
 
 /** @type {Object<string, string>} */
-const BODIES = { visual: "bodies", collision: "collision bodies", drawn: "kinematics" };
+const BODIES = { visual: "Bodies", collision: "Collision bodies", drawn: "Kinematics" };
 
 /** The 3D picture of a robot whose poses are handed over. */
 class LiveScene extends RobotScene {
@@ -138,6 +138,7 @@ class ViewPage {
   /** Goes to a configuration that was chosen here. @param {Float64Array} q @param {boolean} byHand whether a motion that plays ends */
   move(q, byHand = true) {
     if (byHand) this.player?.pause();
+    if (byHand && !this.pendant.branches.includes(q)) this.pendant.forgetBranches();
     if (byHand && this.simulation.holds) {  // the robot follows by its own motion
       this.simulation.loop.reference = { q, qd: new Float64Array(this.mechanism.n), qdd: new Float64Array(this.mechanism.n) };
       return;
@@ -195,10 +196,16 @@ class ViewPage {
       this.move(this.mechanism.ballMoved(from, this.ball, goal));
       return;
     }
-    const found = this.mechanism.reach(from, goal, this.gizmo.turns);
+    this.reach(goal, this.gizmo.turns);
+  }
+
+  /** Moves the tool towards a pose, as far as the limits let it. @param {number[]} goal @param {boolean} turns whether its orientation counts */
+  reach(goal, turns) {
+    const from = this.simulation.holds ? this.simulation.loop.reference.q : this.q;
+    const found = this.mechanism.reach(from, goal, turns);
     if (!found.q.every(Number.isFinite)) return;
     this.move(found.q);
-    const rest = [found.distance > 1e-6 ? `${shortNumber(1000 * found.distance)} mm` : "", this.gizmo.turns && found.angle > 1e-6 ? `${shortNumber(found.angle / DEGREE)}°` : ""];
+    const rest = [found.distance > 1e-6 ? `${shortNumber(1000 * found.distance)} mm` : "", turns && found.angle > 1e-6 ? `${shortNumber(found.angle / DEGREE)}°` : ""];
     this.tool.status.textContent = found.reached ? "" : `Not reached from here within the limits: ${rest.filter(Boolean).join(" and ") || "a little"} away.`;
   }
 
@@ -233,7 +240,7 @@ class ViewPage {
 
   /** Solids and poses of a further robot: at its own configuration, or that of its motion at the time that is played. @param {ChaslesProgram} program @param {number} k */
   besidePlaces(program, k) {
-    const { q, nq, frames, shift, shapes, upright } = this.data.beside[k], count = q.length / nq, { player, scene } = this;
+    const other = this.data.beside[k], { q, nq, frames, shift, shapes, upright } = other, count = q.length / nq, { player, scene } = this;
     const share = player && player.time !== undefined ? player.share : 0, at = Math.round(share * (count - 1));
     const T = program.run("frames", { q: q.slice(at * nq, (at + 1) * nq) }).T_world_frames;
     if (!T.every(Number.isFinite)) return null;
@@ -243,7 +250,7 @@ class ViewPage {
       return place;
     });
     const { solid, clear } = scene.solidsOf(shapes, `beside ${k}`);
-    return { parts: [...solid, ...clear], places };
+    return { parts: [...solid, ...clear, ...scene.base(other, places[0].subarray(12, 15))], places };
   }
 
   /** @param {ArrayLike<number>} T */
@@ -264,8 +271,8 @@ class ViewPage {
     const look = (azimuth, elevation) => { Object.assign(this.scene.camera, { azimuth, elevation }); this.refresh(); };
     const buttons = Object.entries(CAMERAS).map(([name, [azimuth, elevation]]) =>
       make("button", { type: "button", onclick: () => look(azimuth, elevation) }, name));
-    const whole = make("button", { type: "button", title: "The first view", onclick: () => { this.scene.camera.reset(); this.refresh(); } }, "whole");
-    const picture = make("button", { type: "button", class: "picture", title: "Save a picture (PNG)", onclick: () => this.savePicture() }, "picture");
+    const whole = make("button", { type: "button", title: "The first view", onclick: () => { this.scene.camera.reset(); this.refresh(); } }, "Whole");
+    const picture = make("button", { type: "button", class: "picture", title: "Save a picture (PNG)", onclick: () => this.savePicture() }, "Save picture");
     const kinds = Object.keys(this.data.scene.bodies).filter(kind => kind in BODIES), bodies = choice("Bodies", [...kinds, "drawn"].map(kind => [kind, BODIES[kind]]), kind => this.scene.show(kind));
     if (!kinds.includes("visual")) bodies.querySelector("select").value = "drawn";
     document.querySelector(".cameras").append(...buttons, whole, picture, ...(kinds.length ? [bodies] : []));
@@ -288,6 +295,7 @@ class ViewPage {
     const wish = window.matchMedia("(prefers-color-scheme: dark)");
     const set = dark => {
       document.documentElement.dataset.theme = dark ? "dark" : "light";
+      document.querySelector(".theme").textContent = dark ? "◐ Light" : "◐ Dark";
       if (this.scene) { this.scene.theme = dark ? "dark" : "light"; this.scene.draw(); }
     };
     set(wish.matches);
