@@ -22,7 +22,7 @@ class Page(HTMLParser):
         self.scripts: list[str] = []
         self._open: list[str] = []
         self._attributes: dict[str, str | None] = {}
-        self.feed(path.read_text(encoding="utf-8"))
+        self.feed(path.read_text(encoding="utf-8").replace("<wbr>", ""))
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:

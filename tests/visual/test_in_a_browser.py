@@ -79,6 +79,22 @@ def test_the_plots_are_drawn(tab: Tab) -> None:
         assert plot["long"] > 0
 
 
+def test_a_report_follows_the_wish_for_dark_pages(tab: Tab) -> None:
+    look = """(async () => { await frames(3); const plot = find(".js-plotly-plot");
+        return [getComputedStyle(document.body).backgroundColor, plot._fullLayout.plot_bgcolor,
+          plot._fullLayout.font.color, [...shown.pixels.slice(0, 3)]]; })()"""
+    light = tab.ask(look)
+    tab.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark"}])
+    dark = tab.ask(look)
+    tab.call("Emulation.setEmulatedMedia", features=[])
+    assert (dark[0], light[0]) == ("rgb(18, 22, 26)", "rgb(244, 246, 248)")
+    assert (dark[1], light[1]) == ("#1b2127", "#ffffff")
+    assert (dark[2], light[2]) == ("#c3ccd4", "#33414e")
+    assert max(dark[3]) < 60
+    assert min(light[3]) > 200
+    assert tab.ask(look) == light
+
+
 @pytest.mark.slow
 def test_the_plots_of_a_study_are_drawn(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
     tab = in_a_tab(tiny().run().report(tmp_path / "study.html"))

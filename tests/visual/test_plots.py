@@ -16,7 +16,7 @@ from chasles.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 from chasles.model import Description, Link
 from chasles.visual.dexterity import tool_space
 from chasles.visual.encoding import with_still
-from chasles.visual.vector_figures import numbers
+from chasles.visual.vector_figures import numbers, svg
 
 pytest.importorskip("matplotlib")
 
@@ -203,7 +203,12 @@ def test_figures_remain_in_exported_notebooks_and_pickle(run: Any) -> None:
     assert "application/vnd.plotly.v1+json" in bundle
     online = with_still("<p>Plotly</p>", bundle["image/svg+xml"])
     assert online.index("<svg") < online.index("<p>Plotly</p>") < online.index(".main-svg")
+    assert '<div style="height:0;overflow:hidden"><p>Plotly</p></div>' in online  # no blank where Plotly never comes
     assert len(pickle.loads(pickle.dumps(figure)).data) == len(figure.data)
+
+
+def test_many_points_make_no_large_drawing(arm: ch.Robot) -> None:
+    assert len(svg(arm.plot("workspace"))) < 400_000
 
 
 def test_what_does_not_fit_is_said(arm: ch.Robot) -> None:

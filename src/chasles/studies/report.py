@@ -26,9 +26,9 @@ main { max-width: 1180px; }
 section p { max-width: 66em; margin: 8px 0 14px; }
 td.best { font-weight: 650; }
 td .range { color: var(--quiet); font-weight: 400; font-size: 12.5px; }
-td.lost { color: #b3261e; }
+td.lost { color: #d0402f; }
 details { margin-top: 8px; } summary { cursor: pointer; color: var(--accent); }
-pre { background: #f6f8fa; border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px;
+pre { background: var(--ground); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px;
   overflow-x: auto; font-size: 13px; }
 ul.how { margin: 8px 0 0; padding-left: 20px; max-width: 66em; } ul.how li { margin: 3px 0; }
 """

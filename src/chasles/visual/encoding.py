@@ -96,15 +96,20 @@ def _figure_class(plotly_figure: type) -> Any:
 
 
 def with_still(element: str, still: str) -> str:
-    """Return an element with a picture that stands in its place until Plotly has drawn the figure."""
+    """Return an element with a picture that stands in its place until Plotly has drawn the figure.
+
+    The element has no height until then: without a network Plotly never comes.
+    """
     key = f"still-{uuid.uuid4().hex}"
     picture = still[still.index("<svg") :]
     script = (
         f'(() => {{ const look = setInterval(() => {{ const still = document.getElementById("{key}"); '
         'if (still && !still.parentElement.querySelector(".main-svg")) return; '
-        "still?.remove(); clearInterval(look); }, 200); })();"
+        "if (still) { still.nextElementSibling.style.height = 'auto'; still.remove(); } "
+        "clearInterval(look); }, 200); })();"
     )
-    return f'<div><div id="{key}">{picture}</div>{element}<script>{script}</script></div>'
+    folded = f'<div style="height:0;overflow:hidden">{element}</div>'
+    return f'<div><div id="{key}">{picture}</div>{folded}<script>{script}</script></div>'
 
 
 def shown_unit(unit: str) -> str:

@@ -24,10 +24,7 @@ BINS = 41
 _MEASURED, _MODEL, _PRIOR, _DOTS = "#22303c", COLORS[0], COLORS[1], "#b7c2cc"
 
 # Draws the figures of the page, one below another; on narrow pages their panels stand in one column.
-_SCRIPT = (
-    """
-const isDark = window.matchMedia("(prefers-color-scheme: dark)").matches;
-
+_SCRIPT = """
 function stacked(layout) {
   const axes = Object.keys(layout).filter(name => name.startsWith("yaxis"));
   const { t, b } = layout.margin, panel = 190, gap = layout.xaxis.showticklabels ? 64 : 42;
@@ -43,36 +40,15 @@ function stacked(layout) {
   layout.margin.l = 46;
 }
 
-function darkened({ data, layout }) {
-  layout.font.color = "#c6d0d9";
-  layout.plot_bgcolor = "#171c21";
-  layout.hoverlabel = { ...layout.hoverlabel, bgcolor: "#222a31", bordercolor: "#3a444e" };
-  const lines = { gridcolor: "#262e36", zerolinecolor: "#46515c", linecolor: "#46515c" };
-  for (const name of Object.keys(layout)) if (/^[xy]axis/.test(name)) Object.assign(layout[name], lines);
-  const lighter = { MEASURED: "#dde4ea", MODEL: "#4ba3e3", DOTS: "#5d6a76" };
-  for (const { line, marker } of data)
-    for (const style of [line, marker]) if (style) style.color = lighter[style.color] || style.color;
-}
-
 for (const place of document.querySelectorAll(".identification-plot")) {
   const figure = JSON.parse(place.nextElementSibling.textContent);
   if (place.clientWidth < 640) stacked(figure.layout);
-  if (isDark) darkened(figure);
   drawPlot(place, figure, "chasles-identification");
 }
-""".replace("MEASURED", f'"{_MEASURED}"')
-    .replace("MODEL", f'"{_MODEL}"')
-    .replace("DOTS", f'"{_DOTS}"')
-)
+"""
 _STYLE = """
 .facts li { overflow-wrap: anywhere; }
 .plots.wide > div { min-width: 0; }
-@media (prefers-color-scheme: dark) {
-  :root { color-scheme: dark; --ink: #e3e8ec; --quiet: #98a5b1; --line: #2b333b; --accent: #4ba3e3; }
-  body { background: #12161a; }
-  section { background: #171c21; }
-  th, td { border-bottom-color: var(--line); }
-}
 """
 
 

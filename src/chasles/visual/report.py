@@ -42,7 +42,7 @@ _SPEEDS = (("0.25", "¼ speed"), ("0.5", "½ speed"), ("1", "true speed"), ("2",
 def write_report(
     runs: Mapping[str, xarray.Dataset],
     path: str | PathLike[str],
-    title: str = "Closed-loop simulation",
+    title: str | None = None,
     *,
     packages: Packages | None = None,
 ) -> Path:
@@ -60,7 +60,7 @@ def write_report(
     path
         File to write; its folder must exist.
     title
-        Title of the page.
+        Title of the page; default: that of the run, or "Closed-loop simulation" above several.
     packages
         Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
 
@@ -89,7 +89,12 @@ def write_report(
     if not runs:
         raise ArgumentError("runs is empty; a report needs at least one run")
     hands: dict[str, str] = {}
-    sections = "\n".join(_section(name, run, hands, packages) for name, run in runs.items())
+    if title is None:
+        title = next(iter(runs)) if len(runs) == 1 else "Closed-loop simulation"
+    sections = "\n".join(
+        _section("" if name == title else f"<h2>{html.escape(name)}</h2>", run, hands, packages)
+        for name, run in runs.items()
+    )
     sections += "".join(f'\n<script type="text/plain" id="{key}">{page}</script>' for key, page in hands.items())
     return write_page(path, title, sections, scripts=[scene_script(), asset("viewer.js"), asset("report.js")])
 
@@ -101,8 +106,8 @@ def _write_run_report(run: xarray.Dataset, path: str | PathLike[str], title: str
     return write_report({name: run}, path, **options)
 
 
-def _section(title: str, run: xarray.Dataset, hands: dict[str, str], packages: Packages | None) -> str:
-    """Return the part of one run; `hands` collects packed pages of the robots, by identifier."""
+def _section(heading: str, run: xarray.Dataset, hands: dict[str, str], packages: Packages | None) -> str:
+    """Return the part of one run below its heading; `hands` collects packed pages of the robots, by identifier."""
     require_run(run)
     labels = run_labels(run)
     shown = shown_runs(len(labels))
@@ -119,7 +124,7 @@ def _section(title: str, run: xarray.Dataset, hands: dict[str, str], packages: P
     words = "" if metrics is None else f'<p class="words">{html.escape(run_summary(run, metrics))}</p>'
     numbers = "" if metrics is None else metrics_table(run, metrics)
     return f"""<section class="run-section">
-<h2>{html.escape(title)}</h2>
+{heading}
 {_facts(run, robot, len(labels), len(shown))}
 {words}
 <div class="top">

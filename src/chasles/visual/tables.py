@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -38,18 +39,26 @@ def joint_table(rows: Sequence[JointTracking], robot: Robot | None, *, errors: b
     with_limits = any(np.isfinite(limit) and limit > 0 for limit in limits.values())
     tracking = ["RMS error", "peak error"] if errors else []
     head = ["joint", *tracking, "peak torque", *(["of limit"] if with_limits else [])]
-    body = []
-    for row in rows:
-        unit, scale = _SMALL[row.unit]
-        cells = [html.escape(row.joint)]
-        if errors:
-            cells += [quantity(row.rms_error * scale, unit), quantity(row.peak_error * scale, unit)]
-        cells.append(quantity(row.peak_effort, row.effort_unit))
-        if with_limits:
-            limit = limits.get(row.joint, np.inf)
-            cells.append(quantity(100.0 * row.peak_effort / limit, "%") if np.isfinite(limit) and limit > 0 else "–")
-        body.append(cells)
-    return table(head, body)
+    small = [_SMALL[row.unit] for row in rows]
+    columns = [[breakable(row.joint) for row in rows]]
+    if errors:
+        for error in ("rms_error", "peak_error"):
+            values = [getattr(row, error) * scale for row, (_, scale) in zip(rows, small, strict=True)]
+            columns.append(quantities(values, [unit for unit, _ in small]))
+    columns.append(quantities([row.peak_effort for row in rows], [row.effort_unit for row in rows]))
+    if with_limits:
+        shares = [100.0 * row.peak_effort / (limits.get(row.joint, 0.0) or np.nan) for row in rows]
+        columns.append(quantities([share or np.nan for share in shares], ["%"] * len(rows)))
+    return table(head, list(zip(*columns, strict=True)))
+
+
+def breakable(name: str) -> str:
+    """Return a name as HTML that may be broken after its underscores and dots.
+
+    >>> breakable("shoulder_pan")
+    'shoulder_<wbr>pan'
+    """
+    return re.sub(r"(?<=[_.])", "<wbr>", html.escape(name))
 
 
 def metrics_table(run: xarray.Dataset, metrics: xarray.Dataset) -> str:
@@ -91,10 +100,28 @@ def quantity(value: float, unit: str) -> str:
     >>> quantity(1.2345, "mm")
     '1.23 <span class="unit">mm</span>'
     """
+    return quantities([value], [unit])[0]
+
+
+def quantities(values: Sequence[float], units: Sequence[str]) -> list[str]:
+    """Return the cells of a column: of each unit the largest value has three digits or more, all others its decimals.
+
+    >>> [cell.split(" <")[0] for cell in quantities([4.05, 16.674, 0.151], ["%", "%", "%"])]
+    ['4.05', '16.67', '0.15']
+    """
+    sizes: dict[str, float] = {}
+    for value, unit in zip(values, units, strict=True):
+        if np.isfinite(value):
+            sizes[unit] = max(abs(value), sizes.get(unit, 0.0))
+    return [_cell(value, unit, sizes.get(unit, 0.0)) for value, unit in zip(values, units, strict=True)]
+
+
+def _cell(value: float, unit: str, largest: float) -> str:
+    """Return a number with the decimals of the largest of its column, and its unit."""
     if not np.isfinite(value):
         return "–"
     size = abs(value)
-    decimals = 0 if size >= 999.5 else 1 if size >= 99.95 else 2 if size >= 0.995 else 3
-    unit = shown_unit(unit)
-    number = "&lt; 0.001" if 0.0 < size < 0.0005 else f"{value:.{decimals}f}" if size < 1e6 else f"{value:.3g}"
-    return f'{number} <span class="unit">{unit}</span>'
+    decimals = 0 if largest >= 999.5 else 1 if largest >= 99.95 else 2 if largest >= 0.995 else 3
+    least = 10.0**-decimals
+    number = f"&lt; {least:.{decimals}f}" if 0.0 < size < 0.5 * least else f"{value:.{decimals}f}"
+    return f'{number if size < 1e6 else f"{value:.3g}"} <span class="unit">{shown_unit(unit)}</span>'

@@ -16,6 +16,7 @@ from chasles.errors import ArgumentTypeError, import_extra
 
 _DOTS = 72.0  # pixels of a figure's layout in an inch of paper
 _HEIGHT, _WIDTH = 480.0, 700.0
+_MOST_DOTS = 500  # drawn one by one; more of them are an image inside the drawing
 _DASHES = {"dash": "--", "dot": ":", "dashdot": "-."}
 _MARKS = {"circle": "o", "x": "x", "diamond": "D", "cross": "+", "square": "s", "circle-open": "o"}
 
@@ -132,7 +133,8 @@ def _draw(axes: Any, trace: Mapping[str, Any], drawn: Any) -> None:
             style = {"linewidth": line.get("width", 1.4), "linestyle": _DASHES.get(line.get("dash", ""), "-")}
             if "markers" in mode and isinstance(marker.get("color"), Mapping | list | np.ndarray):
                 colors = numbers(marker["color"])
-                dots = axes.scatter(*where, c=colors, s=float(marker.get("size", 4)) ** 2, alpha=alpha, linewidths=0)
+                size = float(marker.get("size", 4)) ** 2
+                dots = axes.scatter(*where, c=colors, s=size, alpha=alpha, linewidths=0, rasterized=len(x) > _MOST_DOTS)
                 drawn.colorbar(dots, ax=axes, shrink=0.6, label=_bar(marker))
                 return
             color = line.get("color") or marker.get("color") or "#0f6fb4"

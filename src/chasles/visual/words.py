@@ -55,6 +55,15 @@ def quantity_text(value: float, unit: str) -> str:
     return f"{value:.3g} {shown_unit(unit)}"
 
 
+def with_degrees(value: float, unit: str) -> str:
+    """Return a quantity, an angle in degrees as well.
+
+    >>> with_degrees(0.0123, "rad"), with_degrees(0.0123, "m")
+    ('12.3 mrad (0.705°)', '12.3 mm')
+    """
+    return quantity_text(value, unit) + (f" ({np.degrees(value):.3g}°)" if unit == "rad" else "")
+
+
 def _what(run: xarray.Dataset) -> str:
     time = run["time"].values
     text = f"Robot '{run.attrs.get('robot', 'unknown')}' under {run.attrs.get('controller', 'an unknown controller')}"
@@ -80,14 +89,14 @@ def _single(run: xarray.Dataset, numbers: xarray.Dataset) -> list[str]:
         peak, joint = _worst(numbers["peak_error"].values[joints], run["joint"].values[joints])
         rms = float(numbers["rms_error"].values[joints].max())
         sentences.append(
-            f"The {_kind(run, unit)}joints stayed within {quantity_text(peak, unit)} of their reference "
+            f"The {_kind(run, unit)}joints stayed within {with_degrees(peak, unit)} of their reference "
             f"({joint} at worst), "
             f"{quantity_text(rms, unit)} RMS."
         )
     if "peak_position_error" in numbers:
         sentences.append(
             f"The tool stayed within {quantity_text(float(numbers['peak_position_error']), 'm')} and "
-            f"{quantity_text(float(numbers['peak_rotation_error']), 'rad')}, "
+            f"{with_degrees(float(numbers['peak_rotation_error']), 'rad')}, "
             f"{quantity_text(float(numbers['rms_position_error']), 'm')} RMS."
         )
     settling = numbers["settling_time"].values if "settling_time" in numbers else np.array(np.nan)

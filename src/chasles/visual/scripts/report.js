@@ -32,6 +32,9 @@ class RunSection {
     const canvas = this.section.querySelector("canvas");
     try {
       this.view = new RobotView(canvas, this.data.scene);
+      const dress = () => { this.view.theme = DARK.matches ? "dark" : "light"; this.view.draw(); };
+      dress();
+      DARK.addEventListener("change", dress);
     } catch (error) {
       this.section.querySelector(".view").textContent = `The 3D view cannot be shown: ${/** @type {Error} */ (error).message}.`;
       return;
