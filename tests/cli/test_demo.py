@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 import chasles as ch
 from chasles.cli.application import application
-from chasles.cli.commands.demo import ARMS, PAYLOAD, perform
+from chasles.cli.demonstration import ARMS, PAYLOAD, perform
 from chasles.cli.speed import kernel_speeds
 from chasles.errors import ArgumentError
 

@@ -12,13 +12,12 @@ from typer.testing import CliRunner, Result
 
 from chasles import studies
 from chasles.cli.application import application
-from chasles.cli.commands import study as command
 
 
 @pytest.fixture(autouse=True)
 def _in_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(command, "get_threads", lambda: 1)
+    monkeypatch.setattr("chasles.engine.get_threads", lambda: 1)
     Path("mine.toml").write_text(TOML)
 
 

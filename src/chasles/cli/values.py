@@ -1,19 +1,16 @@
-"""Options that several commands have, and their values, with errors that name the option and what it expects."""
+"""Values of options from their texts, with errors that name the option and what it expects."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
 
 import numpy as np
-import typer
 from numpy.typing import NDArray
 
 from chasles.errors import ArgumentError
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
-from chasles.model import shipped
 from chasles.robot import Robot, load
 
 _MOST_RUNS = 100_000
@@ -190,31 +187,3 @@ def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> di
             f"{option}: every parameter needs one value per run, but there are {sorted(lengths)} values"
         )
     return values
-
-
-RobotArgument = Annotated[
-    str,
-    typer.Argument(
-        metavar="ROBOT",
-        help="Name of a shipped robot, or path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.",
-        show_default=False,
-        autocompletion=lambda incomplete: [name for name in shipped() if name.startswith(incomplete)],
-    ),
-]
-PackagesOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--package",
-        metavar="NAME=FOLDER",
-        help="Folder of a ROS package that the robot's file names in package:// addresses; may be repeated.",
-    ),
-]
-ToolOption = Annotated[
-    str, typer.Option("--tool", metavar="FRAME", help="Link or frame that is the tool [default: the file's].")
-]
-UncheckedOption = Annotated[
-    bool, typer.Option("--no-check", help="Accept masses and inertias that no body has, and skip warnings about them.")
-]
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON, in SI units.")]
-BrowserOption = Annotated[bool, typer.Option("--open", help="Open the report in the browser.")]
-ForceOption = Annotated[bool, typer.Option("--force", "-f", help="Replace an existing file.")]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import typer
 
+from chasles.cli.options import JsonOption
 from chasles.cli.output import say, show_json
-from chasles.cli.values import JsonOption
-from chasles.engine import cache as kernels
 
 cache = typer.Typer(no_args_is_help=True, help="Show or clear the disk cache of compiled kernels.")
 
@@ -17,6 +16,8 @@ def info(as_json: JsonOption = False) -> None:
 
     The environment variable CHASLES_CACHE_DIR sets the folder; CHASLES_CACHE=0 switches the cache off.
     """
+    from chasles.engine import cache as kernels
+
     held = kernels.info()
     if as_json:
         show_json(
@@ -33,5 +34,7 @@ def info(as_json: JsonOption = False) -> None:
 @cache.command()
 def clear() -> None:
     """Remove all compiled kernels; each is compiled again on next use."""
+    from chasles.engine import cache as kernels
+
     count, folder = kernels.clear(), kernels.directory()
     say(f"{count} kernels removed" + ("" if folder is None else f" from {folder}"))

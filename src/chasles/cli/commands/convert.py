@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chasles import model
+from chasles.cli.options import ForceOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import say
-from chasles.cli.values import ForceOption, RobotArgument, ToolOption, UncheckedOption, loaded
 from chasles.errors import ArgumentError
-from chasles.model import Description
 from chasles.writing import write
+
+if TYPE_CHECKING:
+    from chasles.model import Description, TomlForm
 
 
 class Form(StrEnum):
@@ -69,6 +70,9 @@ def convert(
     suffix = _SUFFIXES.get(form, ".toml")
     if str(out) != "-" and out.suffix.lower() != suffix:
         raise ArgumentError(f"OUT: '{out.name}' does not end with {suffix}, the ending of format {form}")
+
+    from chasles.cli.values import loaded
+
     text = written(loaded(robot, tool=tool, unchecked=unchecked).description, form)
     if str(out) == "-":
         say(text.rstrip("\n"))
@@ -84,16 +88,19 @@ def written(description: Description, form: Form) -> str:
 
     Examples
     --------
+    >>> from chasles import model
     >>> written(model.load("planar2r"), Form.DH).count("[[dh]]")
     2
     """
+    from chasles import model
+
     if form is Form.URDF:
         return model.to_urdf(description)
     if form is Form.MJCF:
         return model.to_mjcf(description)
     if form in (Form.ROBOOP, Form.MODIFIED_ROBOOP):
         return model.to_roboop(description, standard=form is Form.ROBOOP)
-    forms: dict[Form, model.TomlForm] = {
+    forms: dict[Form, TomlForm] = {
         Form.TOML: "links",
         Form.DH: "dh",
         Form.MODIFIED_DH: "modified-dh",

@@ -4,125 +4,14 @@ from __future__ import annotations
 
 import time
 import webbrowser
-from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
-import numpy as np
 import typer
-from rich.table import Table
 
-from chasles.arguments import real
-from chasles.cli.experiment import Experiment
-from chasles.cli.output import add_row, error_text, errors, require_writable, results, say, table
-from chasles.cli.speed import KernelSpeed, kernel_speeds
-from chasles.cli.values import BrowserOption
-from chasles.robot import load
-from chasles.visual.summary import tracking_summary
+from chasles.cli.options import BrowserOption
+from chasles.cli.output import errors, require_writable, results, say
 from chasles.writing import PAGE
-
-if TYPE_CHECKING:
-    from chasles.simulation.results import Run
-
-PAYLOAD = 2.0
-"""Mass at the tool that the controllers do not know, kg."""
-
-_BANDWIDTH = 50.0  # rad/s, of the critically damped error dynamics
-_GAINS = {"kp": _BANDWIDTH**2, "kd": 2.0 * _BANDWIDTH, "ki": 5e4}
-_STEEL_BALL = ([0.0, 0.0, 0.05], 2 / 5 * PAYLOAD * 0.04**2 * np.eye(3))  # centre of mass and inertia
-_REST = 0.1  # share of the time, after the motion
-_SMOOTHING = 0.02  # rad/s over which Coulomb friction changes its sign
-
-
-@dataclass(frozen=True)
-class Arm:
-    """One arm of the demonstration.
-
-    Attributes
-    ----------
-    title
-        Usual name of the robot.
-    robot
-        Name of the shipped robot.
-    move
-        Joint displacements from home to the goal, rad.
-    friction
-        Friction of the plant, as `Robot.with_friction` takes it; the controller's model has none.
-    """
-
-    title: str
-    robot: str
-    move: tuple[float, ...]
-    friction: Mapping[str, Any]
-
-
-ARMS = (
-    # The PUMA keeps the friction that was measured on it.
-    Arm("PUMA 560", "puma560", (1.5, 0.5, 1.0, 1.0, 0.6, 1.2), {"coulomb_velocity": _SMOOTHING}),
-    # Friction of the size that was identified on such arms (Gaz et al. 2019).
-    Arm(
-        "Franka Panda",
-        "panda",
-        (1.2, 0.7, -0.5, 0.8, 0.6, 0.7, -0.9),
-        {
-            "viscous": (0.8, 0.8, 0.8, 0.8, 0.3, 0.3, 0.2),
-            "coulomb": (0.6, 0.6, 0.6, 0.6, 0.3, 0.3, 0.2),
-            "coulomb_velocity": _SMOOTHING,
-        },
-    ),
-)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """Simulated motion of an arm.
-
-    Attributes
-    ----------
-    arm
-        Arm that moved.
-    run
-        Result of `chasles.simulate`.
-    first_time, wall_time
-        Time of the first simulation, with tracing and compiling, and of the next one, s.
-    """
-
-    arm: Arm
-    run: Run
-    first_time: float
-    wall_time: float
-
-
-def perform(arm: Arm, seconds: float = 2.0) -> Outcome:
-    """Simulate one arm twice.
-
-    Parameters
-    ----------
-    arm
-        One of `ARMS`.
-    seconds
-        Simulated time of the motion and a short rest at the goal, s.
-
-    Examples
-    --------
-    >>> outcome = perform(ARMS[0], 1.0)
-    >>> outcome.run.sizes["time"]
-    1001
-    """
-    real(seconds, "--seconds", at_least=0.01, at_most=3600.0)
-    robot = load(arm.robot)
-    experiment = Experiment.of(
-        robot.with_friction(viscous=0.0, coulomb=0.0),
-        robot.with_payload(PAYLOAD, *_STEEL_BALL).with_friction(**arm.friction),
-        robot.home + arm.move,
-        (1.0 - _REST) * seconds,
-        settings=_GAINS,
-    )
-    options = {"duration": seconds, "integrator": "rk4", "progress": False}
-    _, first_time = experiment.simulate(**options)
-    run, wall_time = experiment.simulate(**options)
-    return Outcome(arm, run, first_time, wall_time)
 
 
 def demo(
@@ -142,9 +31,13 @@ def demo(
 
         chasles demo --out report.html --open
     """
+    require_writable(out, PAGE)
+
+    from chasles.cli.demonstration import ARMS, PAYLOAD, outcome_table, perform, speed_table
+    from chasles.cli.speed import kernel_speeds
+    from chasles.robot import load
     from chasles.visual.report import write_report
 
-    require_writable(out, PAGE)
     begin = time.perf_counter()
     with errors.status("simulating") as status:
         outcomes = [perform(arm, 1.0 if quick else seconds) for arm in ARMS]
@@ -154,53 +47,9 @@ def demo(
         status.update("timing the kernels")
         speeds = kernel_speeds(load("panda"), effort=0.004 if quick else 0.04)
     console = results()
-    console.print(_outcome_table(outcomes))
+    console.print(outcome_table(outcomes))
     console.print()
-    console.print(_speed_table(speeds))
+    console.print(speed_table(speeds))
     say(f"\nReport: {report}\nDone in {time.perf_counter() - begin:.1f} s")
     if show:
         webbrowser.open(report.as_uri())
-
-
-def _outcome_table(outcomes: list[Outcome]) -> Table:
-    made = table(
-        f"Computed torque at 1 kHz; its model lacks {PAYLOAD:g} kg at the tool and all friction",
-        *(
-            "robot",
-            ">RMS error, worst joint",
-            ">peak error",
-            ">peak torque",
-            ">simulated",
-            ">first run",
-            ">next run",
-            ">× real time",
-        ),
-    )
-    for outcome in outcomes:
-        rows = tracking_summary(outcome.run)
-        time_axis = outcome.run["time"].values
-        simulated = float(time_axis[-1] - time_axis[0])
-        add_row(
-            made,
-            outcome.arm.title,
-            error_text(max(row.rms_error for row in rows), "rad"),
-            error_text(max(row.peak_error for row in rows), "rad"),
-            f"{max(row.peak_effort for row in rows):.1f} N·m",
-            f"{simulated:.3g} s",
-            f"{outcome.first_time:.2f} s",
-            f"{1e3 * outcome.wall_time:.0f} ms",
-            f"{simulated / outcome.wall_time:.0f}",
-        )
-    return made
-
-
-def _speed_table(speeds: list[KernelSpeed]) -> Table:
-    made = table(
-        "Kernels of the Panda on this machine (float64; batch of 4,096 states; one thread)",
-        *("computation", ">operations", ">per state in a batch", ">one call from Python"),
-    )
-    for speed in speeds:
-        add_row(
-            made, speed.title, f"{speed.operations:,}", f"{1e9 * speed.batched:.0f} ns", f"{1e6 * speed.single:.2f} µs"
-        )
-    return made

@@ -8,9 +8,8 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from chasles.cli.options import RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, table
-from chasles.cli.values import RobotArgument, ToolOption, UncheckedOption, joint_values, loaded
-from chasles.identification import Region, excite
 from chasles.writing import TABLE, replacing
 
 
@@ -48,6 +47,10 @@ def excite_command(
         chasles excite panda --out motion.csv --floor 0.1
     """
     require_writable(out, TABLE)
+
+    from chasles.cli.values import joint_values, loaded
+    from chasles.identification import Region, excite
+
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     limits = None if acceleration is None else joint_values(acceleration, "--acceleration", arm)
     frames = [*arm.description.link_names[2:], "tool"]

@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
-from chasles import verbs
+from chasles.cli.options import JsonOption, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, show_json, table
-from chasles.cli.values import JsonOption, ToolOption, UncheckedOption, loaded, numbers
 from chasles.errors import ArgumentError
-from chasles.identification import Identification, Log, identify
-from chasles.identification.columns import Unit
 from chasles.progress import is_watched, progress_bar
-from chasles.robot import Robot
 from chasles.writing import PAGE, ROBOT, write
+
+if TYPE_CHECKING:
+    from chasles.identification import Identification, Log
+    from chasles.identification.columns import Unit
+    from chasles.robot import Robot
 
 RobotOption = Annotated[
     str, typer.Option("--robot", "-r", help="Prior model: name of a shipped robot, or path of its file.")
@@ -79,9 +80,14 @@ def identify_command(
 
         chasles identify positions.csv currents.csv --robot arm.urdf --unit effort=A
     """
-    arm = loaded(robot, tool=tool, unchecked=unchecked)
     require_writable(out, ROBOT)
     require_writable(report, PAGE)
+
+    from chasles import verbs
+    from chasles.cli.values import loaded
+    from chasles.identification import identify
+
+    arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 3, show=is_watched()) as advance:
         reading = (columns, unit, sample_period, reductions, zero_positions)
         own = read_log(log, arm, *reading)
@@ -125,6 +131,9 @@ def read_log(
     zero_positions: str | None,
 ) -> Log:
     """Read the log that command-line options describe."""
+    from chasles.cli.values import numbers
+    from chasles.identification import Log
+
     for path in paths:
         if not path.exists():
             raise ArgumentError(f"the log '{path}' does not exist")

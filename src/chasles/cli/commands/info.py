@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 from rich.console import Console
-from scipy.spatial.transform import Rotation
 
-from chasles import model
+from chasles.cli.options import JsonOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
-from chasles.cli.values import JsonOption, RobotArgument, ToolOption, UncheckedOption, loaded
 from chasles.errors import ArgumentError, ModelError
-from chasles.model import Description, Joint, Mesh, missing_meshes
-from chasles.robot import Robot
+
+if TYPE_CHECKING:
+    from chasles.model import Description, Joint
+    from chasles.robot import Robot
 
 _PROGRAMS: dict[str, dict[str, str]] = {
     "forward_kinematics": {},
@@ -42,6 +42,8 @@ def info(
 
         chasles info my_robot.urdf --json
     """
+    from chasles.cli.values import loaded
+
     facts = describe(loaded(robot, tool=tool, unchecked=unchecked))
     if as_json:
         show_json(facts)
@@ -87,6 +89,8 @@ _RESISTANCES = ("viscous_friction", "coulomb_friction", "armature")
 
 def _shapes(description: Description) -> dict[str, Any]:
     """Numbers of shapes, and the files of meshes that are not there, with reasons."""
+    from chasles.model import Mesh, missing_meshes
+
     drawn = [shape for link in description.links for shape in link.visuals]
     solid = [shape for link in description.links for shape in link.collisions]
     meshes = {shape.geometry.file for shape in drawn + solid if isinstance(shape.geometry, Mesh)}
@@ -96,6 +100,8 @@ def _shapes(description: Description) -> dict[str, Any]:
 
 def _roll_pitch_yaw(R: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return angles about the fixed axes x, y, z; the yaw is zero where the pitch is ±90°."""
+    from scipy.spatial.transform import Rotation
+
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Gimbal lock")
         return np.asarray(Rotation.from_matrix(R).as_euler("xyz"))
@@ -174,6 +180,8 @@ def _show(facts: dict[str, Any], console: Console) -> None:
 
 def _pose(joint: str, home: dict[str, float]) -> str:
     """Return the pose of the link of a spherical or free joint as text."""
+    from scipy.spatial.transform import Rotation
+
     quaternion = [home[f"{joint}.{label}"] for label in ("qw", "qx", "qy", "qz")]
     R = Rotation.from_quat(quaternion, scalar_first=True).as_matrix()
     angles = f"roll, pitch, yaw ({', '.join(f'{x:.2f}' for x in np.degrees(_roll_pitch_yaw(R)))})°"
@@ -225,6 +233,8 @@ def robots(as_json: JsonOption = False) -> None:
 
     A ROBOT argument is one of these names, or the path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.
     """
+    from chasles import model
+
     shipped = {name: model.load(name) for name in model.shipped()}
     if as_json:
         show_json([{"name": name, "joints": robot.n, "source": robot.source} for name, robot in shipped.items()])

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import typer
 from numpy.typing import NDArray
-from scipy.spatial.transform import Rotation
 
+from chasles.cli.options import JsonOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, results, say, show_json, table
-from chasles.cli.values import JsonOption, RobotArgument, ToolOption, UncheckedOption, configuration, loaded, numbers
 from chasles.errors import ArgumentError
-from chasles.inverse_kinematics import Solution, Status
-from chasles.robot import Robot
+
+if TYPE_CHECKING:
+    from chasles.inverse_kinematics import Solution
+    from chasles.robot import Robot
 
 Select = Literal["first", "nearest", "best", "all"]
 
@@ -49,6 +50,8 @@ def inverse_kinematics(
 
         chasles ik panda --position "0.5,0,0.4" --select nearest --json
     """
+    from chasles.cli.values import configuration, loaded
+
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     T, mask = _target(position, rpy)
     start = arm.home if q0 is None else configuration(q0, "--q0", arm)
@@ -65,6 +68,8 @@ def inverse_kinematics(
 
 def _target(position: str, rpy: str | None) -> tuple[NDArray[np.float64], str]:
     """Return the pose that is wanted, and what of it counts."""
+    from scipy.spatial.transform import Rotation
+
     T = np.eye(4)
     T[:3, 3] = _three(position, "--position")
     if rpy is None:
@@ -74,6 +79,8 @@ def _target(position: str, rpy: str | None) -> tuple[NDArray[np.float64], str]:
 
 
 def _three(text: str, option: str) -> list[float]:
+    from chasles.cli.values import numbers
+
     values = numbers(text, option)
     if len(values) != 3:
         raise ArgumentError(f"{option}: expected 3 numbers, not {len(values)}")
@@ -82,6 +89,8 @@ def _three(text: str, option: str) -> list[float]:
 
 def _facts(arm: Robot, solution: Solution) -> list[dict[str, Any]]:
     """Plain values of each solution; of none the closest configuration."""
+    from chasles.inverse_kinematics import Status
+
     return [
         {
             "q": dict(zip(arm.coordinate_names, row.q, strict=True)),
@@ -102,6 +111,8 @@ def _shown(solution: Solution) -> list[Solution]:
 
 
 def _show(arm: Robot, solution: Solution) -> None:
+    from chasles.inverse_kinematics import Status
+
     rows = _shown(solution)
     found = sum(bool(row.success) for row in rows)
     say(f"{found} solution{'' if found == 1 else 's'}" if found else Status(int(rows[0].status)).sentence)

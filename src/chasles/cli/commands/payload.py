@@ -17,9 +17,8 @@ from chasles.cli.commands.identify import (
     read_log,
     write_robot,
 )
+from chasles.cli.options import JsonOption, ToolOption, UncheckedOption
 from chasles.cli.output import require_writable, say, show_json
-from chasles.cli.values import JsonOption, ToolOption, UncheckedOption, loaded
-from chasles.identification import identify_payload
 from chasles.progress import is_watched, progress_bar
 from chasles.writing import ROBOT
 
@@ -55,6 +54,10 @@ def payload_command(
         chasles payload with_gripper.csv --robot identified.toml
     """
     require_writable(out, ROBOT)
+
+    from chasles.cli.values import loaded
+    from chasles.identification import identify_payload
+
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
         own = read_log(log, arm, columns, unit, sample_period, reductions, zero_positions)

@@ -3,58 +3,33 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, get_args
+from typing import Annotated, Literal
 
 import numpy as np
 import typer
-from numpy.typing import NDArray
 
-from chasles.arguments import real
-from chasles.cli.control_laws import frames_of_law, law_settings
-from chasles.cli.experiment import Experiment
-from chasles.cli.output import error_text, errors, joint_table, require_writable, results, say, show_json
-from chasles.cli.standing import Standing
-from chasles.cli.values import (
-    JsonOption,
-    PackagesOption,
-    RobotArgument,
-    ToolOption,
-    UncheckedOption,
-    configuration,
-    joint_values,
-    loaded,
-    not_negative,
-    numbers,
-    package_folders,
-    random_configuration,
-    varied,
-)
-from chasles.control import Controller
-from chasles.control.floating_base import is_floating
+from chasles.cli.options import JsonOption, PackagesOption, RobotArgument, ToolOption, UncheckedOption
+from chasles.cli.output import errors, joint_table, require_writable, results, say, show_json
 from chasles.errors import ArgumentError, import_extra
-from chasles.robot import Robot, require_plain_coordinates
-from chasles.simulation.limits import VelocityLimits
-from chasles.simulation.metrics import pose_errors
-from chasles.studies.controllers import KINDS
-from chasles.visual.encoding import shown_unit
-from chasles.visual.summary import peak, root_mean_square, tracking_summary
+from chasles.visual.summary import tracking_summary
 from chasles.writing import NETCDF, PAGE
 
-if TYPE_CHECKING:
-    from chasles.simulation.results import Run
-
-_SMOOTHING = 0.01  # rad/s or m/s over which Coulomb friction changes its sign
+VelocityLimits = Literal["report", "stop", "raise", "ignore"]
 
 
-#: Controllers: the kinds of studies.
-ControllerName = StrEnum("ControllerName", {kind.replace("-", "_"): kind for kind in KINDS})  # type: ignore[misc]
-#: What becomes of velocity limits.
-VelocityChoice = StrEnum("VelocityChoice", {name: name for name in get_args(VelocityLimits)})  # type: ignore[misc]
-_REPORT = VelocityChoice("report")
-_COMPUTED_TORQUE = ControllerName("computed-torque")
+#: Kinds of controllers, as in studies: what importing them costs is too much for a shell that completes a name.
+LAWS_OF_JOINTS = (
+    "pd", "pd-gravity", "pid", "computed-torque", "disturbance-observer", "nominal-torque", "time-varying-regulator",
+    "gain-scheduled-regulator", "linear-quadratic-regulator", "linear-quadratic-gaussian", "lee-chung", "slotine-li",
+    "composite-adaptive", "model-reference-adaptive", "natural-adaptive", "sliding-mode",
+)  # fmt: skip
+LAWS_OF_FRAMES = ("operational-space", "resolved-acceleration", "impedance", "whole-body-torque")
+
+
+def _control_laws(incomplete: str) -> list[str]:
+    """Return the names of control laws that begin so."""
+    return [name for name in LAWS_OF_JOINTS + LAWS_OF_FRAMES if name.startswith(incomplete)]
 
 
 def simulate(
@@ -74,8 +49,13 @@ def simulate(
         float | None, typer.Option(help="Duration of the motion, s [default: at half of the velocity limits].")
     ] = None,
     controller: Annotated[
-        ControllerName, typer.Option(metavar="NAME", help="Control law, one of those listed above.")
-    ] = _COMPUTED_TORQUE,
+        str,
+        typer.Option(
+            metavar="LAW",
+            help=f"Control law: {', '.join(LAWS_OF_JOINTS)}. Laws of frames: {', '.join(LAWS_OF_FRAMES)}.",
+            autocompletion=_control_laws,
+        ),
+    ] = "computed-torque",
     kp: Annotated[
         str | None,
         typer.Option(metavar="GAINS", help="Proportional gain, 1/s² or N·m/rad, by law [default: by frequency]."),
@@ -120,12 +100,12 @@ def simulate(
         bool, typer.Option("--no-effort-limits", help="Let torques exceed the robot's effort limits.")
     ] = False,
     velocity_limits: Annotated[
-        VelocityChoice,
+        VelocityLimits,
         typer.Option(
             metavar="CONDUCT",
             help="Velocity limits: report violations, stop (no drive torque beyond them), raise an error, or ignore.",
         ),
-    ] = _REPORT,
+    ] = "report",
     period: Annotated[float, typer.Option(help="Sample period of the controller, s.")] = 1e-3,
     substeps: Annotated[
         int | None, typer.Option(help="Integration steps per sample period [default: as the integrator needs].")
@@ -156,11 +136,6 @@ def simulate(
     A robot with a free base floats, or stands with --contact on level ground below its lowest foot; it then keeps its
     start unless a goal is given. Positions are those of the joints alone, or all coordinates, with the base's first.
 
-    Control laws: pd, pd-gravity, pid, computed-torque, disturbance-observer, nominal-torque, time-varying-regulator,
-    gain-scheduled-regulator, linear-quadratic-regulator, linear-quadratic-gaussian, lee-chung, slotine-li,
-    composite-adaptive, model-reference-adaptive, natural-adaptive, sliding-mode. Laws of frames: operational-space,
-    resolved-acceleration, impedance, whole-body-torque.
-
     For example:
 
         chasles simulate panda --out panda.html
@@ -181,19 +156,26 @@ def simulate(
 
         chasles simulate dog.urdf --free-base --contact lf_foot --contact rf_foot --contact lh_foot --contact rh_foot
     """
+    from chasles.arguments import choice, real
+    from chasles.cli import motions
+    from chasles.cli.control_laws import frames_of_law, law_settings
+    from chasles.cli.experiment import Experiment
+    from chasles.cli.values import configuration, loaded, package_folders
+
+    choice(controller, "control law", LAWS_OF_JOINTS + LAWS_OF_FRAMES)
     folders = package_folders(packages)
-    model = _model(loaded(robot, folders, tool=tool, unchecked=unchecked), free_base, gravity, motor_inertia)
+    model = motions.model_of(loaded(robot, folders, tool=tool, unchecked=unchecked), free_base, gravity, motor_inertia)
     real(period, "--period", above=0.0)
     first = model.home if start is None else configuration(start, "--start", model)
-    standing = _standing(model, contacts or [], first)
+    standing = motions.standing(model, contacts or [], first)
     if standing is not None:
         model = standing.robot
-    robot_of_plant = _plant(model, payload, viscous, coulomb)
+    robot_of_plant = motions.plant_of(model, payload, viscous, coulomb)
     plant = robot_of_plant if standing is None else standing.plant(robot_of_plant)
     through = [configuration(text, "--waypoint", model) for text in waypoints or []]
     stays = standing is not None and goal is None and goal_random is None and not through
-    target = first if stays else _goal(model, goal, goal_random)
-    times = _times(model, first, [*through, target], duration)
+    target = first if stays else motions.goal_of(model, goal, goal_random)
+    times = motions.times_of(model, first, [*through, target], duration)
     gains = {name: text for name, text in (("kp", kp), ("kd", kd), ("ki", ki)) if text is not None}
     experiment = Experiment.of(
         model,
@@ -204,12 +186,12 @@ def simulate(
         times=times[:-1],
         start=first,
         supports=() if standing is None else standing.points,
-        kind=controller.value,
-        settings=law_settings(controller.value, gains, settings or [], targets or [], model),
+        kind=controller,
+        settings=law_settings(controller, gains, settings or [], targets or [], model),
         period=period,
     )
     law = experiment.controller
-    values = _varied(plant.parameters, law, vary or [], runs)
+    values = motions.varied_values(plant.parameters, law, vary or [], runs)
     require_writable(out, PAGE)
     require_writable(save, NETCDF)
 
@@ -219,7 +201,7 @@ def simulate(
             integrator=integrator,
             vary=values or None,
             effort_limits=not no_effort_limits,
-            velocity_limits=velocity_limits.value,
+            velocity_limits=velocity_limits,
         )
     if save is not None:
         import_extra("netCDF4", "data", "--save")
@@ -246,13 +228,13 @@ def simulate(
         what += " that did not diverge," if diverged else ""
         say(f"{what} of {experiment.reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
         results().print(joint_table(run))
-        for frame in frames_of_law(controller.value, targets or []):
-            say(f"\n{_frame_error(model, run, frame)}")
+        for frame in frames_of_law(controller, targets or []):
+            say(f"\n{motions.frame_error(model, run, frame)}")
         for name, what in (
             ("saturation", "Time at the effort limits"),
             ("overspeed", "Time beyond the velocity limits"),
         ):
-            joints = _beyond(run, name) if f"{name}_time" in run else ""
+            joints = motions.beyond_limits(run, name) if f"{name}_time" in run else ""
             if joints:
                 say(f"\n{what}: {joints}")
         for title, path in (("Samples", save), ("Report", report)):
@@ -260,111 +242,3 @@ def simulate(
                 say(f"\n{title}: {path.absolute()}")
     if diverged:
         raise typer.Exit(1)
-
-
-def _model(robot: Robot, free_base: bool, gravity: str | None, motor_inertia: str | None) -> Robot:
-    """Return the robot as the controller knows it."""
-    if robot.description.loops:
-        require_plain_coordinates(robot, "this simulation")
-    if free_base:
-        if any(joint.kind == "free" for joint in robot.description.joints):
-            raise ArgumentError(f"--free-base: robot '{robot.name}' has a free joint already; leave the option away")
-        world = "world" if "world" not in robot.frame_names else "the world"
-        robot = robot.with_free_base(world=world)
-    if gravity is not None:
-        acceleration = numbers(gravity, "--gravity")
-        if len(acceleration) != 3:
-            raise ArgumentError(f"--gravity: expected 3 numbers, not {len(acceleration)}")
-        robot = robot.with_gravity(acceleration)
-    return _with_motor_inertia(robot, motor_inertia)
-
-
-def _standing(model: Robot, contacts: list[str], q: NDArray[np.float64]) -> Standing | None:
-    if not contacts:
-        return None
-    if not is_floating(model):
-        raise ArgumentError(f"--contact: robot '{model.name}' stands on its fixed base; add --free-base")
-    return Standing.of(model, contacts, q)
-
-
-def _plant(model: Robot, payload: float, viscous: str | None, coulomb: str | None) -> Robot:
-    plant = model
-    if real(payload, "--payload", at_least=0.0):
-        plant = plant.with_payload(payload)
-    if viscous is not None:
-        plant = plant.with_friction(viscous=not_negative(joint_values(viscous, "--viscous", model), "--viscous"))
-    if coulomb is not None:
-        friction = not_negative(joint_values(coulomb, "--coulomb", model), "--coulomb")
-        plant = plant.with_friction(coulomb=friction, coulomb_velocity=_SMOOTHING)
-    return plant
-
-
-def _goal(model: Robot, goal: str | None, seed: int | None) -> NDArray[np.float64]:
-    if goal is not None and seed is not None:
-        raise ArgumentError("--goal and --goal-random exclude each other; give one of them")
-    if goal is not None:
-        return configuration(goal, "--goal", model)
-    if seed is not None and seed < 0:
-        raise ArgumentError(f"--goal-random: the seed {seed} is negative")
-    return random_configuration(seed or 0, model)
-
-
-def _with_motor_inertia(model: Robot, text: str | None) -> Robot:
-    """Return the robot with this rotor inertia at each joint, seen behind its gear."""
-    if text is None:
-        return model
-    inertia = not_negative(joint_values(text, "--motor-inertia", model), "--motor-inertia")
-    places = {joint.name: model.description.velocity_places(joint.name) for joint in model.description.coordinates}
-    return model.with_motor_inertia(
-        {name: float(inertia[place.start]) for name, place in places.items() if place.stop - place.start == 1}
-    )
-
-
-def _times(
-    model: Robot, first: NDArray[np.float64], goals: list[NDArray[np.float64]], duration: float | None
-) -> list[float]:
-    """Return the times at which configurations are reached, in the total duration if one is given."""
-    starts = [first, *goals[:-1]]
-    own = np.cumsum([_duration(model, start, goal) for start, goal in zip(starts, goals, strict=True)])
-    times: list[float] = (own if duration is None else own * (duration / own[-1])).tolist()
-    return times if duration is None else [*times[:-1], duration]
-
-
-def _duration(model: Robot, start: NDArray[np.float64], goal: NDArray[np.float64]) -> float:
-    """Return a duration that keeps half of the velocity limits; a quintic's peak speed is 15/8 of its mean speed."""
-    limits = np.where(np.isfinite(model.velocity_limits) & (model.velocity_limits > 0), model.velocity_limits, 2.0)
-    needed = float(np.max(15.0 / 8.0 * np.abs(model.difference(start, goal)) / (0.5 * limits), initial=0.0))
-    return max(1.0, math.ceil(10.0 * needed) / 10.0)
-
-
-def _varied(
-    parameters: Mapping[str, tuple[int, ...]], law: Controller, texts: list[str], runs: int | None
-) -> dict[str, NDArray[np.float64]]:
-    shapes = {**parameters} | {f"controller.{name}": np.shape(value) for name, value in law.parameters.items()}
-    values = varied(texts, runs)
-    for name, value in values.items():
-        shape = shapes.get(name, ())  # the simulation refuses names that do not exist
-        if name.startswith("controller."):
-            values[name] = np.broadcast_to(value[:, None], (len(value), *shape)).copy()
-        elif shape:
-            raise ArgumentError(f"--vary: '{name}' has the shape {shape}; only single numbers can be varied here")
-    return values
-
-
-def _frame_error(model: Robot, run: Run, frame: str) -> str:
-    """Return a sentence about the position error of a frame, over all runs and samples."""
-    distance, _ = pose_errors(model, run["q"].values, run["q_reference"].values, frame)
-    rms, most = (error_text(value, "m") for value in (root_mean_square(distance), peak(distance)))
-    return f"{'Tool' if frame == 'tool' else frame} position error: RMS {rms}, peak {most}"
-
-
-def _beyond(run: Run, name: str) -> str:
-    """Return the joints that were beyond a limit ("saturation" or "overspeed"), for how long, and by how much."""
-    longest, excess = (
-        run[f"{name}_{kind}"].values.reshape(-1, run.sizes["joint"]).max(axis=0) for kind in ("time", "excess")
-    )
-    units = (
-        map(shown_unit, run["effort_unit"].values) if name == "saturation" else (f"{u}/s" for u in run["unit"].values)
-    )
-    joints = zip(run["joint"].values, longest, excess, units, strict=True)
-    return ", ".join(f"{name} {time:.3g} s (by {most:.3g} {unit})" for name, time, most, unit in joints if time > 0.0)

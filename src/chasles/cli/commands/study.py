@@ -6,19 +6,20 @@ import math
 import time
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
 
-from chasles import studies
+from chasles.cli.options import BrowserOption, JsonOption
 from chasles.cli.output import add_row, errors, require_writable, results, say, show_json, table
-from chasles.cli.values import BrowserOption, JsonOption
-from chasles.engine import get_threads
 from chasles.errors import ArgumentError
-from chasles.studies.results import StudyResults
-from chasles.studies.summaries import Spread, Summary
 from chasles.writing import PAGE, write
+
+if TYPE_CHECKING:
+    from chasles.studies import Study
+    from chasles.studies.results import StudyResults
+    from chasles.studies.summaries import Spread, Summary
 
 
 def study(
@@ -72,6 +73,9 @@ def study(
 
         chasles study my-study.toml --scheduler tcp://192.168.0.10:8786
     """
+    from chasles import studies
+    from chasles.engine import get_threads
+
     if copy is not None:
         _copy(name, copy)
         return
@@ -104,6 +108,8 @@ def study(
 
 
 def _copy(name: str, target: Path) -> None:
+    from chasles import studies
+
     source = Path(name) if name not in studies.shipped() and Path(name).is_file() else studies.shipped_path(name)
     if target.exists():
         raise ArgumentError(f"--copy: {target} exists already; choose another name")
@@ -111,7 +117,7 @@ def _copy(name: str, target: Path) -> None:
     say(f"{target.absolute()}\nEdit it and run: chasles study {target}")
 
 
-def _chosen(study: studies.Study, runs: int | None, robots: list[str] | None) -> studies.Study:
+def _chosen(study: Study, runs: int | None, robots: list[str] | None) -> Study:
     """Return the study with the chosen number of runs and robots."""
     if runs is not None:
         study = study.replace(runs=runs)
@@ -162,5 +168,7 @@ def _number(value: float, scale: float) -> str:
 
 def _record(row: Summary) -> dict[str, object]:
     """Return a summary as plain data."""
+    from chasles.studies.summaries import Spread
+
     record: dict[str, object] = {"robot": row.robot, "controller": row.controller, "runs": row.runs, "lost": row.lost}
     return record | {name: vars(value) for name, value in vars(row).items() if isinstance(value, Spread)}

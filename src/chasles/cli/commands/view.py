@@ -7,18 +7,9 @@ from typing import Annotated
 
 import typer
 
+from chasles.cli.options import ForceOption, PackagesOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import results, say
-from chasles.cli.values import (
-    ForceOption,
-    PackagesOption,
-    RobotArgument,
-    ToolOption,
-    UncheckedOption,
-    loaded,
-    package_folders,
-)
 from chasles.errors import ArgumentError, import_extra
-from chasles.visual.view.views import open_live, write_view
 
 
 def view(
@@ -45,6 +36,9 @@ def view(
 
         chasles view my_robot.urdf --out my_robot.html
     """
+    from chasles.cli.values import loaded, package_folders
+    from chasles.visual.view.views import open_live, write_view
+
     folders = package_folders(packages)
     arm = loaded(robot, folders, tool=tool, unchecked=unchecked)
     if output is not None:

@@ -1,0 +1,139 @@
+"""Motions of `chasles simulate`: robot, plant, goal, times and parameters from options, and sentences about a run."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.arguments import real
+from chasles.cli.output import error_text
+from chasles.cli.standing import Standing
+from chasles.cli.values import configuration, joint_values, not_negative, numbers, random_configuration, varied
+from chasles.control import Controller
+from chasles.control.floating_base import is_floating
+from chasles.errors import ArgumentError
+from chasles.robot import Robot, require_plain_coordinates
+from chasles.simulation.metrics import pose_errors
+from chasles.visual.encoding import shown_unit
+from chasles.visual.summary import peak, root_mean_square
+
+if TYPE_CHECKING:
+    from chasles.simulation.results import Run
+
+_SMOOTHING = 0.01  # rad/s or m/s over which Coulomb friction changes its sign
+
+
+def model_of(robot: Robot, free_base: bool, gravity: str | None, motor_inertia: str | None) -> Robot:
+    """Return the robot as the controller knows it."""
+    if robot.description.loops:
+        require_plain_coordinates(robot, "this simulation")
+    if free_base:
+        if any(joint.kind == "free" for joint in robot.description.joints):
+            raise ArgumentError(f"--free-base: robot '{robot.name}' has a free joint already; leave the option away")
+        world = "world" if "world" not in robot.frame_names else "the world"
+        robot = robot.with_free_base(world=world)
+    if gravity is not None:
+        acceleration = numbers(gravity, "--gravity")
+        if len(acceleration) != 3:
+            raise ArgumentError(f"--gravity: expected 3 numbers, not {len(acceleration)}")
+        robot = robot.with_gravity(acceleration)
+    return _with_motor_inertia(robot, motor_inertia)
+
+
+def standing(model: Robot, contacts: list[str], q: NDArray[np.float64]) -> Standing | None:
+    """Return the robot on the feet of --contact, or None without them."""
+    if not contacts:
+        return None
+    if not is_floating(model):
+        raise ArgumentError(f"--contact: robot '{model.name}' stands on its fixed base; add --free-base")
+    return Standing.of(model, contacts, q)
+
+
+def plant_of(model: Robot, payload: float, viscous: str | None, coulomb: str | None) -> Robot:
+    """Return the robot as it is: with the payload and the friction that the controller does not know."""
+    plant = model
+    if real(payload, "--payload", at_least=0.0):
+        plant = plant.with_payload(payload)
+    if viscous is not None:
+        plant = plant.with_friction(viscous=not_negative(joint_values(viscous, "--viscous", model), "--viscous"))
+    if coulomb is not None:
+        friction = not_negative(joint_values(coulomb, "--coulomb", model), "--coulomb")
+        plant = plant.with_friction(coulomb=friction, coulomb_velocity=_SMOOTHING)
+    return plant
+
+
+def goal_of(model: Robot, goal: str | None, seed: int | None) -> NDArray[np.float64]:
+    """Return the joint positions of --goal, or random ones from a seed."""
+    if goal is not None and seed is not None:
+        raise ArgumentError("--goal and --goal-random exclude each other; give one of them")
+    if goal is not None:
+        return configuration(goal, "--goal", model)
+    if seed is not None and seed < 0:
+        raise ArgumentError(f"--goal-random: the seed {seed} is negative")
+    return random_configuration(seed or 0, model)
+
+
+def _with_motor_inertia(model: Robot, text: str | None) -> Robot:
+    """Return the robot with this rotor inertia at each joint, seen behind its gear."""
+    if text is None:
+        return model
+    inertia = not_negative(joint_values(text, "--motor-inertia", model), "--motor-inertia")
+    places = {joint.name: model.description.velocity_places(joint.name) for joint in model.description.coordinates}
+    return model.with_motor_inertia(
+        {name: float(inertia[place.start]) for name, place in places.items() if place.stop - place.start == 1}
+    )
+
+
+def times_of(
+    model: Robot, first: NDArray[np.float64], goals: list[NDArray[np.float64]], duration: float | None
+) -> list[float]:
+    """Return the times at which configurations are reached, in the total duration if one is given."""
+    starts = [first, *goals[:-1]]
+    own = np.cumsum([_duration(model, start, goal) for start, goal in zip(starts, goals, strict=True)])
+    times: list[float] = (own if duration is None else own * (duration / own[-1])).tolist()
+    return times if duration is None else [*times[:-1], duration]
+
+
+def _duration(model: Robot, start: NDArray[np.float64], goal: NDArray[np.float64]) -> float:
+    """Return a duration that keeps half of the velocity limits; a quintic's peak speed is 15/8 of its mean speed."""
+    limits = np.where(np.isfinite(model.velocity_limits) & (model.velocity_limits > 0), model.velocity_limits, 2.0)
+    needed = float(np.max(15.0 / 8.0 * np.abs(model.difference(start, goal)) / (0.5 * limits), initial=0.0))
+    return max(1.0, math.ceil(10.0 * needed) / 10.0)
+
+
+def varied_values(
+    parameters: Mapping[str, tuple[int, ...]], law: Controller, texts: list[str], runs: int | None
+) -> dict[str, NDArray[np.float64]]:
+    """Return the values of --vary in the shapes of the parameters, runs first."""
+    shapes = {**parameters} | {f"controller.{name}": np.shape(value) for name, value in law.parameters.items()}
+    values = varied(texts, runs)
+    for name, value in values.items():
+        shape = shapes.get(name, ())  # the simulation refuses names that do not exist
+        if name.startswith("controller."):
+            values[name] = np.broadcast_to(value[:, None], (len(value), *shape)).copy()
+        elif shape:
+            raise ArgumentError(f"--vary: '{name}' has the shape {shape}; only single numbers can be varied here")
+    return values
+
+
+def frame_error(model: Robot, run: Run, frame: str) -> str:
+    """Return a sentence about the position error of a frame, over all runs and samples."""
+    distance, _ = pose_errors(model, run["q"].values, run["q_reference"].values, frame)
+    rms, most = (error_text(value, "m") for value in (root_mean_square(distance), peak(distance)))
+    return f"{'Tool' if frame == 'tool' else frame} position error: RMS {rms}, peak {most}"
+
+
+def beyond_limits(run: Run, name: str) -> str:
+    """Return the joints that were beyond a limit ("saturation" or "overspeed"), for how long, and by how much."""
+    longest, excess = (
+        run[f"{name}_{kind}"].values.reshape(-1, run.sizes["joint"]).max(axis=0) for kind in ("time", "excess")
+    )
+    units = (
+        map(shown_unit, run["effort_unit"].values) if name == "saturation" else (f"{u}/s" for u in run["unit"].values)
+    )
+    joints = zip(run["joint"].values, longest, excess, units, strict=True)
+    return ", ".join(f"{name} {time:.3g} s (by {most:.3g} {unit})" for name, time, most, unit in joints if time > 0.0)
