@@ -615,6 +615,38 @@ def test_results_that_cannot_be_saved_are_named(tmp_path, monkeypatch):
     assert "run.nc cannot be written: " in said
 
 
+@pytest.mark.filterwarnings("always")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["ur5", "--controller", "pd-gravity", "--coulomb", "1.5"], r"joint6 ends \d+° from its goal"),
+        (
+            ["panda", "--kp", "1e9", "--duration", "1", "--goal-random", "4"],
+            r"panda_joint\d ends [\d,]+° from its goal",
+        ),
+        (
+            ["stanford", "--controller", "pd-gravity", "--coulomb", "0,0,2000,0,0,0"],
+            r"joint3 ends \d+ mm from its goal",
+        ),
+    ],
+)
+def test_a_motion_that_fails_exits_with_1_and_names_the_joint(options, said):
+    result = run("simulate", *options)
+    assert result.exit_code == 1
+    assert re.search(f"The motion fails: .*{said}", result.stderr)
+    assert not re.search(r"\de[+-]?\d+ mrad|\de[+-]?\d+°|\de[+-]?\d+ mm", result.stdout)
+
+
+def test_a_law_of_frames_is_judged_by_its_frame():
+    options = ["planar2r", "--goal", "0.2,0.7", "--start", "0,0.5", "--duration", "0.2", "--set", "components=x,y"]
+    good = run("simulate", *options, "--controller", "operational-space")
+    assert good.exit_code == 0
+    assert "Joints, which this law does not lead to the reference" in good.stdout
+    poor = run("simulate", *options, "--controller", "operational-space", "--kp", "0", "--kd", "0", "--payload", "5")
+    assert poor.exit_code == 1
+    assert re.search(r"The motion fails: the tool ends \d+ mm from its goal", poor.stderr)
+
+
 def test_errors_that_are_no_numbers_are_dashes():
     assert error_text(float("nan"), "rad") == error_text(float("inf"), "m") == "–"
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.arguments import real
-from chasles.cli.output import error_text
+from chasles.cli.output import angle_text, error_text
 from chasles.cli.standing import Standing
 from chasles.cli.values import configuration, joint_values, not_negative, numbers, random_configuration, varied
 from chasles.control import Controller
@@ -24,6 +24,9 @@ from chasles.visual.summary import peak, root_mean_square
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
+_HALF = 0.5  # of the way to the goal
+_SMALL_WAY = {"rad": 0.2, "m": 0.05}  # rad and m; smaller ways count as this one
+_NAMED = 3  # joints in a sentence
 _SMOOTHING = 0.01  # rad/s or m/s over which Coulomb friction changes its sign
 
 
@@ -125,6 +128,38 @@ def frame_error(model: Robot, run: Run, frame: str) -> str:
     distance, _ = pose_errors(model, run["q"].values, run["q_reference"].values, frame)
     rms, most = (error_text(value, "m") for value in (root_mean_square(distance), peak(distance)))
     return f"{'Tool' if frame == 'tool' else frame} position error: RMS {rms}, peak {most}"
+
+
+def missed_goal(
+    model: Robot, run: Run, first: NDArray[np.float64], target: NDArray[np.float64], frames: Sequence[str]
+) -> str:
+    """Return a sentence about what ends farther from its goal than half of the way there, or an empty text.
+
+    A law of frames moves them, other laws move the joints.
+    """
+    found = []
+    if frames:
+        q, wanted = run["q"].values[..., -1, :], run["q_reference"].values[..., -1, :]
+        for frame in frames:
+            error = float(pose_errors(model, q, wanted, frame)[0].max())
+            way = float(pose_errors(model, first, target, frame)[0])
+            if error > _HALF * max(way, _SMALL_WAY["m"]):
+                found.append((error, "the tool" if frame == "tool" else frame, error_text(error, "m")))
+    else:
+        units = run["unit"].values.tolist()
+        errors = np.abs(run["error"].values[..., -1, :]).reshape(-1, len(units)).max(axis=0)
+        ways = np.abs(model.difference(first, target))
+        for name, unit, error in zip(run["joint"].values, units, errors.tolist(), strict=True):
+            way = max(own for own, of in zip(ways.tolist(), units, strict=True) if of == unit)
+            if error > _HALF * max(way, _SMALL_WAY[unit]):
+                found.append(
+                    (error / _SMALL_WAY[unit], name, error_text(error, "m") if unit == "m" else angle_text(error))
+                )
+    if not found:
+        return ""
+    (_, name, size), *others = sorted(found, reverse=True)[:_NAMED]
+    listed = "".join(f", {other} {away}" for _, other, away in others)
+    return f"The motion fails: {name} ends {size} from its goal{listed}{', …' if len(found) > _NAMED else ''}."
 
 
 def beyond_limits(run: Run, name: str) -> str:

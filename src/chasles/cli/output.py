@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 _UNBOUNDED_WIDTH = 10_000  # columns; wider than any table
 _PIPED_WIDTH = 160  # columns of tables without a terminal; wide enough to cut nothing
 _PROSE_WIDTH = 80  # columns of sentences without a terminal
+_LARGE = 1e8  # numbers from here on have exponents
+_NEGLIGIBLE = 1e-3  # errors in mrad and mm, and angles in degrees, that are not worth their digits
 
 errors = Console(stderr=True)
 
@@ -64,7 +66,11 @@ def show_warning(
 
 
 #: What messages advise to write in Python, and the options that say it to a command.
-_OPTIONS = {"pass tool=…": "pass --tool FRAME", "check=False skips": "--no-check skips"}
+_OPTIONS = {
+    "pass tool=…": "pass --tool FRAME",
+    "check=False skips": "--no-check skips",
+    "robot.with_motor_inertia": "--motor-inertia",
+}
 
 
 def with_options(message: object) -> str:
@@ -128,8 +134,14 @@ def add_row(to: Table, *cells: str) -> None:
 
 
 def number(value: float, digits: int = 4) -> str:
-    """Return a number as text for a table; a dash if it is not finite."""
-    return f"{value:.{digits}g}" if np.isfinite(value) else "–"
+    """Return a number as text for a table; a dash if it is not finite.
+
+    >>> number(11459.2), number(2.5e-5), number(float("inf"))
+    ('11,459', '2.5e-05', '–')
+    """
+    if not np.isfinite(value):
+        return "–"
+    return f"{value:,.0f}" if 10.0**digits <= abs(value) < _LARGE else f"{value:.{digits}g}"
 
 
 def _plain(data: object) -> Any:
@@ -144,9 +156,9 @@ def _plain(data: object) -> Any:
     return data
 
 
-def joint_table(run: xarray.Dataset) -> Table:
+def joint_table(run: xarray.Dataset, title: str = "Tracking") -> Table:
     """Return a table of errors and efforts with one row per joint."""
-    made = table("Tracking", "joint", ">RMS error", ">peak error", ">peak effort")
+    made = table(title, "joint", ">RMS error", ">peak error", ">peak effort")
     for row in tracking_summary(run):
         add_row(
             made,
@@ -159,7 +171,28 @@ def joint_table(run: xarray.Dataset) -> Table:
 
 
 def error_text(value: float, unit: str) -> str:
-    """Return an error as text: in mrad with degrees, or in mm."""
+    """Return an error as text, without exponents: in mrad with degrees, or in mm.
+
+    >>> error_text(2.59, "rad"), error_text(0.00159, "rad"), error_text(1e-9, "m")
+    ('2,590 mrad (148°)', '1.59 mrad (0.091°)', '< 0.001 mm')
+    """
     if not math.isfinite(value):
         return "–"
-    return f"{1e3 * value:.3g} mm" if unit == "m" else f"{1e3 * value:.3g} mrad ({math.degrees(value):.2g}°)"
+    size = _significant(1e3 * value, 3)
+    if unit == "m":
+        return f"{size} mm"
+    return f"{size} mrad" if size.startswith("<") else f"{size} mrad ({angle_text(value)})"
+
+
+def angle_text(value: float) -> str:
+    """Return an angle, rad, in degrees, without exponents."""
+    degrees = math.degrees(value)
+    return f"{_significant(degrees, 3 if degrees >= 10.0 else 2)}°"
+
+
+def _significant(value: float, digits: int) -> str:
+    """Return a positive number with so many digits, whole thousands apart, or the bound that it is below."""
+    if value < _NEGLIGIBLE:
+        return "0" if value == 0.0 else f"< {_NEGLIGIBLE:g}"
+    rounded = float(f"{value:.{digits}g}")
+    return f"{rounded:,.0f}" if rounded >= 10.0**digits else f"{rounded:g}"

@@ -131,7 +131,7 @@ def simulate(
     With waypoints the motion is a quintic spline that passes through them. Gains and friction are one number for all
     joints, or one per joint, separated by commas. The controller's model is the robot as its file describes it. Gains
     that are not given follow from the settings frequency (rad/s), damping and integral, as in a study. The exit code is
-    1 if a run diverges.
+    1 if a run diverges or ends farther from its goal than half of the way there.
 
     A robot with a free base floats, or stands with --contact on level ground below its lowest foot; it then keeps its
     start unless a goal is given. Positions are those of the joints alone, or all coordinates, with the base's first.
@@ -142,15 +142,15 @@ def simulate(
 
         chasles simulate puma560 --goal "0.5,1,-2,0,1,0" --duration 1.5 --payload 2 --ki 2000
 
-        chasles simulate ur5 --controller pd-gravity --coulomb 1.5
+        chasles simulate ur5 --controller pid --motor-inertia 0.3 --coulomb 1.5
 
         chasles simulate panda --controller gain-scheduled-regulator --set frequency=15 --set update_period=0.05
 
-        chasles simulate xarm6.urdf --motor-inertia 0.05 --waypoint "0.2,-0.3,-0.4,0,0.1,0" --velocity-limits raise
+        chasles simulate xarm6 --motor-inertia 0.05 --waypoint "0.2,-0.3,-0.4,0,0.1,0" --velocity-limits raise
 
-        chasles simulate panda --runs 50 --vary payload.mass=0:5 --save runs.nc
+        chasles simulate panda --controller disturbance-observer --runs 50 --vary payload.mass=0:3 --save runs.nc
 
-        chasles simulate panda --controller operational-space --target panda_link8 --set nullspace_stiffness=20
+        chasles simulate panda --controller operational-space --goal "0.5,0.2,0.3,-1.8,0.1,2,0.5"
 
         chasles simulate satellite.urdf --free-base --gravity 0,0,0
 
@@ -220,6 +220,7 @@ def simulate(
     if diverged:
         kept = np.flatnonzero(~np.isfinite(run["diverged_at"].values))
         run = run.isel({run["diverged_at"].dims[0]: kept})
+    frames = frames_of_law(controller, targets or [])
     if as_json:
         show_json([vars(row) for row in tracking_summary(run)])
     else:
@@ -227,8 +228,9 @@ def simulate(
         what = "1 run" if count == 1 else f"{count} runs"
         what += " that did not diverge," if diverged else ""
         say(f"{what} of {experiment.reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
-        results().print(joint_table(run))
-        for frame in frames_of_law(controller, targets or []):
+        title = "Joints, which this law does not lead to the reference" if frames else "Tracking"
+        results().print(joint_table(run, title))
+        for frame in frames:
             say(f"\n{motions.frame_error(model, run, frame)}")
         for name, what in (
             ("saturation", "Time at the effort limits"),
@@ -240,5 +242,8 @@ def simulate(
         for title, path in (("Samples", save), ("Report", report)):
             if path is not None:
                 say(f"\n{title}: {path.absolute()}")
-    if diverged:
+    missed = motions.missed_goal(model, run, first, target, frames)
+    if missed:
+        errors.print(missed, style="red", markup=False, highlight=False, soft_wrap=True)
+    if diverged or missed:
         raise typer.Exit(1)
