@@ -625,7 +625,7 @@ def test_results_that_cannot_be_saved_are_named(tmp_path, monkeypatch):
             r"panda_joint\d ends [\d,]+° from its goal",
         ),
         (
-            ["stanford", "--controller", "pd-gravity", "--coulomb", "0,0,2000,0,0,0"],
+            ["stanford", "--controller", "pd-gravity", "--coulomb", "0,0,9000,0,0,0"],
             r"joint3 ends \d+ mm from its goal",
         ),
     ],
