@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine.immortal import immortal
+
 # Place of PyUFunc_FromFuncAndDataAndSignature in NumPy's table of C functions, part of its stable ABI.
 _FROM_FUNCTION_AND_SIGNATURE = 31
 _NO_IDENTITY = -1
-
-#: What ufuncs need whose layout is not the one expected below: it is never freed.
-_kept_for_ever: list[object] = []
 
 
 class _UFunc(ctypes.Structure):
@@ -94,4 +93,4 @@ def _give(ufunc: np.ufunc, places: list[int], needed: object) -> None:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))
         fields.owned = id(needed)
     else:
-        _kept_for_ever.append(needed)
+        immortal(needed)

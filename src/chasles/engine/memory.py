@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.immortal import immortal
+
 #: Bytes of an array from which memory is kept, and of all that is kept.
 SMALLEST, MOST = 1 << 18, 1 << 27
 _MOST_BLOCKS = 64  # looking through more would take longer than fresh memory saves
@@ -47,6 +49,7 @@ def empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
     return np.ndarray(shape, dtype, block, start)
 
 
+@immortal
 def empty_at(rank: int, address: int, dtype: str) -> NDArray[Any]:
     """Return an array as `empty` does, of a shape that stands in memory: machine code calls it."""
     return empty((ctypes.c_ssize_t * rank).from_address(address)[:], dtype)

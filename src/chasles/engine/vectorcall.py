@@ -16,6 +16,8 @@ from inspect import getattr_static
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
+from chasles.engine.immortal import immortal
+
 #: Places in an instance: the address of its code, and what that code hands unusual calls to.
 CODE, GENERAL = 16, 24
 _SIZE = 32
@@ -69,12 +71,10 @@ def _base_with_room() -> type:
     specification = _Specification(name, _SIZE, 0, _DEFAULT | _IS_BASE | _HAS_VECTORCALL, slots)
     make = ctypes.pythonapi.PyType_FromSpec
     make.restype, make.argtypes = ctypes.py_object, [ctypes.c_void_p]
-    _kept.extend((members, slots, specification))
+    immortal((members, slots, specification))  # the type refers to them
     room: type = make(ctypes.addressof(specification))
     return room
 
-
-_kept: list[object] = []  # what the type refers to
 
 _IS_KNOWN = _has_known_layout()
 if TYPE_CHECKING:

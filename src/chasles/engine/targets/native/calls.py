@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.gufunc import c_api
+from chasles.engine.immortal import immortal
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
 from chasles.engine.memory import empty_at
 from chasles.engine.targets.native import batches
@@ -291,10 +292,6 @@ class _MethodDefinition(ctypes.Structure):
     )
 
 
-# CPython reads a definition even while it frees the function, in no sure order with what else goes then.
-_DEFINITIONS: list[_MethodDefinition] = []
-
-
 def fill_table(table: int, dtype: str, result: type | None, earlier: list[object]) -> None:
     """Write the addresses that a direct call needs into its table.
 
@@ -359,10 +356,10 @@ def python_function(address: int, general: Callable[..., Any], name: str, code: 
     code
         What must live as long as the object: it stands where CPython keeps the module of a function.
     """
-    definition = _MethodDefinition(name.encode(), address, _METH_FASTCALL_KEYWORDS, None)
+    # CPython reads a definition even while it frees the function, in no sure order with what else goes then.
+    definition = immortal(_MethodDefinition(name.encode(), address, _METH_FASTCALL_KEYWORDS, None))
     create = ctypes.pythonapi.PyCFunction_NewEx
     create.restype, create.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
-    _DEFINITIONS.append(definition)
     return create(ctypes.addressof(definition), general, code)
 
 

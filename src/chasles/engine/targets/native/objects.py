@@ -18,6 +18,7 @@ from weakref import ref
 
 import numpy as np
 
+from chasles.engine.immortal import immortal
 from chasles.engine.kernels import CoreArray, Kernel
 from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.writer import Writer
@@ -35,8 +36,8 @@ PLACES = (
 )  # fmt: skip
 REFERENCES, TYPE, DATA, RANK, DIMENSIONS, DTYPE, FLAGS, WEAK_REFERENCES, FLOAT_VALUE = 0, 8, 16, 24, 32, 56, 64, 72, 16
 CONTIGUOUS_AND_ALIGNED, AND_WRITABLE = 0x101, 0x501
-FORMAT = ctypes.create_string_buffer(b"inO")  # of the arguments of `empty_at`
-OUT = sys.intern("out")  # as the names of keywords in compiled code are
+FORMAT = immortal(ctypes.create_string_buffer(b"inO"))  # of the arguments of `empty_at`
+OUT = immortal(sys.intern("out"))  # as the names of keywords in compiled code are
 
 
 @cache
