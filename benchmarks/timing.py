@@ -8,6 +8,8 @@ from collections.abc import Callable, Mapping
 from statistics import median
 from time import perf_counter, process_time
 
+from chasles.engine import aside
+
 
 def interleaved(
     candidates: Mapping[str, Callable[[], object]], *, repeats: int = 25, least: float = 0.01
@@ -47,7 +49,9 @@ def _calls_that_fill(least: float, call: Callable[[], object]) -> int:
     call()  # which may compile
     count = 1
     while (seconds := _time(call, count, process_time)) < least:
+        aside.wait()  # for the code that is compiled meanwhile, whose time is the process's too
         count = max(2 * count, int(count * least / max(seconds, 1e-9)))
+    aside.wait()
     return count
 
 

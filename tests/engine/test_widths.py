@@ -12,7 +12,7 @@ import pytest
 from tests.engine.random_programs import random_program, safe_inputs
 
 import chasles as ch
-from chasles.engine import Function, runner, sin, sqrt, trace, where
+from chasles.engine import Function, aside, runner, sin, sqrt, trace, where
 from chasles.engine.kernels import few_samples
 from chasles.engine.targets.native import compiler as native
 from chasles.engine.targets.native import machine
@@ -28,6 +28,7 @@ def two_widths(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def widths(function: Function) -> list[str]:
+    aside.wait()
     return list(function._runner._compiled)
 
 
@@ -115,6 +116,7 @@ def test_direct_calls_hand_over_to_one_another(first: str) -> None:
     (other,) = kinds.values()
     direct(*other)
     assert times == 1
+    aside.wait()
     expected = general(*batch)
     for _ in range(2):
         np.testing.assert_array_equal(direct(*batch), expected)
@@ -145,6 +147,7 @@ def test_code_of_both_widths_is_freed() -> None:
     q = np.zeros((COUNT, 2))
     function(q[0])
     function(q)
+    aside.wait()
     codes = [weakref.ref(compiled.code) for compiled in function._runner._compiled.values()]
     assert len(codes) == 2
     direct = function._runner.direct_call(lambda *_: None)

@@ -3,6 +3,7 @@
 Machine code comes in two widths that compute the same, bit for bit. What fills the widest vectors with samples would,
 of a single sample, move and divide lanes that nobody looks at: a simulation of one run takes half as long again in it.
 So there is code of the narrowest vectors besides, compiled first; the wide one follows once there is work for it.
+Only the first call waits for a compiler: whatever code is there serves all calls until the other has been made aside.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chasles.cached import cached_property
+from chasles.engine import aside
 from chasles.engine.arguments import as_array, explained
 from chasles.engine.compiling import COMPILING, native, native_available
 from chasles.engine.empty_arrays import BesideEmpty, without_empty
@@ -126,7 +128,8 @@ class Runner:
         try:
             in_pieces = get_threads() > 1 or out is None
             if work > UNINTERRUPTED_WORK or (work > WORTH_PIECES and in_pieces):
-                found = call_in_pieces(ufunc, self.kernel, given, out, self.dtype, work, self)
+                latest = ufunc if samples <= self._few_samples else self._call_latest
+                found = call_in_pieces(latest, self.kernel, given, out, self.dtype, work, self)
             else:
                 found = ufunc(*given) if out is None else ufunc(*given, out=out)
         except (TypeError, ValueError) as error:
@@ -223,41 +226,66 @@ class Runner:
         return max(1, work_of_a_sample(self.kernel))
 
     def _chosen(self, samples: int, runs: int) -> Callable[..., Any]:
-        """Return the code for a call of so many samples and runs of the program, compiled if need be."""
-        if samples <= self._few_samples:
-            return self._compile("few")
-        self._runs += runs
-        if self._runs >= WORTH_WIDE:
-            return self._compile("many")
-        return self._few or self._compile("few")
+        """Return the code for a call of so many samples and runs of the program; its first call compiles it."""
+        width: Width = "few"
+        if samples > self._few_samples:
+            self._runs += runs
+            width = "many" if self._runs >= WORTH_WIDE else "few"
+        there = self._few if width == "few" else self._many
+        if there is not None:
+            return there
+        there = self._few or self._many
+        if there is None:
+            return self._compile(width)
+        aside.ask(self, width)
+        return there
+
+    def _call_latest(self, *arguments: Any, **out: Any) -> Any:
+        """Call the code for many samples if it is there by now: a long call need not end with what it began with."""
+        code = self._many or self._few
+        assert code is not None
+        return code(*arguments, **out)
 
     def _compile(self, width: Width) -> Callable[..., Any]:
+        """Return code for a first call, compiled now if there is none of any width."""
         with COMPILING:
-            return (self._few if width == "few" else self._many) or self._compile_now(width)
+            if not self.is_compiled:  # by another thread
+                self.compile(width)
+        there = (self._few if width == "few" else self._many) or self._few or self._many
+        assert there is not None
+        return there
 
-    def _compile_now(self, width: Width) -> Callable[..., Any]:
+    def compile(self, width: Width) -> None:
+        """Compile code of a width and let calls go to it from then on."""
         kernel = self.kernel
         filled = without_empty(kernel) if native_available() else None
         if filled is None:
             from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
             self._few = self._many = compile_numpy(kernel, self.dtype)
-            return self._few
+            return
         if not native.has_widths(self.dtype):
             width = "any"
         compiled = native.compile_kernel(filled, self.dtype, self._doc, self.result, width=width)
         ufunc: Callable[..., Any] = compiled.ufunc
-        if filled is kernel:
-            self._compiled[width] = compiled
-            if len(self._compiled) == 2:
-                native.link(self._compiled["few"], self._compiled["many"])
+        with COMPILING:
+            if filled is kernel:
+                self._compiled[width] = compiled
+                if len(self._compiled) == 2:
+                    native.link(self._compiled["few"], self._compiled["many"])
+            else:
+                ufunc = BesideEmpty(kernel, self.dtype, ufunc)
+            if width != "many":
+                self._few = ufunc
+            if width != "few":
+                self._many = ufunc
+
+    def give_up(self, width: Width) -> None:
+        """Let the code that is there serve all calls."""
+        if width == "few":
+            self._few = self._few or self._many
         else:
-            ufunc = BesideEmpty(kernel, self.dtype, ufunc)
-        if width != "many":
-            self._few = ufunc
-        if width != "few":
-            self._many = ufunc
-        return ufunc
+            self._many = self._many or self._few
 
     def _inside_trace(self, arguments: Sequence[Any]) -> Any:
         if self.shape != "map":

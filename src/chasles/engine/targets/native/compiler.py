@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from chasles.cached import cached_property
 from chasles.engine.gufunc import make_gufunc
 from chasles.engine.kernels import Kernel, Width, few_samples
 from chasles.engine.targets.native import calls, machine, objects
@@ -30,6 +29,8 @@ class CompiledKernel:
         The machine code; the ufunc and each direct call keep it alive.
     result
         Named tuple in which the direct call returns several results, or None for a plain tuple.
+    direct_address
+        Address of the direct call, if there is one.
     """
 
     kernel: Kernel
@@ -38,16 +39,7 @@ class CompiledKernel:
     ufunc: np.ufunc
     code: machine.LoadedCode
     result: type | None
-
-    @cached_property
-    def direct_address(self) -> int | None:
-        """Address of the direct call, if there is one."""
-        if not has_direct_call(self.kernel, self.width):
-            return None
-        earlier: list[object] = [None, None]
-        self.code.needs.append(earlier)
-        calls.fill_table(self.code.address_of_data(objects.TABLE), self.dtype, self.result, earlier)
-        return self.code.address(calls.ENTRY)
+    direct_address: int | None
 
     @property
     def instance_address(self) -> int:
@@ -92,7 +84,13 @@ def compile_kernel(
         doc=doc,
         code=code,
     )
-    return CompiledKernel(kernel, dtype, width, ufunc, code, result)
+    direct_address = None
+    if has_direct_call(kernel, width):
+        earlier: list[object] = [None, None]
+        code.needs.append(earlier)
+        calls.fill_table(code.address_of_data(objects.TABLE), dtype, result, earlier)
+        direct_address = code.address(calls.ENTRY)
+    return CompiledKernel(kernel, dtype, width, ufunc, code, result, direct_address)
 
 
 def has_widths(dtype: str) -> bool:
