@@ -13,16 +13,16 @@ these velocities determine the others; where it does not, at a singularity of th
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 
 from chasles import verbs
 from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import difference, integrate
-from chasles.algorithms.loops import loop_constraints, velocity_map
+from chasles.algorithms.loops import LoopConstraints, loop_constraints, velocity_map
 from chasles.errors import ModelError
 from chasles.geometry.elementary import Array
 from chasles.model.description import Description, Link
@@ -195,7 +195,14 @@ def closed_configurations(tree: Tree, q: Array, count: int, generator: np.random
             return
 
 
-def regular_configurations(tree: Tree, q: Array, count: int, generator: np.random.Generator) -> list[Array]:
+def regular_configurations(
+    tree: Tree,
+    q: Array,
+    count: int,
+    generator: np.random.Generator,
+    constraints: Callable[[Array], LoopConstraints] | None = None,
+    velocities: Callable[[Array], Array] | None = None,
+) -> list[Array]:
     """Return closed configurations near one, on walks that keep its assembly mode and away from singular ones.
 
     A step that passes a singularity of the independent velocities turns the orientation which they give to the motions
@@ -211,6 +218,8 @@ def regular_configurations(tree: Tree, q: Array, count: int, generator: np.rando
         Number of configurations.
     generator
         Source of the random steps.
+    constraints, velocities
+        Functions of q in place of `loop_constraints` and `velocity_map`, such as compiled ones.
 
     Raises
     ------
@@ -226,9 +235,10 @@ def regular_configurations(tree: Tree, q: Array, count: int, generator: np.rando
     [(2,), (2,)]
     """
     scale, independent = column_scales(tree, tree_size(tree)), list(tree.independent)
+    velocities = velocities or partial(velocity_map, tree)
 
     def motions(q: Array) -> Array:
-        G: Array = velocity_map(tree, q) * scale[independent] / scale[:, None]
+        G: Array = velocities(q) * scale[independent] / scale[:, None]
         return G if np.isfinite(G).all() else np.full_like(G, np.inf)
 
     start, G_start = q, motions(q)
@@ -244,7 +254,7 @@ def regular_configurations(tree: Tree, q: Array, count: int, generator: np.rando
             here, G = start, G_start
         directions = generator.normal(size=len(independent))
         displacement = REACH_OF_A_STEP * scale * (G @ directions) / float(np.linalg.norm(G @ directions))
-        closing = close_loops(tree, integrate(tree, here, displacement))
+        closing = close_loops(tree, integrate(tree, here, displacement), constraints=constraints)
         G_next = motions(closing.q)
         if not closing.is_closed or not np.abs(G_next).max() < largest:
             continue

@@ -15,7 +15,7 @@ from chasles.mechanics.whole_body import WholeBody
 
 
 class Mechanics(
-    Configurations, Kinematics, Dynamics, Regressors, InertialParameters, WholeBody, Loops, Copies, Formats
+    Configurations, Kinematics, Dynamics, InertialParameters, Regressors, WholeBody, Loops, Copies, Formats
 ):
     """Immutable description and compiled mechanics of a robot: all of `chasles.Robot` that needs no search.
 

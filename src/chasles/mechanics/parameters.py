@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
-from chasles.algorithms import Grouping, closed_chain
+from chasles.algorithms import Grouping
 from chasles.arguments import reals
 from chasles.errors import ModelError, UnknownNameError
 from chasles.mechanics.base_parameters import BaseParameters, expressions
-from chasles.mechanics.described import Described
+from chasles.mechanics.loops import Loops
+from chasles.mechanics.regressors import Regressors
 from chasles.model import Tree
 
 METHODS = ("regrouping", "numerical")
@@ -24,7 +25,7 @@ WORST_CONDITION = 1e8
 """Condition number of random motions beyond which half of the digits of a parameter are lost."""
 
 
-class InertialParameters(Described):
+class InertialParameters(Regressors, Loops):
     """Masses, inertias, friction and motors of a robot as numbers; a part of `Mechanics`."""
 
     @property
@@ -120,7 +121,7 @@ class InertialParameters(Described):
         if method == "regrouping":
             grouping = algorithms.regroup(tree, tolerance)
         else:
-            Y = _random_motions(tree, np.random.default_rng(seed), self.home)
+            Y = self._random_motions(tree, np.random.default_rng(seed))
             grouping, condition = algorithms.group_columns(Y, algorithms.preferred_columns(tree), tolerance)
             if condition > WORST_CONDITION:
                 raise ModelError(
@@ -194,6 +195,23 @@ class InertialParameters(Described):
             found = algorithms.consistent_parameters(present, bodies, grouping, wanted, spread)
         return self.with_inertial_parameters(found, check=False)
 
+    def _random_motions(self, tree: Tree, generator: np.random.Generator) -> NDArray[np.float64]:
+        """Torque regressors of random motions, one below the other; with loops each scaled to the same size."""
+        n = len(tree.independent)
+        count = 1 + STATES_PER_PARAMETER * 13 * len(tree.bodies) // max(1, n)
+        if not tree.loops:
+            configurations = generator.normal(size=(count, tree.nq))
+            motions = generator.normal(size=(count, 2, n))
+            states = zip(configurations, motions, strict=True)
+            return np.vstack([algorithms.torque_regressor(tree, q, *motion) for q, motion in states])
+        q = np.array(
+            algorithms.regular_configurations(
+                tree, self.home, count, generator, self.loop_constraints, self.velocity_map
+            )
+        )
+        Y = np.asarray(self.torque_regressor(q, *generator.normal(size=(2, count, n))))
+        return np.vstack(list(Y / np.linalg.norm(Y, axis=(-2, -1), keepdims=True)))
+
     def inconsistencies(self) -> dict[str, str]:
         """Links (and ``"payload"``) that no real body could be, with reasons; see `chasles.model.inconsistencies`."""
         return model.inconsistencies(self.description)
@@ -242,19 +260,3 @@ class InertialParameters(Described):
         (1000, 2)
         """
         return model.perturbed_values(self.description, relative, seed, shape, consistent=consistent)
-
-
-def _random_motions(tree: Tree, generator: np.random.Generator, home: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Torque regressors of random motions, one below the other; with loops each scaled to the same size."""
-    n = len(tree.independent)
-    count = 1 + STATES_PER_PARAMETER * 13 * len(tree.bodies) // max(1, n)
-    if not tree.loops:
-        configurations = generator.normal(size=(count, tree.nq))
-        motions = generator.normal(size=(count, 2, n))
-        states = zip(configurations, motions, strict=True)
-        return np.vstack([algorithms.torque_regressor(tree, q, *motion) for q, motion in states])
-    rows = []
-    for q in algorithms.regular_configurations(tree, home, count, generator):
-        Y = closed_chain.torque_regressor(tree, q, *generator.normal(size=(2, n)))
-        rows.append(Y / np.linalg.norm(Y))
-    return np.vstack(rows)
