@@ -37,6 +37,7 @@ def falling_arm(t_end: float) -> np.ndarray:
     return found.y[:, -1]
 
 
+@pytest.mark.filterwarnings("ignore::chasles.simulation.StiffnessWarning")
 @pytest.mark.parametrize(("integrator", "order"), ORDERS.items())
 def test_halving_the_step_shows_the_order(integrator: str, order: int) -> None:
     exact = falling_arm(1.0)

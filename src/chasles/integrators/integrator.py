@@ -59,12 +59,16 @@ class Step(NamedTuple):
         Hermite's cubic between both ends.
     interpolant_error
         Estimate of the error inside the step, (n,), for methods whose ends may be far better; None for others.
+    differences
+        What the stages tell of the first three derivatives of y times h, h² and h³, the third in two ways, (4, n), for
+        methods of order 4 without an estimate of the error; None for others.
     """
 
     y: Array
     error: Any = None
     interpolant: Any = None
     interpolant_error: Any = None
+    differences: Any = None
 
 
 class Integrator(Protocol):

@@ -33,6 +33,8 @@ class RungeKutta:
         bᵢ less the weights of the embedded method; None without one.
     interpolation
         Rows (d, stages): the coefficient of θʲ inside a step is h Σᵢ rowⱼᵢ kᵢ; None for Hermite's cubic.
+    differences
+        Rows (4, stages) of `Step.differences`, h Σᵢ rowⱼᵢ kᵢ; None without them.
 
     Notes
     -----
@@ -53,6 +55,7 @@ class RungeKutta:
     weights: tuple[float, ...]
     error_weights: tuple[float, ...] | None = None
     interpolation: Rows | None = None
+    differences: Rows | None = None
 
     @property
     def stages(self) -> int:
@@ -73,7 +76,10 @@ class RungeKutta:
         interpolant = None
         if self.interpolation is not None:
             interpolant = np.array([h * combination(row, k) for row in self.interpolation])
-        return Step(y + h * combination(self.weights, k), error, interpolant)
+        differences = None
+        if self.differences is not None:
+            differences = np.array([h * combination(row, k) for row in self.differences])
+        return Step(y + h * combination(self.weights, k), error, interpolant, differences=differences)
 
 
 @dataclass(frozen=True)
@@ -140,6 +146,8 @@ RK4 = RungeKutta(
     ((), (1 / 2,), (0.0, 1 / 2), (0.0, 0.0, 1.0)),
     (1 / 6, 1 / 3, 1 / 3, 1 / 6),
     interpolation=((1.0, 0.0, 0.0, 0.0), (-3 / 2, 1.0, 1.0, -1 / 2), (2 / 3, -2 / 3, -2 / 3, 2 / 3)),
+    # Of y' = J y the third is h³ J³ y, of y' = f(t) the fourth is h³ times the second derivative of f.
+    differences=((1.0, 0.0, 0.0, 0.0), (-2.0, 2.0, 0.0, 0.0), (0.0, -4.0, 4.0, 0.0), (4.0, 0.0, -8.0, 4.0)),
 )
 
 #: Bogacki and Shampine's pair of orders 3 and 2 ("A 3(2) pair of Runge-Kutta formulas", Applied Mathematics Letters

@@ -99,6 +99,8 @@ class ClosedLoop:
         Whether torques are limited to the effort limits of the robot's description.
     velocity_limits
         Whether drives at their velocity limits give no torque that speeds them up.
+    estimates_errors
+        Whether the errors of all steps are estimated; see `chasles.simulation.step_errors`.
     """
 
     plant: Plant
@@ -114,6 +116,7 @@ class ClosedLoop:
     record_memory: bool = False
     effort_limits: bool = True
     velocity_limits: bool = False
+    estimates_errors: bool = False
 
     @cached_property
     def nominal(self) -> dict[str, NDArray[np.float64]]:
@@ -319,7 +322,7 @@ class ClosedLoop:
     def steps(self) -> PlantSteps:
         """The plant's motion through a period."""
         method = RK4 if isinstance(self.integrator, str) else self.integrator
-        return PlantSteps(self.equations, self.accounts, self.shapes, method, self.period)
+        return PlantSteps(self.equations, self.accounts, self.shapes, method, self.period, self.estimates_errors)
 
     @cached_property
     def controlled_period(self) -> ControlledPeriod:

@@ -66,7 +66,7 @@ def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
         _frozen_reference(loop, kept),
         *(loop.varied, loop.period, loop.substeps, _frozen(loop.integrator, kept), loop.delay, loop.audit),
         *((name, _frozen(source.shapes, kept)) for name, source in loop.further.items()),
-        *(loop.record_memory, loop.effort_limits, loop.velocity_limits),
+        *(loop.record_memory, loop.effort_limits, loop.velocity_limits, loop.estimates_errors),
     ]
     return tuple(parts), kept
 

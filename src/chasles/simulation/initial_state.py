@@ -56,6 +56,7 @@ def initial_state(
                 "motors": np.zeros(0) if motors is None else motors.initial_state(holding),
                 "elastic_joints": springs,
                 "audit": {} if loop.accounts is None else dict.fromkeys(loop.accounts.shapes, 0.0),
+                "step_errors": {},
             },
             "sensors": read,
             "configuration": q if loop.closes_readings else np.zeros(0),

@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from chasles.cached import cached_property
 from chasles.engine import Function, Layout, Program, Record, trace
 from chasles.engine.records import Shapes
 from chasles.engine.scalar import Array, Real
-from chasles.integrators import Integrator, ProgramRightHandSide
+from chasles.integrators import Integrator, ProgramRightHandSide, Step
 from chasles.plant.energy_accounts import EnergyAccounts
 from chasles.plant.equations import Equations
+from chasles.simulation.step_errors import STEP_ERRORS, local_error
 
 #: Wrenches are looked at this part of a step inside of its ends, so that a jump between two steps is seen by neither.
 INSIDE = 1e-9
@@ -97,6 +100,8 @@ class PlantSteps:
         The method.
     period
         Time between two calls of the controller, s.
+    estimates_errors
+        Whether the local errors of all steps are summed up in the state, as its part ``step_errors``.
     """
 
     equations: Equations
@@ -104,14 +109,19 @@ class PlantSteps:
     values: Mapping[str, tuple[int, ...]]
     integrator: Integrator
     period: float
+    estimates_errors: bool = False
     _rows: dict[tuple[float, int], Function] = field(default_factory=dict)
     _programs: dict[float, Program] = field(default_factory=dict)
 
     @cached_property
     def layout(self) -> Layout:
-        """Parts of the state: those of the equations, and the energies that are integrated."""
+        """Parts of the state: those of the equations, the energies that are integrated, and errors of steps."""
         audit = {} if self.accounts is None else self.accounts.shapes
-        return Layout({**self.equations.shapes, "audit": audit})
+        return Layout({**self.equations.shapes, "audit": audit, "step_errors": self._step_errors})
+
+    @property
+    def _step_errors(self) -> dict[str, Shapes]:
+        return STEP_ERRORS if self.estimates_errors else {}
 
     @cached_property
     def held(self) -> Layout:
@@ -142,7 +152,7 @@ class PlantSteps:
             powers = {}
             if self.accounts is not None:
                 powers = self.accounts.powers(x, Record(rates), instant, held.command, held.values)
-            return self.layout.join({**rates, "audit": powers})
+            return self.layout.join({**rates, "audit": powers, "step_errors": dict.fromkeys(self._step_errors, 0.0)})
 
         inputs: dict[str, Shapes] = {"s": (), "x": self.layout.shapes, "t": (), "offset": (), "span": (), "clock": ()}
         return trace(rates, {**inputs, "held": self.held.shapes}, name="plant_rates", outputs=["rates"])
@@ -178,7 +188,22 @@ class PlantSteps:
         clock = start.t + (start.offset + 0.5 * h)
         x = self.entered(x, start, held, clock)
         f = self.right_hand_side(start.t, start.offset, h, clock, held)
-        return self.normalized(self.integrator.step(f, 0.0, self.layout.join(x), h).y)
+        step = self.integrator.step(f, 0.0, self.layout.join(x), h)
+        return self._with_errors(self.normalized(step.y), step)
+
+    def _with_errors(self, x: Record, step: Step) -> Record:
+        """State after a step with its local errors added to those of the steps before."""
+        if not self.estimates_errors:
+            return x
+        places = self.layout.split(np.arange(self.layout.size))
+        velocities = [*places.qd.tolist(), *places.following.tolist()]
+        if self.equations.plant.elastic_joints is not None:
+            velocities += self.equations.plant.elastic_joints.split(places.elastic_joints)[1].tolist()
+        local = {"velocities": local_error(step, velocities), "quaternions": 0.0}
+        if self.equations.plant.robot.nq != self.equations.plant.n:
+            local["quaternions"] = local_error(step, places.q.tolist())
+        sums = {name: x.step_errors[name] + error for name, error in local.items()}
+        return Record({**x, "step_errors": sums})
 
     def normalized(self, y: Array) -> Record:
         """State after a step, as a record, with unit quaternions."""

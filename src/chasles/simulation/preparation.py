@@ -25,6 +25,7 @@ from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_and_steps, tolerances
 from chasles.simulation.references import LoopReference, TangentReference, loop_reference
+from chasles.simulation.step_errors import STEP_ERRORS, has_estimate
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
 from chasles.trajectories import ClosedMotion, JointTrajectory, PointToPoint
 
@@ -57,8 +58,10 @@ class Prepared:
         State at the start, shape (*batch, size).
     tolerances
         Relative and absolute tolerance of steps that the error controls.
-    in_steps_of_the_period
-        Whether the automatic choice is the classical method with one step a period, which fast motions do not bear.
+    automatic
+        Whether the method was left to the simulation.
+    known_as_stiff
+        Whether it was warned that what acts in the plant is too fast for a method of the user's choice.
     """
 
     loop: ClosedLoop
@@ -69,12 +72,20 @@ class Prepared:
     values: Mapping[str, Any]
     state: Floats
     tolerances: tuple[float, float]
-    in_steps_of_the_period: bool = False
+    automatic: bool = False
+    known_as_stiff: bool = False
 
     def with_error_control(self) -> Prepared:
         """Return the same simulation in steps that the error controls."""
-        loop = replace(self.loop, integrator=DORMAND_PRINCE, substeps=None)
-        return replace(self, loop=loop, compiled=_traced(loop), in_steps_of_the_period=False)
+        loop = replace(self.loop, integrator=DORMAND_PRINCE, substeps=None, estimates_errors=False)
+        return replace(self.in_loop(loop), compiled=_traced(loop))
+
+    def in_loop(self, loop: ClosedLoop) -> Prepared:
+        """Return the same start in another loop of the same parts, not yet compiled."""
+        start = self.loop.layout.split(self.state)
+        sums = dict.fromkeys(STEP_ERRORS, 0.0) if loop.estimates_errors else {}
+        state = loop.layout.join({**start, "plant": {**start.plant, "step_errors": sums}})
+        return replace(self, loop=loop, compiled=None, state=state)
 
 
 def prepare(
@@ -83,7 +94,7 @@ def prepare(
     integrator: str | Integrator = AUTOMATIC, q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
     vary: Mapping[str, ArrayLike] | None = None, save_every: int = 1, audit: bool = False, memory: bool = False,
     effort_limits: bool = True, stop_at_velocity_limits: bool = False, rtol: float | None = None,
-    atol: float | None = None,
+    atol: float | None = None, estimate_errors: bool = False,
 ) -> Prepared:  # fmt: skip
     """Join plant, controller and reference into a loop, choose its steps and compile it; see `simulate`."""
     plant, controller = as_plant(plant), as_controller(no_controller if controller is None else controller)
@@ -127,18 +138,21 @@ def prepare(
             f"there are no runs to simulate: the batch of q0, qd0 and varied values is {state.shape[:-1]}"
         )
     automatic = integrator == AUTOMATIC and substeps is None
+    known_as_stiff = False
     q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
     if automatic:
         if is_stiff(loop, q_start, values):
             loop = replace(loop, integrator=RODAS5P, substeps=None)
     else:
-        warn_if_stiff(loop, q_start, values)
+        known_as_stiff = warn_if_stiff(loop, q_start, values)
     advice = controller.period_warning(loop.period)
     if advice is not None:
         warn(f"controller '{controller.name}': {advice}", SamplingWarning)
     chosen = tolerances(loop.integrator, rtol, atol)
-    one_step = automatic and loop.substeps == 1
-    return Prepared(loop, _traced(loop), reference, times, given, values, state, chosen, one_step)
+    ready = Prepared(loop, None, reference, times, given, values, state, chosen, automatic, known_as_stiff)
+    if estimate_errors and loop.substeps is not None and has_estimate(loop.integrator):
+        ready = ready.in_loop(replace(loop, estimates_errors=True))
+    return replace(ready, compiled=_traced(ready.loop))
 
 
 def _traced(loop: ClosedLoop) -> Function | None:

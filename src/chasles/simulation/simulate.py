@@ -21,7 +21,7 @@ from chasles.simulation.diagnosis import warn_of
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
 from chasles.simulation.preparation import SEED, Prepared, prepare
-from chasles.simulation.stiffness import joint_velocities, turns_fast, warn_of_fast_motion
+from chasles.simulation.step_accuracy import runs_to_repeat, warn_of_plain_law, warn_of_steps
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -87,8 +87,8 @@ def simulate(
         it, else 1.
     integrator
         A name, or an object as `chasles.integrators.Integrator` describes it. By default, ``"automatic"``, the
-        classical Runge–Kutta method ``"rk4"`` with one step a period, and ``"dormand-prince"`` for runs that turn more
-        than 0.12 rad in a period, whose error it controls; where friction, motors or springs act too fast
+        classical Runge–Kutta method ``"rk4"`` with one step a period, and ``"dormand-prince"``, whose steps the error
+        controls, for runs whose steps miss more than 1e-4 of the largest velocity, added up; where friction, motors or springs act too fast
         for it, dry friction jumps at rest, or there are contacts, the implicit method ``"rodas5p"``, of orders 5 and 4,
         with the exact Jacobian of the plant and with steps that the error controls. Further, ``"dormand-prince"`` and
         ``"bogacki-shampine"`` with steps that the error controls; and of order 1 ``"euler"``,
@@ -165,12 +165,15 @@ def simulate(
         plant, controller, reference, duration=duration, period=period, delay=delay, substeps=substeps,
         integrator=integrator, q0=q0, qd0=qd0, vary=vary, save_every=save_every, audit=audit, memory=memory,
         effort_limits=effort_limits, stop_at_velocity_limits=speeds == "stop", rtol=rtol, atol=atol,
+        estimate_errors=True,
     )  # fmt: skip
     if progress is None:
         progress = is_watched() and _is_long(ready)
-    recorded = _recorded(ready, progress)
-    if ready.in_steps_of_the_period:
-        ready, recorded = _with_fast_runs(ready, recorded, progress)
+    recorded, state = _recorded(ready, progress)
+    if not ready.automatic:
+        warn_of_steps(ready, state, recorded[1])
+    elif ready.loop.estimates_errors:
+        ready, recorded = _with_error_control(ready, recorded, state, progress)
     if speeds == "raise":
         raise_at_overspeed(ready.loop.plant.robot, ready.times[:, 0], recorded[1])
     run = _label(ready, recorded, speeds)
@@ -178,26 +181,27 @@ def simulate(
     return run
 
 
-def _recorded(ready: Prepared, progress: bool) -> list[Floats]:
-    """Run the loop."""
+def _recorded(ready: Prepared, progress: bool) -> tuple[list[Floats], Floats]:
+    """Run the loop; return what is recorded, and the states at the end."""
     if ready.compiled is not None and not isinstance(ready.loop.integrator, str):
         return _scan(ready, ready.compiled, progress)
     return _step(ready, progress)
 
 
-def _with_fast_runs(ready: Prepared, recorded: list[Floats], progress: bool) -> tuple[Prepared, list[Floats]]:
-    """Repeat the runs that turn too far in a step, with steps that the error controls; the others stay as they are."""
-    velocities = joint_velocities(ready.loop, recorded[0], recorded[1], ready.times[:, 0])
-    fast = turns_fast(ready.loop, velocities)
-    if not fast.any():
+def _with_error_control(
+    ready: Prepared, recorded: list[Floats], state: Floats, progress: bool
+) -> tuple[Prepared, list[Floats]]:
+    """Repeat the runs whose steps miss too much, with steps that the error controls; the others stay as they are."""
+    if ready.compiled is None:
+        warn_of_plain_law(ready, state, recorded[1])
         return ready, recorded
-    if ready.compiled is None:  # a law in plain Python may remember its calls
-        warn_of_fast_motion(ready.loop, velocities[fast])
+    coarse = runs_to_repeat(ready, state, recorded[1])
+    if not coarse.any():
         return ready, recorded
     ready = ready.with_error_control()
-    again = _recorded(ready, progress)
+    again, _ = _recorded(ready, progress)
     for old, new in zip(recorded, again, strict=True):
-        old[fast] = new[fast]
+        old[coarse] = new[coarse]
     return ready, recorded
 
 
@@ -212,7 +216,7 @@ def _is_long(ready: Prepared) -> bool:
     return float(calls) * evaluations * own > _LONG_WORK
 
 
-def _scan(ready: Prepared, scan: Function, show: bool) -> list[Floats]:
+def _scan(ready: Prepared, scan: Function, show: bool) -> tuple[list[Floats], Floats]:
     """Run the compiled loop, in pieces for a progress bar or if the inputs of all calls are large."""
     loop, times = ready.loop, ready.times
     batch, (samples, calls_in_row) = ready.state.shape[:-1], times.shape
@@ -235,7 +239,7 @@ def _scan(ready: Prepared, scan: Function, show: bool) -> list[Floats]:
             again = [np.empty((*batch, shown.stop - shown.start))] if further else []
             out = (np.empty_like(state), *again, *kept)
             state = scan(state, given, *further, *packed, out=out)[0]
-    return recorded
+    return recorded, state
 
 
 def _start_of_loop(ready: Prepared) -> tuple[Floats, list[Any]]:
@@ -253,7 +257,7 @@ def _start_of_loop(ready: Prepared) -> tuple[Floats, list[Any]]:
     return loop.controlled_layout.join(start), [rtol, np.full(loop.steps.layout.size, atol)]
 
 
-def _step(ready: Prepared, show: bool) -> list[Floats]:
+def _step(ready: Prepared, show: bool) -> tuple[list[Floats], Floats]:
     """Run period by period in Python."""
     loop, times, state, values = ready.loop, ready.times, ready.state, ready.values
     recorded = [np.empty((*state.shape[:-1], times.shape[0], *variable.shape)) for variable in loop.variables]
@@ -271,8 +275,7 @@ def _step(ready: Prepared, show: bool) -> list[Floats]:
     else:
         advance = stepping.fixed_step(loop, values)
     rows = with_progress(range(times.shape[0]), "simulating", show=show)
-    stepping.run(loop, state, times, control, advance, record, rows)
-    return recorded
+    return recorded, stepping.run(loop, state, times, control, advance, record, rows)
 
 
 def _label(ready: Prepared, recorded: list[Floats], speeds: str) -> Run:

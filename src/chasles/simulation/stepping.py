@@ -40,8 +40,14 @@ def run(
     advance: Advance,
     record: Callable[[int, list[Any]], None],
     rows: Iterable[int],
-) -> None:
-    """Alternate controller and plant over the times (S, k); hand each row's first sample to ``record``."""
+) -> Floats:
+    """Alternate controller and plant over the times (S, k); hand each row's first sample to ``record``.
+
+    Returns
+    -------
+    ndarray
+        States at the end.
+    """
     each_call = loop.inputs.each_call(times)
     x = state[..., loop.layout.slices["plant"]]
     for row in rows:
@@ -53,6 +59,7 @@ def run(
             x = advance(float(times[row, column]), x, following["queue"], given)
             parts = {name: following[name] for name in loop.following}
             state = loop.layout.join({"plant": loop.steps.layout.split(x), **parts})
+    return state
 
 
 def compiled_control(loop: ClosedLoop, values: Values) -> Control:

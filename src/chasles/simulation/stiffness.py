@@ -23,17 +23,8 @@ _IMPLICIT_FRICTION = "implicit-friction-euler"
 _ACCURATE = 1.0
 
 
-#: Angle, rad, of a step of the classical method from which the error is to be controlled. On rotations at the rate ω
-#: its relative error in a step is (ω h)⁵ / 120: 2e-7 at this angle, and 0.8 % at 1 rad.
-_FAR = 0.12
-#: Share of that angle for robots with loops, whose joints are reversed within a small part of a turn.
-_LINKAGE = 0.25
-#: Angle, rad, of a step from which a run that cannot be repeated is warned of: the error of a step is 2e-5.
-_TOO_FAR = 0.3
-
-
 class StiffnessWarning(UserWarning):
-    """Friction, motors or springs act too fast for the integrator's step: results may be wrong or diverge."""
+    """Motion, friction, motors or springs are too fast for the integrator's step: results may be wrong or diverge."""
 
 
 class SamplingWarning(UserWarning):
@@ -119,48 +110,10 @@ def is_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]
     return rate * loop.period > _ACCURATE
 
 
-def turns_fast(loop: ClosedLoop, velocities: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Whether runs turn far in a step, of velocities of all joints (*batch, k, joints), (*batch,).
-
-    Runs that a controller made diverge do not count: shorter steps would not help them.
-    """
-    turning = [unit == "rad/s" for unit in loop.equations.tree.velocity_units]
-    if not any(turning):
-        return np.zeros(velocities.shape[:-2], dtype=bool)
-    with np.errstate(over="ignore", invalid="ignore"):
-        squares = np.einsum("...i,...i->...", velocities[..., turning], velocities[..., turning])
-        fastest = squares.max(axis=-1)  # NaN after a divergence
-    angle = _FAR * (_LINKAGE if loop.plant.robot.description.loops else 1.0)
-    far = (angle / loop.period) ** 2
-    return np.asarray((fastest > far) & np.isfinite(fastest) | (~np.isfinite(fastest) & (not loop.is_controlled)))
-
-
-def joint_velocities(
-    loop: ClosedLoop, q: NDArray[np.float64], qd: NDArray[np.float64], times: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Velocities of all joints (*batch, k, joints) at times (k,): with loops the mean ones from sample to sample."""
-    if not loop.plant.robot.description.loops or len(times) < 2:
-        return qd
-    ways = np.asarray(loop.equations.tree.difference(q[..., :-1, :], q[..., 1:, :]))
-    return ways / np.diff(times)[:, None]
-
-
-def warn_of_fast_motion(loop: ClosedLoop, velocities: NDArray[np.float64]) -> None:
-    """Warn of runs that turn far in a step but cannot be repeated."""
-    angle = float(np.sqrt(np.nanmax((velocities**2).sum(axis=-1)))) * loop.period
-    if angle < _TOO_FAR:
-        return
-    warn(
-        f"robot '{loop.plant.name}' turns {angle:.2g} rad in a step of {loop.period:g} s, too far for the classical "
-        f"method: use substeps={math.ceil(angle / _FAR)} or integrator='dormand-prince'",
-        StiffnessWarning,
-    )
-
-
-def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> None:
-    """Warn if an explicit method is not one for what acts in the plant at the start."""
+def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> bool:
+    """Warn if an explicit method is not one for what acts in the plant at the start; return whether it was."""
     if isinstance(loop.integrator, str) or loop.integrator.implicit:
-        return
+        return False
     if loop.substeps is None:
         if _friction_jumps(loop, values):
             warn(
@@ -168,12 +121,13 @@ def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str,
                 f"'{loop.integrator.name}': leave the integrator out, or choose 'rodas5p'",
                 StiffnessWarning,
             )
-        return
+        return False
     if loop.integrator.name == _IMPLICIT_FRICTION and loop.plant.is_robot:
-        return
+        return False
     rate, what = fastest_of(loop, q, values)
     step, longest = loop.period / loop.substeps, _LONGEST.get(loop.integrator.name, 1.5)
-    if rate * step > longest:
+    too_fast = rate * step > longest
+    if too_fast:
         enough = math.ceil(rate * loop.period / longest)
         verb = "acts" if what == "friction" else "act"
         warn(
@@ -181,3 +135,4 @@ def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str,
             f"{step:g} s: use substeps={enough} or a stiff integrator ('rodas5p')",
             StiffnessWarning,
         )
+    return too_fast
