@@ -104,7 +104,7 @@ def test_a_spring_not_stiff_enough_for_an_implicit_method(turn: float) -> None:
     period, rotor, push = 1e-2, 0.5, 3.0
     frequency = turn / period
     spring = ch.ElasticJoints(1, stiffness=frequency**2 / (1.0 / 2.0 + 1.0 / rotor), rotor_inertia=rotor)
-    plant, law = ch.Plant(SLIDE, elastic_joints=spring), lambda t, q, qd, reference: 0.0 * q + push
+    plant, law = ch.Plant(SLIDE, elastic_joints=spring), lambda now: 0.0 * now.q + push
     run = ch.simulate(plant, law, duration=2.0, period=period)
     deflection = run.motor_position.values[:, 0] - run.q.values[:, 0]
     most = push / (rotor * frequency**2)
@@ -193,9 +193,7 @@ def test_a_law_that_cannot_be_repeated_is_warned_of() -> None:
         ch.simulate(STONE, law, duration=0.3, period=0.01, qd0=SPIN)
 
 
-@pytest.mark.parametrize(
-    ("method", "size"), [("rk4", 1.0), ("euler", 0.15), ("semi-implicit-euler", 0.15)]
-)
+@pytest.mark.parametrize(("method", "size"), [("rk4", 1.0), ("euler", 0.15), ("semi-implicit-euler", 0.15)])
 def test_steps_of_ones_own_choice_are_warned_of(method: str, size: float) -> None:
     """The warning tells the error of the worst run."""
     spins = np.array([0.01 * SPIN, size * SPIN, 0.02 * SPIN])

@@ -88,8 +88,8 @@ def simulate(
     integrator
         A name, or an object as `chasles.integrators.Integrator` describes it. By default, ``"automatic"``, the
         classical Runge–Kutta method ``"rk4"`` with one step a period, and ``"dormand-prince"``, whose steps the error
-        controls, for runs whose steps miss more than 1e-4 of the largest velocity, added up; where friction, motors or springs act too fast
-        for it, dry friction jumps at rest, or there are contacts, the implicit method ``"rodas5p"``, of orders 5 and 4,
+        controls, for runs whose steps miss more than 1e-4 of the largest velocity, added up; where friction, motors or
+        springs act too fast for it, dry friction jumps at rest, or there are contacts, the implicit method ``"rodas5p"``, of orders 5 and 4,
         with the exact Jacobian of the plant and with steps that the error controls. Further, ``"dormand-prince"`` and
         ``"bogacki-shampine"`` with steps that the error controls; and of order 1 ``"euler"``,
         ``"semi-implicit-euler"``, ``"implicit-friction-euler"``, which takes joint friction of any stiffness in cheap
