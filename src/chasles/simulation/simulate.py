@@ -89,14 +89,15 @@ def simulate(
         A name, or an object as `chasles.integrators.Integrator` describes it. By default, ``"automatic"``, the
         classical Runge–Kutta method ``"rk4"`` with one step a period, and ``"dormand-prince"``, whose steps the error
         controls, for runs whose steps miss more than 1e-4 of the largest velocity, added up; where friction, motors or
-        springs act too fast for it, dry friction jumps at rest, or there are contacts, the implicit method ``"rodas5p"``, of orders 5 and 4,
-        with the exact Jacobian of the plant and with steps that the error controls. Further, ``"dormand-prince"`` and
-        ``"bogacki-shampine"`` with steps that the error controls; and of order 1 ``"euler"``,
-        ``"semi-implicit-euler"``, ``"implicit-friction-euler"``, which takes joint friction of any stiffness in cheap
-        steps, and ``"linearly-implicit-euler"``. All these are compiled, over all runs at once, each with steps of its
-        own. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and ``"LSODA"`` simulate one run after another. Where the
-        error controls the steps, the method is restarted at every call of the controller, where the delay has passed,
-        and at events. For implicit methods dry friction that jumps at rest turns round across 1e-6 rad/s (m/s).
+        springs act too fast for it, dry friction jumps at rest, or there are contacts, the implicit method
+        ``"rodas5p"``, of orders 5 and 4, with the exact Jacobian of the plant and with steps that the error
+        controls. Further, ``"dormand-prince"`` and ``"bogacki-shampine"`` with steps that the error controls;
+        and of order 1 ``"euler"``, ``"semi-implicit-euler"``, ``"implicit-friction-euler"``, which takes joint
+        friction of any stiffness in cheap steps, and ``"linearly-implicit-euler"``. All these are compiled,
+        over all runs at once, each with steps of its own. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and
+        ``"LSODA"`` simulate one run after another. Where the error controls the steps, the method is restarted
+        at every call of the controller, where the delay has passed, and at events. For implicit methods dry
+        friction that jumps at rest turns round across 1e-6 rad/s (m/s).
     q0, qd0
         Configuration and velocity at the start, shape (..., nq) and (..., n); default the reference's, or of a
         Cartesian reference those of the inverse kinematics near the robot's home. Leading axes are a batch of runs.
