@@ -146,7 +146,7 @@ def test_a_process_may_fork_while_another_thread_compiles() -> None:
         stop.set()
         thread.join()
     """,
-        CHASLES_CACHE="0",
+        CHASLES_CACHE_DIR="none",
     )
 
 
@@ -248,7 +248,7 @@ def test_an_interrupt_is_answered_within_half_a_second(call: str, threads: int) 
     """
     with subprocess.Popen(
         [sys.executable, "-c", HEADER + textwrap.dedent(script)],
-        env={**os.environ, "CHASLES_CACHE": "0"},
+        env={**os.environ, "CHASLES_CACHE_DIR": "none"},
         stdout=subprocess.PIPE,
         text=True,
     ) as process:

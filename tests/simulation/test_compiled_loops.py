@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
@@ -69,22 +70,87 @@ def test_gains_cannot_be_changed_in_place() -> None:
         control.kp = 400.0
 
 
-def test_functions_are_traced_anew_for_what_they_refer_to_may_change() -> None:
-    def law(now: ch.control.Now) -> Any:
-        return STIFFNESS["value"] * (now.reference.q - now.q)
+def stiffness() -> float:
+    return STIFFNESS["value"]
 
-    class Own(ch.control.Controller):
-        name = "own"
 
-        def law(self, now: ch.control.Now) -> Any:
-            return STIFFNESS["value"] * (now.reference.q - now.q)
+def hold(now: ch.control.Now) -> Any:
+    return stiffness() * (now.reference.q - now.q)
 
-    for controller in (law, Own()):
-        torques = []
-        for value in (10.0, 20.0):
-            STIFFNESS["value"] = value
-            torques.append(ch.simulate(ARM, controller, MOTION, q0=[0.1, 0.1]).tau[0])
-        np.testing.assert_allclose(torques[1], 2.0 * torques[0])
+
+class Own(ch.Controller):
+    varies = ("kd",)
+    memory: ClassVar[Any] = {"integral": np.zeros(2)}
+
+    def __init__(self, kd: float = 1.0) -> None:
+        self.kd = kd
+
+    def law(self, now: ch.control.Now) -> Any:
+        now.memory.integral += now.period * (now.reference.q - now.q)
+        return stiffness() * (now.reference.q - now.q) + now.memory.integral - self.kd * now.qd
+
+
+class Line:
+    """A motion of a user's."""
+
+    duration = 0.05
+    parameters: ClassVar[Any] = {"goal": np.array([1.0, -0.5])}
+
+    def motion(self, t: Any, parameters: Any) -> Any:
+        share = stiffness() * t
+        return ch.trajectories.Motion(
+            share * parameters["goal"], stiffness() * parameters["goal"], 0.0 * parameters["goal"]
+        )
+
+
+def push(t: Any, parameters: Any) -> Any:
+    return np.array([0.0, 0.0, 0.0, stiffness(), 0.0, 0.0])
+
+
+USERS: dict[str, dict[str, Any]] = {
+    "function": {"controller": hold},
+    "class": {"controller": Own()},
+    "function in a law of the library": {"controller": ch.PythonLaw(hold)},
+    "motion": {"reference": Line()},
+    "wrench": {"plant": ch.Plant(ARM, wrenches=[ch.ExternalWrench("push", push, axes="world")])},
+}
+
+
+@pytest.mark.parametrize("users", USERS.values(), ids=USERS)
+def test_what_a_user_wrote_is_known_by_what_it_does(
+    users: dict[str, Any], traced: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    base = {"plant": ARM, "controller": ch.PDGravity(ARM, kp=100.0, kd=20.0), "reference": MOTION, "q0": [0.1, 0.1]}
+
+    def last() -> Any:
+        return ch.simulate(**(base | users)).q[-1]
+
+    monkeypatch.setitem(STIFFNESS, "value", 10.0)
+    first = last()
+    np.testing.assert_array_equal(last(), first)
+    assert len(traced) == 1
+    monkeypatch.setitem(STIFFNESS, "value", 20.0)
+    other = last()
+    assert len(traced) == 2
+    assert abs(other - first).max() > 1e-6
+    monkeypatch.setattr(sys.modules[__name__], "stiffness", lambda: 10.0)
+    np.testing.assert_array_equal(last(), first)
+    assert len(traced) == 2
+
+
+def test_gains_and_memory_of_a_users_law_need_no_new_loop(traced: list[Any]) -> None:
+    runs = [ch.simulate(ARM, Own(kd), MOTION, q0=[0.1, 0.1]) for kd in (1.0, 5.0)]
+    assert len(traced) == 1
+    assert abs(runs[0].q - runs[1].q).max() > 0.0
+
+
+def test_a_law_that_draws_numbers_is_traced_anew(traced: list[Any]) -> None:
+    def random(now: ch.control.Now) -> Any:
+        return np.random.uniform(10.0, 20.0) * (now.reference.q - now.q)
+
+    torques = [ch.simulate(ARM, random, MOTION, q0=[0.2, 0.2]).tau[0, 0] for _ in range(2)]
+    assert len(traced) == 2
+    assert torques[0] != torques[1]
 
 
 def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:

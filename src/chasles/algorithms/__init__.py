@@ -89,7 +89,6 @@ from chasles.algorithms.reference_motion import (
 )
 from chasles.algorithms.regressors import EnergyRegressors, energy_regressor, momentum_regressor, torque_regressor
 from chasles.algorithms.singularities import Singularities, singularities
-from chasles.engine.sources import watch
 
 __all__ = [
     "ClosedState",
@@ -166,5 +165,3 @@ __all__ = [
     "tree_size",
     "velocity_map",
 ]
-
-watch(__name__)

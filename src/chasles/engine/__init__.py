@@ -30,7 +30,6 @@ from chasles.engine.operators import attach_operators
 from chasles.engine.program import Argument, Program
 from chasles.engine.records import Layout, Record
 from chasles.engine.scalar import Condition, Scalar
-from chasles.engine.sources import watch
 from chasles.engine.threads import get_threads, set_threads, threads
 from chasles.engine.tracing import trace
 
@@ -76,5 +75,3 @@ __all__ = [
     "vjp",
     "where",
 ]
-
-watch(__name__)

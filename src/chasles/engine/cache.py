@@ -44,7 +44,7 @@ class CacheInfo:
     Attributes
     ----------
     path
-        Directory of the cache; None where the user has none.
+        Directory of the cache; None where the user has none, or wants none.
     entries
         Number of kernels and records of programs.
     size
@@ -63,11 +63,13 @@ class CacheInfo:
 
 
 def directory() -> Path | None:
-    """Return the cache's directory, None where the user has none.
+    """Return the cache's directory; None where the user has none, or wants none.
 
-    It is ``CHASLES_CACHE_DIR``, or the place that the system keeps for caches.
+    It is ``CHASLES_CACHE_DIR``, which may be ``none``, or the place that the system keeps for caches.
     """
     chosen = os.environ.get("CHASLES_CACHE_DIR")
+    if chosen == "none":
+        return None
     if chosen:
         return Path(chosen)
     places = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
@@ -190,8 +192,6 @@ def _tidy_once(place: Path) -> None:
 
 def is_private() -> bool:
     """Whether nobody but the user can write to the directory."""
-    if os.environ.get("CHASLES_CACHE") == "0":
-        return False
     place = directory()
     try:
         return place is not None and _is_own(place.stat(), stat.S_ISDIR)

@@ -16,7 +16,6 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from chasles.engine.sources import watch
 from chasles.geometry import euler_angles as euler_angles
 from chasles.geometry import exponential_jacobians as exponential_jacobians
 from chasles.geometry import pseudo_inertias as pseudo_inertias
@@ -41,6 +40,3 @@ else:
     def __dir__() -> list[str]:
         """Names for users."""
         return sorted(import_module(f"{__name__}.names").__all__)
-
-
-watch(__name__)

@@ -18,11 +18,13 @@ Rosenbrock, "Some general implicit processes for the numerical solution of diffe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
+from chasles.cached import cached_property
+from chasles.engine.identity import identity
 from chasles.engine.scalar import Array, Real
 from chasles.integrators.elimination import factor, solve
 from chasles.integrators.integrator import RightHandSide, Step, combination
@@ -88,6 +90,11 @@ class Rosenbrock:
     def implicit(self) -> bool:
         """Whether a step needs the Jacobian: yes."""
         return True
+
+    @cached_property
+    def digest(self) -> str:
+        """Identity of the method: its coefficients."""
+        return identity({field.name: getattr(self, field.name) for field in fields(self)})
 
     def step(self, f: RightHandSide, t: Real, y: Array, h: Real) -> Step:
         """Advance the state from t to t + h; on numbers or traced scalars."""

@@ -1,11 +1,8 @@
 """Mechanics of a robot: joins description, algorithms and engine, and is the only place that does."""
 
-from chasles.engine.sources import watch
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.mechanics.computation import RobotFunction
 from chasles.mechanics.mechanics import Mechanics
 from chasles.mechanics.plain_coordinates import require_plain_coordinates
 
 __all__ = ["BaseParameters", "Mechanics", "RobotFunction", "require_plain_coordinates"]
-
-watch(__name__)

@@ -19,8 +19,8 @@ from chasles.algorithms.closing import ClosingState
 from chasles.cached import cached_property
 from chasles.engine import Function, Layout, trace
 from chasles.engine.program import Program
-from chasles.engine.remembered import remembered
-from chasles.mechanics.computation import Array
+from chasles.engine.trace_cache import remembered
+from chasles.mechanics.computation import TRACED_PACKAGES, Array
 from chasles.model import Description
 
 WORTH_COMPILING = 64
@@ -110,7 +110,7 @@ class ClosingSearch:
             shapes = {"state": (layout.size,), "moving": (tree.n,)}
             return trace(step, shapes, name="close_loops", outputs=["state_next", "done"])
 
-        return Function(remembered(traced, closing.closing_step, self._description), shape="solve")
+        return Function(remembered(traced, TRACED_PACKAGES, (closing.closing_step, self._description)), shape="solve")
 
     @cached_property
     def _judge(self) -> Function:

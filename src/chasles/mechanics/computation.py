@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.engine import Function, Program, trace
 from chasles.engine.arguments import as_array
 from chasles.engine.family import Family
-from chasles.engine.remembered import remembered
 from chasles.engine.scalar import Traced
+from chasles.engine.trace_cache import remembered
 from chasles.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownArgumentError, UnknownNameError
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.mechanics.contract import contract
@@ -40,6 +40,8 @@ OF_ALL_JOINTS = ("joint_velocities", "joint_forces")
 _ARRAYS_BY_NAME = ("vary", "wrenches")
 #: Options without a default, with the values that a call must choose from.
 _CHOICES = {"frame": REFERENCE_FRAMES}
+#: Packages that a trace runs: those below this one.
+TRACED_PACKAGES = ("algorithms", "engine", "geometry", "integrators", "mechanics", "model")
 
 
 class HasDescription(Protocol):
@@ -260,8 +262,11 @@ class RobotFunction(Family, Generic[P, Result]):
         own = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
         program = remembered(
             lambda: self._trace(vary, wrenches, own),
-            self._algorithm,
-            (self.__name__, computation.inputs, computation.outputs, self._description, vary, wrenches, own),
+            TRACED_PACKAGES,
+            (
+                *(self.__name__, computation.algorithm, computation.closed),
+                *(computation.inputs, computation.outputs, self._description, vary, wrenches, own),
+            ),
         )
         return Function(program, reference=self.reference, doc=self.__doc__, result=computation.result)
 

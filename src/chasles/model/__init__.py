@@ -8,7 +8,6 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chasles.engine.sources import watch
 from chasles.errors import ModelError, UnknownNameError
 from chasles.model.consistency import check_description, has_masses, inconsistencies, nearest_consistent
 from chasles.model.cutting import sub_chain, sub_tree, without
@@ -233,6 +232,3 @@ def load(
     raise UnknownNameError(
         "robot", text, [*shipped(), "or the path of a .urdf, .xacro, .sdf, .xml, .toml, .dat or .conf file"]
     )
-
-
-watch(__name__)

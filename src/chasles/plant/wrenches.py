@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import choice, reals
 from chasles.cached import cached_property
 from chasles.engine import trace
+from chasles.engine.identity import identity, identity_as_it_acts
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.plant.effect import Effect
@@ -110,6 +111,15 @@ class ExternalWrench(Effect):
         except Exception:  # a plain Python function may fail on traced values in any way
             return True
         return False
+
+    @property
+    def digest(self) -> str:
+        """Identity of the wrench: its values, and its function as it acts."""
+        values = {name: value for name, value in vars(self).items() if name not in ("function", "sampled")}
+        if self.function is None:
+            return identity(values)
+        inputs = {"t": (), **{name: value.shape for name, value in self.parameters.items()}}
+        return identity((values, identity_as_it_acts(self.function, self._flat, inputs)))
 
     def at(self, t: Real, parameters: Mapping[str, Any]) -> Array:
         """Return the wrench (6,) of a function at a time."""

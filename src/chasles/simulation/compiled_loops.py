@@ -3,35 +3,33 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable
+from dataclasses import fields
 from threading import Lock
-from types import FunctionType
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 
-from chasles.engine import Function
-from chasles.model import Description
-from chasles.robot import Robot
+from chasles.control.law_identity import law_identity
+from chasles.engine import Function, Layout
+from chasles.engine.identity import UnidentifiedError, identity, identity_as_it_acts
 from chasles.simulation.closed_loop import ClosedLoop
-from chasles.simulation.references import TangentReference, TracedReference
+from chasles.simulation.references import LoopReference, TangentReference, TracedReference
 
 #: Loops that are kept; each holds its machine code, about a megabyte.
 _KEPT = 16
-_loops: OrderedDict[Hashable, tuple[dict[str, Function], Any]] = OrderedDict()
+#: Attributes of a loop whose identity is asked for in their own way.
+_PARTS = ("plant", "controller", "reference", "further")
+_loops: OrderedDict[str, dict[str, Function]] = OrderedDict()
 _lock = Lock()
 
 
-class _NotFrozenError(Exception):
-    """A value may change without notice."""
-
-
 def compiled_function(loop: ClosedLoop, name: str, make: Callable[[ClosedLoop], Function] | None = None) -> Function:
-    """Compiled function of a loop, from the last simulations if one was like this.
+    """Compiled function of a loop, from the last simulations if one computed the same.
 
-    What a loop computes depends on the values of all attributes of controller, reference and plant. They are compared
-    one by one; where they hold what cannot be compared (a function of the user's, which may change with what it refers
-    to), the loop is traced anew.
+    Plant, law, reference and integrator are compared by their identity (`chasles.engine.identity`): those of the
+    library by content, functions and classes of users by the programs that they trace to. A loop with a part that has
+    no identity is traced anew.
 
     Parameters
     ----------
@@ -44,11 +42,11 @@ def compiled_function(loop: ClosedLoop, name: str, make: Callable[[ClosedLoop], 
     """
     found = getattr if make is None else (lambda loop, _: make(loop))
     try:
-        key, kept = _key(loop)
-    except (_NotFrozenError, RecursionError):
+        key = _identity(loop)
+    except UnidentifiedError:
         return cast(Function, found(loop, name))
     with _lock:
-        functions, _ = _loops.setdefault(key, ({}, kept))  # keeps alive what the key knows by its place in memory
+        functions = _loops.setdefault(key, {})
         _loops.move_to_end(key)
         while len(_loops) > _KEPT:
             _loops.popitem(last=False)
@@ -57,47 +55,27 @@ def compiled_function(loop: ClosedLoop, name: str, make: Callable[[ClosedLoop], 
     return functions[name]
 
 
-def _key(loop: ClosedLoop) -> tuple[Hashable, list[Any]]:
-    kept: list[Any] = []
-    parts = [
-        _frozen(loop.plant.robot, kept),
-        *(_frozen(effect, kept) for effect in loop.plant.effects.items()),
-        _frozen(loop.controller, kept),
-        _frozen_reference(loop, kept),
-        *(loop.varied, loop.period, loop.substeps, _frozen(loop.integrator, kept), loop.delay, loop.audit),
-        *((name, _frozen(source.shapes, kept)) for name, source in loop.further.items()),
-        *(loop.record_memory, loop.effort_limits, loop.velocity_limits, loop.estimates_errors),
-    ]
-    return tuple(parts), kept
+def _identity(loop: ClosedLoop) -> str:
+    plant = loop.plant
+    schedule = loop.further["schedule"].shapes if "schedule" in loop.further else None
+    poses = loop.reference.n is None
+    law = law_identity(loop.controller, plant.robot.nq, plant.n, loop.period, poses=poses, schedule=schedule)
+    further = {name: source.shapes for name, source in loop.further.items()}
+    own = {field.name: getattr(loop, field.name) for field in fields(loop) if field.name not in _PARTS}
+    return identity((plant.robot, plant.effects, law, _reference_identity(loop.reference), further, loop.shapes, own))
 
 
-def _frozen_reference(loop: ClosedLoop, kept: list[Any]) -> Hashable:
-    """Sampled references differ in what they give, traced ones in their formula too."""
-    reference, start = loop.reference, loop.reference.start_time
+def _reference_identity(reference: LoopReference) -> str:
+    """Identity of what a reference does in a loop: a sampled one brings shapes alone, a traced one its formula too."""
     if isinstance(reference, TangentReference):
         reference = reference.curve
-    if isinstance(reference, TracedReference):
-        return _frozen(reference.reference, kept), start
-    return type(reference), _frozen(reference.shapes, kept), start
-
-
-def _frozen(value: object, kept: list[Any]) -> Hashable:
-    """A key that is equal for values that compute the same."""
-    if value is None or isinstance(value, str | bytes | bool | int | float | slice):
-        return type(value), value
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        return value.shape, value.dtype.str, value.tobytes()
-    library = str(getattr(value, "__module__", "")).startswith("chasles.")
-    plain = isinstance(value, FunctionType) and library and value.__closure__ is None
-    if plain or isinstance(value, Robot | Description | Function | type):
-        kept.append(value)  # they never change
-        return id(value)
-    if isinstance(value, tuple | list):
-        return type(value), tuple(_frozen(item, kept) for item in value)
-    if isinstance(value, Mapping):
-        return type(value), tuple((_frozen(key, kept), _frozen(item, kept)) for key, item in value.items())
-    if type(value).__module__.startswith("chasles.") and hasattr(value, "__dict__"):
-        # The classes of this library compute from their attributes alone.
-        kept.append(type(value))
-        return type(value), tuple((key, _frozen(item, kept)) for key, item in vars(value).items())
-    raise _NotFrozenError
+    start = reference.start_time
+    if not isinstance(reference, TracedReference):
+        return identity((type(reference), reference.shapes, start))
+    motion = reference.reference
+    parameters = {name: np.shape(value) for name, value in motion.parameters.items()}
+    layout = Layout(parameters)
+    formula = identity_as_it_acts(
+        motion, lambda t, values: tuple(motion.motion(t, layout.split(values))), {"t": (), "values": (layout.size,)}
+    )
+    return identity((formula, parameters, start))

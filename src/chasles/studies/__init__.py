@@ -8,7 +8,7 @@ from chasles.errors import UnknownNameError
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import kinds, settings_of
 from chasles.studies.origin import WorkerError
-from chasles.studies.running import DamagedResultsWarning, run
+from chasles.studies.running import DamagedResultsWarning, UnidentifiedWarning, run
 from chasles.studies.settings import Design, Execution, Factors, Tuning
 from chasles.studies.study import Study
 from chasles.verbs import report
@@ -22,6 +22,7 @@ __all__ = [
     "StudyController",
     "StudyRobot",
     "Tuning",
+    "UnidentifiedWarning",
     "WorkerError",
     "kinds",
     "load",

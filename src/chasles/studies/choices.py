@@ -138,8 +138,9 @@ class StudyController:
         What tables call it.
     kind
         A name of `chasles.studies.kinds`, or a function ``make(model, motion, period) -> controller`` of your own that
-        can be pickled. Results on disk are kept apart by its source text and what is bound with `functools.partial`;
-        numbers that it takes from elsewhere are not seen.
+        can be pickled. Results on disk are told apart by what the controller that it makes computes: a law of Chasles
+        by its attributes, one of your own by the program that it traces to, or by its ``version``. Results of a law
+        that can neither be traced nor has a version are computed again by every run.
     settings
         Gains and weights by name.
     robots

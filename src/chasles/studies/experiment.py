@@ -16,6 +16,9 @@ from chasles.errors import ArgumentError
 from chasles.model import parse_toml
 from chasles.robot import Robot
 from chasles.simulation import simulate
+from chasles.simulation.call_inputs import ScheduledValues
+from chasles.simulation.preparation import call_times, scheduled
+from chasles.simulation.references import TangentReference, loop_reference
 from chasles.studies.checks import placed
 from chasles.studies.choices import StudyRobot, motion_through
 from chasles.studies.controllers import attained_poles, make_controller
@@ -165,7 +168,7 @@ def perform(study: Definition, part: Part, controller: Controller) -> dict[str, 
     chosen = drawn.at(part.rate, part.delay)[part.first : part.last]
     period = 1.0 / part.rate
     vary = plant_values(study, made, drawn, chosen)
-    duration = float(made.motion.duration) + study.execution.rest
+    duration, save_every = _timing(study, made, period)
     run = simulate(
         plant_of(study.factors, made, period),
         controller,
@@ -175,11 +178,36 @@ def perform(study: Definition, part: Part, controller: Controller) -> dict[str, 
         delay=part.delay * period,
         substeps=_substeps(study, made, period),
         vary=vary,
-        save_every=max(1, round(duration / period / _SAMPLES)),
+        save_every=save_every,
         effort_limits=study.execution.torque_limits,
         progress=False,
     )
     return measure(made.model, made.peak_torque, run, study.execution.lost_beyond)
+
+
+def size_of(study: Definition, part: Part) -> tuple[int, int]:
+    """Numbers of coordinates and velocities of a part's robot."""
+    model = bench(study.robots[part.robot], study.factors.coulomb_velocity).model
+    return model.nq, model.n
+
+
+def schedule_of(study: Definition, part: Part, controller: Controller) -> ScheduledValues | None:
+    """Values that a controller computes before the runs of a part begin, for every call; None for most."""
+    if not controller.has_schedule:
+        return None
+    made, period = bench(study.robots[part.robot], study.factors.coulomb_velocity), 1.0 / part.rate
+    reference = loop_reference(made.motion)
+    if made.model.nq != made.model.n:
+        reference = TangentReference(made.model, reference)
+    duration, save_every = _timing(study, made, period)
+    times = call_times(duration, period, save_every).ravel()
+    return scheduled(controller, times, reference, reference.parameters)
+
+
+def _timing(study: Definition, made: Bench, period: float) -> tuple[float, int]:
+    """Duration of a run, s, and number of periods from one recorded sample to the next."""
+    duration = float(made.motion.duration) + study.execution.rest
+    return duration, max(1, round(duration / period / _SAMPLES))
 
 
 def plant_values(study: Definition, made: Bench, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:

@@ -4,17 +4,29 @@ from __future__ import annotations
 
 import hashlib
 import json
+import platform
 from dataclasses import dataclass, fields
+from functools import cache
+from importlib import metadata
+from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from chasles._version import __version__
 from chasles.cached import cached_property
+from chasles.control.controller import Controller
+from chasles.control.law_identity import law_identity
+from chasles.engine.compiling import native_available
+from chasles.engine.identity import UnidentifiedError, identity
 from chasles.errors import ArgumentError, ChaslesError
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import Part, controller_of
-from chasles.studies.identity import digest_of, environment
+from chasles.studies.experiment import Part, controller_of, schedule_of, size_of
 
 #: Changes with what follows, so that no results of another format are taken for these.
-_FORMAT = 4
+_FORMAT = 5
+#: Packages of Chasles that have no part in the numbers.
+_NOT_COMPUTING = ("cli", "visual")
 
 
 class WorkerError(ChaslesError, RuntimeError):
@@ -42,26 +54,45 @@ class Origin:
         return hashlib.sha256(json.dumps([_FORMAT, self.environment, self.content]).encode()).hexdigest()
 
 
-def origin_of(study: Definition, part: Part, controller: object) -> Origin:
+def environment() -> dict[str, str]:
+    """Versions and settings that take part in every result, by name.
+
+    Examples
+    --------
+    >>> sorted(environment())
+    ['Chasles', 'Chasles source', 'NumPy', 'Python', 'SciPy', 'kernels']
+    """
+    return {
+        "Chasles": __version__,
+        "Chasles source": _source_digest(),
+        "NumPy": np.__version__,
+        "Python": platform.python_version(),
+        "SciPy": _version("scipy"),
+        "kernels": f"llvmlite {_version('llvmlite')}" if native_available() else "NumPy",
+    }
+
+
+def origin_of(study: Definition, part: Part, controller: Controller | None) -> Origin:
     """Origin of the result that a controller gives in a part of a study. Titles have no part in it.
 
-    A controller of the user's own counts as it is, not as the function that made it: what that function reads, draws
-    or computes is seen in what it makes.
+    A controller of the user's own counts by what it computes, not as the function that made it: what that function
+    reads, draws or computes is seen in what it makes.
 
     Raises
     ------
     UnidentifiedError
-        The controller's content does not say what it computes.
+        Nothing tells what the controller computes.
     """
+    return _origin(study, part, None if controller is None else _controller_identity(study, part, controller))
+
+
+def _origin(study: Definition, part: Part, controller: str | None) -> Origin:
+    """Origin of a result, for the identity of a user's controller; None for one that its settings describe."""
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
-    told: Any
-    if isinstance(choice.kind, str):
-        told = choice.kind, dict(choice.settings)
-    else:
-        told = digest_of(controller, f"controller '{choice.title}'")
+    settings = str(choice.kind), dict(choice.settings)
     content = {
         "robot": (robot.toml, robot.times, robot.waypoints),
-        "controller": told,
+        "controller": controller if callable(choice.kind) else settings,
         "part": (part.rate, part.delay, part.first, part.last),
         **{name: _fields(getattr(study, name)) for name in ("factors", "design")},
         "execution": {name: value for name, value in _fields(study.execution).items() if name != "margins"},
@@ -75,7 +106,7 @@ class Origins:
 
     def __init__(self, study: Definition) -> None:
         self.study = study
-        self._controllers: dict[tuple[int, int, float, float], Any] = {}
+        self._controllers: dict[tuple[int, int, float, float], str | UnidentifiedError | None] = {}
         self._origins: dict[Part, Origin] = {}
 
     def of(self, part: Part) -> Origin:
@@ -84,10 +115,10 @@ class Origins:
         Raises
         ------
         UnidentifiedError
-            The controller's content does not say what it computes.
+            Nothing tells what the controller computes.
         """
         if part not in self._origins:
-            self._origins[part] = origin_of(self.study, part, self._controller(part))
+            self._origins[part] = _origin(self.study, part, self._controller(part))
         return self._origins[part]
 
     def check(self, part: Part, origin: Origin | None) -> None:
@@ -100,10 +131,13 @@ class Origins:
         ArgumentError
             Every call of the function that makes the controller gives another one.
         """
-        own = self.of(part)
+        try:
+            own = self.of(part)
+        except UnidentifiedError:
+            return
         if origin == own:
             return
-        title = self.study.controllers[part.controller].title
+        title, again = self.study.controllers[part.controller].title, self._identified(part)
         if origin is not None and origin.environment != own.environment:
             here, there = dict(own.environment), dict(origin.environment)
             name = next(name for name in here if here[name] != there.get(name))
@@ -111,8 +145,7 @@ class Origins:
                 f"a worker computes with another {name} than this process: {there.get(name)} instead of {here[name]}; "
                 "install the same versions for both"
             )
-        again = origin_of(self.study, part, controller_of(self.study, part))
-        if again != own:
+        if origin is None or isinstance(again, UnidentifiedError) or _origin(self.study, part, again) != own:
             raise ArgumentError(
                 f"controller '{title}' is another one every time it is made, so its results cannot be repeated: let "
                 "random numbers begin with a fixed seed, and keep what changes in the controller's memory"
@@ -122,12 +155,50 @@ class Origins:
             "module was imported keep their old values there; bind the values to the function with functools.partial"
         )
 
-    def _controller(self, part: Part) -> Any:
+    def _controller(self, part: Part) -> str | None:
+        """Identity of a part's controller; None if its settings describe it."""
         key = part.robot, part.controller, part.rate, part.delay
         if key not in self._controllers:
-            kind = self.study.controllers[part.controller].kind
-            self._controllers[key] = None if isinstance(kind, str) else controller_of(self.study, part)
-        return self._controllers[key]
+            self._controllers[key] = self._identified(part)
+        found = self._controllers[key]
+        if isinstance(found, UnidentifiedError):
+            raise found
+        return found
+
+    def _identified(self, part: Part) -> str | UnidentifiedError | None:
+        if not callable(self.study.controllers[part.controller].kind):
+            return None
+        try:
+            return _controller_identity(self.study, part, controller_of(self.study, part))
+        except UnidentifiedError as error:
+            return error
+
+
+def _controller_identity(study: Definition, part: Part, controller: Controller) -> str:
+    """Identity of a controller with its gains, its memory at the start and its schedule."""
+    try:
+        return identity(controller, by_version=False)
+    except UnidentifiedError:
+        nq, n = size_of(study, part)
+        schedule = schedule_of(study, part, controller)
+        computed = law_identity(controller, nq, n, 1.0 / part.rate, schedule=schedule and schedule.shapes)
+        gains = {name: np.asarray(value) for name, value in controller.parameters.items()}
+        start = np.asarray(controller.memory_layout.join(controller.memory), dtype=np.float64)
+        return identity((computed, gains, start, schedule))
+
+
+_version = cache(metadata.version)
+
+
+@cache
+def _source_digest() -> str:
+    """Digest of the source text that takes part in simulations, equal on all machines."""
+    root = Path(__file__).parents[1]
+    total = hashlib.sha256()
+    for path in sorted(root.rglob("*.py")):
+        if path.relative_to(root).parts[0] not in _NOT_COMPUTING:
+            total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()
 
 
 def _fields(record: Any) -> dict[str, Any]:

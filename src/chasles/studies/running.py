@@ -21,6 +21,10 @@ class DamagedResultsWarning(UserWarning):
     """Files of results were damaged; their runs are simulated anew."""
 
 
+class UnidentifiedWarning(UserWarning):
+    """Nothing tells what a controller computes, so its results are not kept and every run computes them again."""
+
+
 class LoweredFrequencyWarning(UserWarning):
     """Sample periods are too long for the frequency asked for, so that controllers were designed for a lower one."""
 
@@ -64,6 +68,12 @@ def _stored(store: Store, wanted: list[Part]) -> dict[Part, Arrays]:
     if store.damaged:
         names = ", ".join(path.name for path in store.damaged[:3]) + (", …" if len(store.damaged) > 3 else "")
         warn(f"damaged results are computed anew: {names}", DamagedResultsWarning)
+    for title, reason in store.unidentified.items():
+        warn(
+            f"results of controller '{title}' are not kept in {store.folder}, and every run of the study computes them "
+            f"again: {reason}",
+            UnidentifiedWarning,
+        )
     return found
 
 

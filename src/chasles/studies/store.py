@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.identity import UnidentifiedError
 from chasles.errors import ArgumentError
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part
-from chasles.studies.identity import UnidentifiedError
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.origin import Origin, Origins
 from chasles.studies.tuning import CANDIDATES, COLUMNS
@@ -35,7 +35,8 @@ class Store:
 
     Each part has a file of its own, written whole or not at all. Its name contains the digest of all that the result
     depends on: the robot, the motion, the controller, the unknowns, the runs, the source of Chasles and the versions of
-    what it computes with (see `chasles.studies.origin`). A file that is damaged counts as missing.
+    what it computes with (see `chasles.studies.origin`). A file that is damaged counts as missing. Results of a
+    controller that nothing identifies are not kept.
 
     Parameters
     ----------
@@ -48,8 +49,6 @@ class Store:
     ------
     ArgumentError
         If the folder cannot be made or written.
-    UnidentifiedError
-        If nothing tells the results of a controller from those of others.
     """
 
     def __init__(self, folder: str | os.PathLike[str], study: Definition) -> None:
@@ -57,6 +56,7 @@ class Store:
         self.study = study
         self.origins = Origins(study)
         self.damaged: list[Path] = []
+        self.unidentified: dict[str, str] = {}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=self.folder):
@@ -83,17 +83,15 @@ class Store:
         UnidentifiedError
             Nothing tells it from the origins of other results.
         """
-        try:
-            return self.origins.of(part)
-        except UnidentifiedError as error:
-            raise UnidentifiedError(
-                f"{error}: a later run could not tell whether results in {self.folder} are of the same controller; "
-                "keep the values that the controller needs as its attributes, or run the study without a folder"
-            ) from None
+        return self.origins.of(part)
 
     def load(self, part: Part) -> Arrays | None:
-        """Results of a part, or None if there are none or the file is damaged."""
-        path = self.path(part)
+        """Results of a part, or None if there are none, the file is damaged, or nothing identifies the controller."""
+        try:
+            path = self.path(part)
+        except UnidentifiedError as error:
+            self.unidentified[self.study.controllers[part.controller].title] = str(error)
+            return None
         if not path.is_file():
             return None
         try:
@@ -103,14 +101,17 @@ class Store:
             return None
 
     def save(self, part: Part, arrays: Arrays) -> None:
-        """Store results of a part, whole or not at all.
+        """Store results of a part, whole or not at all; those of a controller that nothing identifies are not kept.
 
         Raises
         ------
         ArgumentError
             If the file cannot be written.
         """
-        content: dict[str, Any] = {**arrays, "digest": np.array(self.origin(part).digest)}
+        try:
+            content: dict[str, Any] = {**arrays, "digest": np.array(self.origin(part).digest)}
+        except UnidentifiedError:
+            return
         file = io.BytesIO()
         np.savez(file, **content)
         write(self.path(part), file.getvalue())

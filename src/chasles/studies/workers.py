@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 
 from chasles.arguments import whole_number
 from chasles.engine import set_threads
+from chasles.engine.identity import UnidentifiedError
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, StiffnessWarning
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part, controller_of, perform
-from chasles.studies.identity import UnidentifiedError
 from chasles.studies.origin import Origin, WorkerError, origin_of
 from chasles.studies.store import Arrays
 from chasles.studies.tuning import CANDIDATES, best, tune
@@ -35,7 +35,7 @@ PATIENCE = 10.0
 
 
 class Performed(NamedTuple):
-    """Result of a part, and its origin; None if the controller's content does not say what it computes."""
+    """Result of a part, and its origin; None if nothing tells what the controller computes."""
 
     part: Part
     arrays: Arrays
@@ -46,7 +46,8 @@ def perform_part(study: Definition, part: Part) -> Performed:
     """Make the controller of a part, tune it if the study does, and simulate and measure its runs."""
     controller = controller_of(study, part)
     try:
-        origin = origin_of(study, part, controller)
+        choice = study.controllers[part.controller]
+        origin = origin_of(study, part, controller if callable(choice.kind) else None)
     except UnidentifiedError:
         origin = None
     with warnings.catch_warnings():

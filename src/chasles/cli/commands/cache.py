@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import typer
 
 from chasles.cli.options import JsonOption
@@ -14,7 +16,7 @@ cache = typer.Typer(no_args_is_help=True, help="Show or clear the disk cache of 
 def info(as_json: JsonOption = False) -> None:
     """Show the folder and the size of the cache.
 
-    The environment variable CHASLES_CACHE_DIR sets the folder; CHASLES_CACHE=0 switches the cache off.
+    The environment variable CHASLES_CACHE_DIR sets the folder; with CHASLES_CACHE_DIR=none there is no cache.
     """
     from chasles.engine import cache as kernels
 
@@ -25,9 +27,11 @@ def info(as_json: JsonOption = False) -> None:
         )
         return
     if held.path is None:
-        say("This user has no home folder, so there is no cache. CHASLES_CACHE_DIR sets its folder.")
+        wanted = os.environ.get("CHASLES_CACHE_DIR") != "none"
+        reason = "This user has no home folder, so there is" if wanted else "CHASLES_CACHE_DIR=none: there is"
+        say(f"{reason} no cache. CHASLES_CACHE_DIR sets its folder.")
         return
-    state = "" if held.usable else "\nNot in use: the cache is switched off, or other users can write to its folder."
+    state = "" if held.usable else "\nNot in use: other users can write to its folder."
     say(f"{held.path}\n{held.entries} kernels, {held.size / 2**20:.1f} MiB{state}")
 
 

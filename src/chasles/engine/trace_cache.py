@@ -1,89 +1,118 @@
 """Programs that an earlier process has traced: known by their digest, traced here only if their text is needed.
 
 Machine code is kept on disk under the digest of its program, so a process would have to trace each program to find the
-code. A record of the program, kept under what the trace depends on, spares it that: the arguments of the trace, the
-library's files, Python, NumPy and the processor, whose rounding may be in constants. A record is written and read only
-while the code in memory is proven to be that of the files (`chasles.engine.sources`).
+code. A record of the program spares it that. Its key is the identity of what the trace depends on: the library's files,
+Python, NumPy and the processor, whose rounding may be in constants, the algorithm, and its arguments.
+
+A function that a test or a user has replaced under its name is noticed if it is the algorithm itself, not if it is
+called somewhere inside: ``CHASLES_CACHE_DIR=none`` uses no records.
 """
 
 from __future__ import annotations
 
-import hashlib
-import io
 import json
 import os
-import pickle
-from collections.abc import Callable
-from types import FunctionType
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache as once
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from chasles.cached import cached_property
-from chasles.engine import cache, sources
+from chasles.engine import cache
 from chasles.engine.compiling import native, native_available
 from chasles.engine.graph import Instruction
+from chasles.engine.identity import UnidentifiedError, identity
 from chasles.engine.program import Argument, Program
 from chasles.errors import CompileError
 
+_ROOT = Path(__file__).parents[1]
+#: Folders that no trace runs.
+_ASIDE = ("__pycache__", "formats", "robots", "targets")
 #: Variables that decide which of NumPy's loops and which BLAS compute constants.
 _NUMPY_SETTINGS = ("NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES", "OPENBLAS_CORETYPE", "MKL_CBWR")
+_BEGAN = time.time_ns()
+#: The coarsest resolution of file systems' times, in ns.
+_RESOLUTION = 2_000_000_000
 
-#: Packages that the versions of Python and NumPy stand for.
-_KNOWN = ("builtins", "copyreg", "numpy")
 
-
-def remembered(trace: Callable[[], Program], function: Callable[..., Any], arguments: object) -> Program:
+def remembered(trace: Callable[[], Program], packages: Sequence[str], content: object) -> Program:
     """Return the program that a trace gives, without tracing if an earlier process did.
 
     Parameters
     ----------
     trace
         Traces the program.
-    function
-        The function that is traced; nothing is remembered of those that are not the library's.
-    arguments
-        All that the trace depends on beside the library's code, as an object that can be pickled.
+    packages
+        Packages of the library whose files the trace runs, besides the files beside the packages.
+    content
+        All that the trace depends on besides these files: algorithm and arguments. Nothing is remembered if a part is
+        not the library's.
     """
-    key = _key(function, arguments)
+    key = _key(tuple(packages), content)
     if key is None:
         return trace()
     kept = cache.load(key)
     if kept is not None:
         return RememberedProgram(json.loads(kept), trace)
     program = trace()
-    if sources.intact():  # nothing was replaced meanwhile
+    if environment(tuple(packages)) == environment.__wrapped__(tuple(packages)):  # no file changed meanwhile
         cache.store(key, json.dumps(_record(program)).encode())
     return program
 
 
-def _key(function: Callable[..., Any], arguments: object) -> str | None:
+def _key(packages: tuple[str, ...], content: object) -> str | None:
     """Key of a record, or None where nothing may be remembered."""
-    if not native_available() or not cache.is_private() or not sources.is_watched(function):
+    if not native_available() or not cache.is_private():
         return None
-    files = sources.fingerprint()
-    if files is None or not sources.intact():
+    known = environment(packages)
+    if known is None:
         return None
-    text = io.BytesIO()
     try:
-        _Pickler(text, 5).dump((function.__module__, function.__qualname__, arguments))
-    except (pickle.PicklingError, TypeError, AttributeError):
+        return f"program-{identity((known, content), by_version=False)}"
+    except UnidentifiedError:
+        return None
+
+
+@once
+def environment(packages: tuple[str, ...]) -> str | None:
+    """Return the identity of what traces: the library's files by place, size and time, Python, NumPy and the processor.
+
+    It is None if the files cannot be told: if there are none, or if they changed after this process began, so that
+    memory may hold either text.
+    """
+    files: list[tuple[str, int, int]] = []
+    try:
+        for path, status in _files(packages):
+            if max(status.st_mtime_ns, status.st_ctime_ns) > _BEGAN - _RESOLUTION:
+                return None
+            files.append((path, status.st_size, status.st_mtime_ns))
+    except OSError:
         return None
     settings = [os.environ.get(name) for name in _NUMPY_SETTINGS]
-    context = repr((files, native.machine.host(), np.__version__, np.__file__, settings)).encode()
-    return f"program-{hashlib.sha256(context + text.getbuffer()).hexdigest()}"
+    machine = repr(native.machine.host())
+    versions = (sys.version, sys.flags.optimize, np.__version__, np.__file__)
+    return identity((repr(files), versions, settings, machine)) if files else None
 
 
-class _Pickler(pickle.Pickler):
-    """Pickler of data whose classes are the library's, NumPy's or Python's own: others may change what they compute."""
+def _files(packages: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
+    """Source files of packages, and those beside the packages, with their status."""
+    yield from _below(_ROOT, deep=False)
+    for package in packages:
+        yield from _below(_ROOT / package, deep=True)
 
-    def reducer_override(self, thing: Any) -> Any:
-        """Refuse what belongs to other modules."""
-        owner = thing if isinstance(thing, type | FunctionType) else type(thing)
-        home = owner.__module__
-        if home.partition(".")[0] not in _KNOWN and not sources.watches(home):
-            raise pickle.PicklingError(f"{owner} is not the library's")
-        return NotImplemented
+
+def _below(folder: Path, *, deep: bool) -> Iterator[tuple[str, os.stat_result]]:
+    waiting = [os.fspath(folder)]
+    while waiting:
+        for entry in sorted(os.scandir(waiting.pop()), key=lambda entry: entry.name):
+            if entry.name.endswith(".py"):
+                yield entry.path, entry.stat()
+            elif deep and "." not in entry.name and entry.name not in _ASIDE:
+                waiting.append(entry.path)
 
 
 def _record(program: Program) -> dict[str, Any]:
