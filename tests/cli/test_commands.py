@@ -168,7 +168,9 @@ def test_simulate_stands_on_feet(tmp_path):
 def test_simulate_says_which_laws_stand_and_float(tmp_path):
     path, free = satellite(tmp_path)
     options = ["simulate", str(path), "--free-base", "--contact", "link0=0.8x0.8", "--duration", "0.2"]
-    assert "knows of no frames that stand on the ground; use pd" in error_of(*options, "--controller", "impedance")
+    assert "knows of no frames that stand on the ground; use computed-torque" in error_of(
+        *options, "--controller", "impedance"
+    )
     for option, said in (
         (["--contact", "link2"], "m above the lowest foot; give --start"),
         (["--contact", "link0=0.8"], "expected NAME or NAME=LENGTHxWIDTH"),
@@ -199,7 +201,9 @@ def test_simulate_moves_frames():
 
 def test_simulate_says_what_laws_of_frames_are():
     several = ["--controller", "operational-space", "--target", "tool", "--target", "link1"]
-    assert "computed-torque moves joints, not frames; laws of frames: oper" in error_of(*FRAMES, "--target", "tool")
+    assert "computed-torque moves joints, not frames; laws of frames: impedance, oper" in error_of(
+        *FRAMES, "--target", "tool"
+    )
     assert "moves one frame, not 2; whole-body-torque moves several" in error_of(*FRAMES, *several)
     assert "2 numbers for the 3 axes" in error_of(*FRAMES, "--controller", "operational-space", "--kp", "1,2")
 

@@ -34,7 +34,7 @@ LAWS: dict[str, Callable[[], ch.Controller]] = {
     "regulator": lambda: TimeVaryingRegulator(ARM, Q=Q, R=R, delay=1.5),
     "LQG": lambda: LinearQuadraticGaussian(ARM, integral_error=0.01),
     "adaptive": lambda: SlotineLi(ARM, rate=10.0, damping=[10.0, 0.5], adaptation=1e-3),
-    "observer": lambda: DisturbanceObserver(ch.ComputedTorque(ARM, kp=400.0, kd=40.0), bandwidth=30.0),
+    "observer": lambda: DisturbanceObserver(ARM, ch.ComputedTorque(ARM, kp=400.0, kd=40.0), bandwidth=30.0),
 }
 
 

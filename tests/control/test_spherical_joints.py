@@ -108,7 +108,7 @@ LAWS: dict[str, Callable[[], control.Controller]] = {
     "TimeVaryingRegulator": lambda: control.TimeVaryingRegulator(BALL, integral_error=0.05),
     "LinearQuadraticGaussian": lambda: control.LinearQuadraticGaussian(BALL),
     "DisturbanceObserver": lambda: control.DisturbanceObserver(
-        control.ComputedTorque(BALL, kp=400.0, kd=40.0), bandwidth=50.0
+        BALL, control.ComputedTorque(BALL, kp=400.0, kd=40.0), bandwidth=50.0
     ),
 }
 
@@ -217,7 +217,7 @@ def test_motors_alone_act_on_a_floating_base() -> None:
         control.PID(SATELLITE, kp=1.0, ki=1.0, kd=1.0),
         control.NominalTorque(SATELLITE, kp=1.0),
         control.ModelReferenceAdaptive(SATELLITE, frequency=5.0, adaptation=1.0, proportional=1.0, initial=2.0),
-        control.DisturbanceObserver(control.ComputedTorque(SATELLITE, kp=1.0, kd=1.0), bandwidth=5.0),
+        control.DisturbanceObserver(SATELLITE, control.ComputedTorque(SATELLITE, kp=1.0, kd=1.0), bandwidth=5.0),
     ):
         moved = Motion(SATELLITE.integrate(POSE, np.full(12, 0.1)), np.full(12, 0.1), np.full(12, 0.3))
         tau = np.asarray(called(law, POSE, np.zeros(12), moved)[0])

@@ -51,7 +51,7 @@ def test_first_gains_of_the_model_free_law_are_those_of_the_model(arm: ch.Robot,
 @pytest.mark.filterwarnings("ignore::chasles.simulation.StickingWarning")  # it ends within the layer
 def test_the_layer_is_as_narrow_as_the_period_allows(arm: ch.Robot, motion: ch.PointToPoint) -> None:
     """The slope k / layer is at most ω J, and errors under a torque within the bound end within layer / rate."""
-    law = SlidingMode.tuned(arm, motion, PERIOD, uncertainty=0.0, disturbance=0.5)
+    law = SlidingMode.tuned(arm, motion, PERIOD, uncertainty_share=0.0, disturbance_share=0.5)
     inertia = ch.control.PoleDesign(arm, motion, PERIOD).inertia
     k = law.disturbance + law.reaching
     frequency = ch.control.PoleDesign(arm, motion, PERIOD).attainable_alone

@@ -73,7 +73,7 @@ LAWS = {
     ),
     "lee-chung": lambda **new: adaptive.LeeChung(ARM, **{"rate": 1.0, "torque_weight": 1.0} | new),
     "observer": lambda **new: ch.control.DisturbanceObserver(
-        ch.ComputedTorque(ARM, **{"kp": 1.0, "kd": 1.0} | inner(new)), **{"bandwidth": 9.0} | but_inner(new)
+        ARM, ch.ComputedTorque(ARM, **{"kp": 1.0, "kd": 1.0} | inner(new)), **{"bandwidth": 9.0} | but_inner(new)
     ),
     "impedance": lambda **new: ch.control.Impedance(
         ARM, components=("x", "y"), **{"stiffness": 1.0, "damping": 1.0, "inertia": 1.0} | new
@@ -93,7 +93,7 @@ LAWS = {
         ARM, bounded(inner(new)), components=("x", "y"), **but_inner(new)
     ),
     "observer of slotine-li": lambda **new: ch.control.DisturbanceObserver(
-        bounded(inner(new)), **{"bandwidth": 9.0} | but_inner(new)
+        ARM, bounded(inner(new)), **{"bandwidth": 9.0} | but_inner(new)
     ),
     "model reference": lambda **new: adaptive.ModelReferenceAdaptive(
         ARM, **{"frequency": 9.0, "adaptation": 1.0} | new

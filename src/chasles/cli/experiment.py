@@ -82,7 +82,7 @@ class Experiment:
         >>> import chasles as ch
         >>> arm = ch.load("planar2r")
         >>> experiment = Experiment.of(arm, arm.with_payload(1.0), [0.5, 0.2], 1.0, settings={"frequency": 10.0})
-        >>> experiment.controller.parameters["kp"].round(1)  # 10² rad²/s², less what the sample period takes
+        >>> experiment.controller.kp.round(1)  # 10² rad²/s², less what the sample period takes
         array([99., 99.])
         """
         first = model.home if start is None else start

@@ -16,6 +16,7 @@ from chasles.control.controller import Controller
 from chasles.control.frequency_response import LoopResponse, loop_response
 from chasles.control.hybrid_force_motion import HybridForceMotion
 from chasles.control.impedance import Impedance
+from chasles.control.laws import laws, settings_of
 from chasles.control.linear_quadratic import (
     GainScheduledRegulator,
     KalmanFilter,
@@ -35,7 +36,7 @@ from chasles.control.resolved_acceleration import ResolvedAcceleration
 from chasles.control.robot_controller import RobotController
 from chasles.control.robust import DisturbanceObserver, SlidingMode
 from chasles.control.task_space import pose_reference
-from chasles.control.whole_body import Contact, Forces, Stance, WholeBodyTorque
+from chasles.control.whole_body import Contact, Forces, Stance, WholeBodyFollowing, WholeBodyTorque
 
 __all__ = [
     "PD",
@@ -73,12 +74,15 @@ __all__ = [
     "SlotineLi",
     "Stance",
     "TimeVaryingRegulator",
+    "WholeBodyFollowing",
     "WholeBodyTorque",
     "as_controller",
     "controller_to_c",
     "law_cost",
     "law_program",
+    "laws",
     "loop_margins",
     "loop_response",
     "pose_reference",
+    "settings_of",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, TypedDict, Unpack
+from typing import Any, ClassVar, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,7 @@ from chasles.arguments import NOT_NEGATIVE, Bound, reals
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.now import Now
+from chasles.control.pole_design import PoleDesign
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import RobotController
 from chasles.control.task_space import TaskMotion, TaskSpace, pose_reference
@@ -58,6 +59,8 @@ class CartesianController(RobotController):
         Where and how much inverses are damped near singular configurations; see `TaskSpace`.
     """
 
+    #: Keywords that the constructor passes on, for those who ask for its signature.
+    further_keywords: ClassVar[tuple[str, ...]] = tuple(TaskOptions.__annotations__)
     #: What the reference moves; a joint motion is turned into that of the frame.
     reference_kind = "pose"
     nullspace_damping: Array
@@ -179,3 +182,9 @@ def six(angular: ArrayLike | None, linear: ArrayLike, name: str) -> NDArray[np.f
     moving = reals(linear, name, (3,), broadcast=True, at_least=0.0)
     turning = moving if angular is None else reals(angular, f"{name}_orientation", (3,), broadcast=True, at_least=0.0)
     return np.concatenate([turning, moving])
+
+
+def frame_gains(design: PoleDesign) -> dict[str, float]:
+    """Gains kp and kd with which the error of a frame obeys the equation of a unit mass."""
+    gains = design.gains(design.attainable)
+    return {"kp": gains.kp, "kd": gains.kd}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from chasles.control.robot_controller import RobotController, gains
 from chasles.control.supports import Supports
 from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory
 
 
 class ComputedTorque(RobotController):
@@ -62,6 +61,7 @@ class ComputedTorque(RobotController):
     """
 
     name = "computed torque"
+    kind = "computed-torque"
     kp: Array
     kd: Array
     ki: Array
@@ -87,41 +87,9 @@ class ComputedTorque(RobotController):
             self.name = "computed torque, feed-forward"
 
     @classmethod
-    def tuned(
-        cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
-        *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        integral: float = 0.0,
-        **further: Any,
-    ) -> Self:
-        """Return the law for a motion and a sample period: its sampled loop has the designed poles.
-
-        Parameters
-        ----------
-        robot, motion, period
-            Controller's model of the robot, planned motion, and sample period, s.
-        frequency, damping
-            Natural frequency, rad/s, lowered where the period is too long for it, and damping ratio.
-        integral
-            Third pole as a share of the frequency; 0 for no integral action.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = ch.ComputedTorque.tuned(arm, motion, period=0.01, integral=1.0)
-        >>> run = ch.simulate(arm.with_payload(1.0), law, motion, period=0.01)
-        >>> bool(abs(run["error"]).isel(time=-1).max() < 0.02)
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping, integral=integral)
-        return cls(robot, **(design.gains(design.attainable)._asdict() | further))
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return gains with which the error of every joint obeys the equation of a unit mass."""
+        return design.gains(design.attainable)._asdict()
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the error by the rectangle rule."""

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
+from chasles.control.pole_design import PoleDesign
 from chasles.engine.linear_solve import factor, solve
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
@@ -84,6 +85,16 @@ def motor_gains(robot: Robot, standing: bool = False, /, **values: ArrayLike) ->
             )
         found[name] = gain * motors
     return found
+
+
+def joint_gains(design: PoleDesign, integral: bool = False) -> dict[str, NDArray[np.float64]]:
+    """Gains kp, kd and perhaps ki, each (n,), that place the poles of each joint as if it turned alone.
+
+    Free joints have no motor.
+    """
+    gains = design.gains(design.attainable_alone)._asdict()
+    inertia = design.inertia * has_motors(design.model)
+    return {name: inertia * gains[name] for name in (("kp", "kd", "ki") if integral else ("kp", "kd"))}
 
 
 class TrackingError(NamedTuple):

@@ -92,6 +92,7 @@ class Impedance(CartesianController):
     """
 
     name = "impedance"
+    kind = "impedance"
     bounds: Mapping[str, Bound] = {**CartesianController.bounds, **COMPLIANT}
 
     def __init__(

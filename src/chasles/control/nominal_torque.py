@@ -47,6 +47,7 @@ class NominalTorque(RobotController):
     """
 
     name = "nominal torque"
+    kind = "nominal-torque"
     kp: Array
     kd: Array
 

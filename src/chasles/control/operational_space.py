@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from chasles.cached import cached_property
-from chasles.control.cartesian_controller import AcceleratedFrame
+from chasles.control.cartesian_controller import AcceleratedFrame, frame_gains
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.now import Now
+from chasles.control.pole_design import PoleDesign
 from chasles.control.task_space import TaskDynamics, force_for, task_dynamics
 from chasles.engine import Function, trace
 from chasles.engine.scalar import Array
@@ -54,6 +55,12 @@ class OperationalSpace(AcceleratedFrame):
     """
 
     name = "operational space"
+    kind = "operational-space"
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return gains with which the frame's error obeys the equation of a unit mass."""
+        return frame_gains(design)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law.

@@ -7,8 +7,9 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.floating_base import joint_gains, motor_gains, tracking_error
 from chasles.control.now import Now
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.control.supports import Supports
 from chasles.engine.scalar import Array
@@ -39,11 +40,18 @@ class PD(RobotController):
     """
 
     name = "PD"
+    kind = "pd"
+    designs_joints_alone = True
     kp: Array
     kd: Array
 
     def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike) -> None:
         super().__init__(robot, motor_gains(robot, kp=kp, kd=kd))
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return gains that place the poles of each joint as if it turned alone."""
+        return joint_gains(design)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law."""
@@ -75,12 +83,19 @@ class PDGravity(RobotController):
     """
 
     name = "PD + gravity"
+    kind = "pd-gravity"
+    designs_joints_alone = True
     kp: Array
     kd: Array
 
     def __init__(self, robot: Robot, *, kp: ArrayLike, kd: ArrayLike, supports: Sequence[str] = ()) -> None:
         super().__init__(robot, motor_gains(robot, bool(supports), kp=kp, kd=kd))
         self.supports = Supports(robot, supports)
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return gains that place the poles of each joint as if it turned alone."""
+        return joint_gains(design)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law."""

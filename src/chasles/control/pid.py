@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import Bound, reals
-from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.floating_base import joint_gains, motor_gains, tracking_error
 from chasles.control.now import Now
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
 from chasles.engine.scalar import Array, Number, Traced
@@ -48,6 +49,9 @@ class PID(RobotController):
     """
 
     name = "PID"
+    kind = "pid"
+    designs_joints_alone = True
+    default_integral = 0.25
     kp: Array
     ki: Array
     kd: Array
@@ -63,6 +67,11 @@ class PID(RobotController):
             limits, "torque_limits", (robot.n,), broadcast=True, bound=self.bounds["torque_limits"]
         )
         super().__init__(robot, parameters, {"integral": np.zeros(robot.n)})
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return gains that place the poles of each joint as if it turned alone."""
+        return joint_gains(design, integral=True)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the error by the rectangle rule."""

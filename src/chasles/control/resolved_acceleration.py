@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from chasles.control.cartesian_controller import AcceleratedFrame
+from chasles.control.cartesian_controller import AcceleratedFrame, frame_gains
 from chasles.control.now import Now
+from chasles.control.pole_design import PoleDesign
 
 
 class ResolvedAcceleration(AcceleratedFrame):
@@ -47,6 +48,12 @@ class ResolvedAcceleration(AcceleratedFrame):
     """
 
     name = "resolved acceleration"
+    kind = "resolved-acceleration"
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return gains with which the frame's error obeys the equation of a unit mass."""
+        return frame_gains(design)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law."""

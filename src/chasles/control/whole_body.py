@@ -17,11 +17,12 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import NOT_NEGATIVE, Bound, choice, real, reals
 from chasles.control.floating_base import has_motors
 from chasles.control.now import Now
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Function, trace
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array, rotation_taking_z_to, skew
-from chasles.inverse_kinematics import FormulaTask
+from chasles.inverse_kinematics import FormulaTask, FrameTask, PostureTask
 from chasles.inverse_kinematics.differential.limits import UNBOUNDED, Inequalities
 from chasles.inverse_kinematics.differential.program import Feasible, minimum
 from chasles.inverse_kinematics.differential.task import inlined
@@ -305,6 +306,57 @@ class WholeBodyTorque(RobotController):
             return (H, f, M, h, contact, drifts[-1], contact @ qd) if contacts else (H, f, M, h)
 
         return Function(trace(assemble, state | gains | motion | numbers, name="whole_body_program"))
+
+
+class WholeBodyFollowing(WholeBodyTorque):
+    """Whole-body torques with which frames and posture follow a motion of the joints, on supports that stay.
+
+    The errors of all tasks obey e'' + 2 w e' + w² e = 0 with the gain w, but for the hold between samples.
+
+    Parameters
+    ----------
+    robot
+        Controller's model of the robot.
+    gain
+        w, 1/s.
+    targets
+        Frames that follow; default the tool.
+    posture_cost
+        Weight of the posture.
+    supports
+        Frames whose contacts keep their place.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> law = WholeBodyFollowing(ch.load("planar2r"), gain=20.0)
+    """
+
+    kind = "whole-body-torque"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        gain: float,
+        targets: Sequence[str] | str = "tool",
+        posture_cost: float = 0.1,
+        supports: Sequence[str] = (),
+    ) -> None:
+        names = (targets,) if isinstance(targets, str) else tuple(targets)
+        contacts = [Contact(name) for name in supports]
+
+        def plan(t: float, reference: Motion) -> Stance:
+            goals = [(robot.forward_kinematics(reference.q, target=name), name) for name in names]
+            tasks = [FrameTask(T, name, gain=gain) for T, name in goals]
+            return Stance([*tasks, PostureTask(reference.q, cost=posture_cost, gain=gain)], contacts, reference)
+
+        super().__init__(robot, plan)
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return the designed frequency."""
+        return {"gain": design.attainable}
 
 
 def _contact_jacobian(robot: Robot, q: Array, contacts: Sequence[Contact]) -> Array:

@@ -4,96 +4,30 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from chasles import control
 from chasles.arguments import reals, truth
-from chasles.control.cartesian_controller import TaskOptions
 from chasles.control.controller import Controller
+from chasles.control.laws import laws
+from chasles.control.laws import settings_of as settings_of_law
 from chasles.control.python_law import as_controller
-from chasles.control.robot_controller import RobotController
+from chasles.control.robot_controller import design_settings, has_rule, keywords, rule_settings
 from chasles.errors import ArgumentError, UnknownNameError
-from chasles.inverse_kinematics import FrameTask, PostureTask
 from chasles.robot import Robot
-from chasles.studies import gains
+from chasles.studies.attained import Attained, attained
 from chasles.studies.checks import number, shortened
+from chasles.studies.settings import KNOBS
 from chasles.trajectories import JointTrajectory
-from chasles.trajectories.motion import Motion
 
 Settings = Mapping[str, Any]
-
-#: Settings of the rule that gives every kind the same bandwidth.
-BANDWIDTH = ("frequency", "damping", "damping_times_period")
-#: Setting of that rule for kinds that can have integral action.
+#: Setting of kinds that can have integral action.
 INTEGRAL = "integral"
 #: Setting of kinds that can design for the delay.
 KNOWS_DELAY = "knows_delay"
-_PID_INTEGRAL = 0.25  # default of the integral of PID
-#: Further settings of the rules of single kinds.
-FURTHER = {
-    "disturbance-observer": ("observer",),
-    "linear-quadratic-gaussian": ("disturbance",),
-    "lee-chung": ("reaching",),
-    "slotine-li": ("learning",),
-    "composite-adaptive": ("learning",),
-    "model-reference-adaptive": ("learning",),
-    "natural-adaptive": ("learning",),
-}
-_NOT_SETTINGS = ("robot", "period", "delay", "supports")
-
-
-def _observed_computed_torque(
-    robot: Robot, *, kp: float, kd: float, bandwidth: float, compensation: Any = 1.0
-) -> control.DisturbanceObserver:
-    """Computed torque whose disturbance is observed and compensated."""
-    inner = control.ComputedTorque(robot, kp=kp, kd=kd)
-    return control.DisturbanceObserver(inner, bandwidth=bandwidth, compensation=compensation)
-
-
-def _whole_body_torque(
-    robot: Robot, *, gain: float, targets: Sequence[str] | str = "tool", posture_cost: float = 0.1,
-    supports: Sequence[str] = (),
-) -> control.WholeBodyTorque:  # fmt: skip
-    """Whole-body torques for frames and a posture that follow the motion, on supports that stay where they are."""
-    names = (targets,) if isinstance(targets, str) else tuple(targets)
-    contacts = [control.Contact(name) for name in supports]
-
-    def plan(t: float, reference: Motion) -> control.Stance:
-        goals = [(robot.forward_kinematics(reference.q, target=name), name) for name in names]
-        tasks = [FrameTask(T, name, gain=gain) for T, name in goals]
-        return control.Stance([*tasks, PostureTask(reference.q, cost=posture_cost, gain=gain)], contacts, reference)
-
-    return control.WholeBodyTorque(robot, plan)
-
-
-#: Kind, name of its class in `chasles.control` or function that makes it, and the rule for its gains.
-_KINDS: dict[str, tuple[str | Callable[..., Any], gains.Rule | None]] = {
-    "pd": ("PD", gains.stiffness),
-    "pd-gravity": ("PDGravity", gains.stiffness),
-    "pid": ("PID", gains.stiffness_with_integral),
-    "computed-torque": ("ComputedTorque", gains.error_equation),
-    "disturbance-observer": (_observed_computed_torque, gains.observed_error_equation),
-    "nominal-torque": ("NominalTorque", None),
-    "time-varying-regulator": ("TimeVaryingRegulator", gains.quadratic_weights),
-    "gain-scheduled-regulator": ("GainScheduledRegulator", gains.quadratic_weights_at_each_sample),
-    "linear-quadratic-regulator": ("LinearQuadraticRegulator", gains.quadratic_weights_midway),
-    "linear-quadratic-gaussian": ("LinearQuadraticGaussian", gains.quadratic_weights_and_noise),
-    "lee-chung": ("LeeChung", gains.perturbation_weights),
-    "slotine-li": ("SlotineLi", gains.adaptation),
-    "composite-adaptive": ("CompositeAdaptive", gains.composite_adaptation),
-    "model-reference-adaptive": ("ModelReferenceAdaptive", gains.model_reference),
-    "natural-adaptive": ("NaturalAdaptive", gains.natural_adaptation),
-    "sliding-mode": ("SlidingMode", gains.sliding),
-    "operational-space": ("OperationalSpace", gains.frame_error_equation),
-    "resolved-acceleration": ("ResolvedAcceleration", gains.frame_error_equation),
-    "impedance": ("Impedance", None),
-    "whole-body-torque": (_whole_body_torque, gains.double_pole),
-}
-KINDS = tuple(_KINDS)
+KINDS = tuple(laws())
 
 
 def kinds() -> tuple[str, ...]:
@@ -115,8 +49,9 @@ def settings_of(kind: str) -> tuple[str, ...]:
     >>> settings_of("pd-gravity")
     ('frequency', 'damping', 'damping_times_period', 'kp', 'kd')
     """
-    aware = (KNOWS_DELAY,) if "delay" in _keywords(kind) else ()
-    return (*_rule_settings(kind), *_own_settings(kind), *aware)
+    law = laws()[kind]
+    aware = (KNOWS_DELAY,) if "delay" in keywords(law) else ()
+    return (*settings_of_law(law), *aware)
 
 
 def check_settings(kind: str, settings: Any) -> dict[str, Any]:
@@ -130,7 +65,7 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
             raise UnknownNameError(f"setting of a controller of kind '{kind}'", str(name), known)
         if name == INTEGRAL:
             checked[name] = number(value, name)
-        elif name in _rule_settings(kind):
+        elif name in _positive_settings(kind):
             checked[name] = number(value, name, above=0.0)
         elif name == KNOWS_DELAY:
             checked[name] = truth(value, name)
@@ -193,7 +128,7 @@ def make_controller(
     >>> arm = ch.load("planar2r")
     >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
     >>> fast, slow = (
-    ...     make_controller("computed-torque", {"frequency": 20.0}, arm, motion, period).parameters["kp"]
+    ...     make_controller("computed-torque", {"frequency": 20.0}, arm, motion, period).kp
     ...     for period in (1e-7, 1 / 30)
     ... )
     >>> fast.round(2), bool((slow < 15.0**2).all())
@@ -201,39 +136,28 @@ def make_controller(
     """
     if callable(kind):
         return as_controller(kind(model, motion, period))
-    law = _maker(kind)
-    if isinstance(law, type) and issubclass(law, RobotController):
-        law.require_motors(model)
-    if supports and "supports" not in _keywords(kind):
-        able = ", ".join(name for name in KINDS if "supports" in _keywords(name))
+    law = laws()[kind]
+    law.require_motors(model)
+    if supports and "supports" not in keywords(law):
+        able = ", ".join(name for name in KINDS if "supports" in keywords(laws()[name]))
         raise ArgumentError(f"a controller of kind '{kind}' knows of no frames that stand on the ground; use {able}")
-    rule = _KINDS[kind][1]
-    given = {name: value for name, value in settings.items() if name not in (*_rule_settings(kind), KNOWS_DELAY)}
-    if rule is not None:
-        given = rule(pole_design(kind, settings, model, motion, period)) | given
+    own = {name: value for name, value in settings.items() if name != KNOWS_DELAY}
+    given = law.arguments(model, motion, period, own) if has_rule(law) else own
     if settings.get(KNOWS_DELAY, False):
         given["delay"] = delay
-    if "period" in _keywords(kind):
+    if "period" in keywords(law):
         given["period"] = period
     if supports:
         given["supports"] = tuple(supports)
     missing = [name for name in _required(kind) if name not in given]
     if missing:
         raise ArgumentError(f"a controller of kind '{kind}' needs a value for {', '.join(missing)}")
-    made: Controller = law(model, **given)
-    return made
-
-
-def pole_design(kind: str, settings: Settings, model: Robot, motion: JointTrajectory, period: float) -> gains.LawDesign:
-    """Return the poles that the settings of a kind ask for."""
-    default = {INTEGRAL: _PID_INTEGRAL} if kind == "pid" else {}
-    names = [field.name for field in fields(gains.LawDesign) if field.name not in ("model", "motion", "period")]
-    return gains.LawDesign(model, motion, period, **(default | {k: settings[k] for k in names if k in settings}))
+    return law(model, **given)
 
 
 def follows_rule(kind: str | Callable[..., Any], settings: Settings) -> bool:
     """Whether the gains of a controller follow from poles, rather than being given."""
-    return not (callable(kind) or _KINDS[kind][1] is None or set(settings) & {"kp", "kd", "ki", "Q", "R"})
+    return not (callable(kind) or not has_rule(laws()[kind]) or set(settings) & {"kp", "kd", "ki", "Q", "R"})
 
 
 def knobs(kind: str | Callable[..., Any], settings: Settings) -> tuple[str, ...]:
@@ -246,8 +170,9 @@ def knobs(kind: str | Callable[..., Any], settings: Settings) -> tuple[str, ...]
     """
     if callable(kind) or not follows_rule(kind, settings):
         return ()
-    has_integral = settings.get(INTEGRAL, _PID_INTEGRAL if kind == "pid" else 0.0) > 0.0
-    found = [name for name in _rule_settings(kind) if name != "damping_times_period"]
+    law = laws()[kind]
+    has_integral = settings.get(INTEGRAL, law.default_integral) > 0.0
+    found = [name for name in (*design_settings(law), *rule_settings(law)) if name in KNOBS]
     return tuple(name for name in found if name != INTEGRAL or has_integral)
 
 
@@ -258,7 +183,7 @@ def attained_poles(
     motion: JointTrajectory,
     period: float,
     delay: float = 0.0,
-) -> gains.Attained | None:
+) -> Attained | None:
     """Return the poles that a controller is designed for, and those of its sampled loop; None for gains that are given.
 
     Parameters are those of `make_controller`.
@@ -270,43 +195,27 @@ def attained_poles(
     >>> attained_poles("computed-torque", {"frequency": 20.0}, ch.load("planar2r"), motion, 1 / 30).is_lowered
     True
     """
-    rule = None if callable(kind) else _KINDS[kind][1]
-    if callable(kind) or rule is None or not follows_rule(kind, settings):
+    if callable(kind) or not follows_rule(kind, settings):
         return None
+    law = laws()[kind]
     known = {"delay": delay} if settings.get(KNOWS_DELAY, False) else {}
-    noise = {name: settings[name] for name in ("torque_error", "encoder_noise") if name in settings}
-    return gains.attained(rule, pole_design(kind, settings, model, motion, period), delay, known | noise)
-
-
-def _maker(kind: str) -> Callable[..., Any]:
-    maker = _KINDS[kind][0]
-    found: Callable[..., Any] = getattr(control, maker) if isinstance(maker, str) else maker
-    return found
+    given = {name: value for name, value in settings.items() if name not in (*design_settings(law), KNOWS_DELAY)}
+    return attained(law, law.design(model, motion, period, settings), delay, known | given)
 
 
 @cache
-def _rule_settings(kind: str) -> tuple[str, ...]:
-    if _KINDS[kind][1] is None:
-        return ()
-    integral = (INTEGRAL,) if {"ki", "integral_error"} & set(_keywords(kind)) else ()
-    return (*BANDWIDTH, *integral, *FURTHER.get(kind, ()))
-
-
-@cache
-def _own_settings(kind: str) -> tuple[str, ...]:
-    return tuple(name for name in _keywords(kind) if name not in _NOT_SETTINGS)
+def _positive_settings(kind: str) -> frozenset[str]:
+    """Settings of poles and rules that are positive numbers."""
+    law = laws()[kind]
+    rule = inspect.signature(law.gains).parameters
+    numbers = [name for name in rule_settings(law) if isinstance(rule[name].default, float)]
+    return frozenset({*design_settings(law), *numbers} - {INTEGRAL})
 
 
 @cache
 def _required(kind: str) -> tuple[str, ...]:
-    parameters = inspect.signature(_maker(kind)).parameters
+    """Keywords of a law's constructor without a default."""
+    law = laws()[kind]
+    parameters = inspect.signature(law).parameters
     empty = inspect.Parameter.empty
-    return tuple(name for name in _keywords(kind) if name in parameters and parameters[name].default is empty)
-
-
-@cache
-def _keywords(kind: str) -> tuple[str, ...]:
-    parameters = inspect.signature(_maker(kind)).parameters
-    own = tuple(name for name, p in parameters.items() if p.kind is inspect.Parameter.KEYWORD_ONLY)
-    moves_a_frame = any(p.kind is inspect.Parameter.VAR_KEYWORD for p in parameters.values())
-    return (*own, *TaskOptions.__annotations__) if moves_a_frame else own
+    return tuple(name for name in keywords(law) if name in parameters and parameters[name].default is empty)

@@ -277,7 +277,7 @@ class Tuning:
     integral
         Range of the third pole as a share of the frequency, for controllers with integral action.
     observer, reaching, learning, disturbance
-        Ranges of what single kinds have besides, see `chasles.studies.gains.LawDesign`.
+        Ranges of settings that rules of single kinds have, see `gains` of their laws.
     """
 
     evaluations: int = 40

@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.studies.gains import Attained
+from chasles.studies.attained import Attained
 from chasles.studies.statistics import Interval
 
 Floats = NDArray[np.float64]

@@ -37,7 +37,7 @@ LAWS = [
     LeeChung(ARM, rate=20.0, torque_weight=0.3),
     ModelReferenceAdaptive(ARM, frequency=20.0, adaptation=100.0),
     SlidingMode(ARM, rate=20.0, reaching=5.0, layer=0.2),
-    DisturbanceObserver(ComputedTorque(ARM, kp=400.0, kd=40.0), bandwidth=50.0),
+    DisturbanceObserver(ARM, ComputedTorque(ARM, kp=400.0, kd=40.0), bandwidth=50.0),
     LinearQuadraticRegulator(ARM),
     LinearQuadraticGaussian(ARM),
     GainScheduledRegulator(ARM, update_period=0.1),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,6 @@ from chasles.engine import Record, exp, sqrt, where
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory
 
 
 class CompositeAdaptive(SlotineLi):
@@ -57,6 +56,7 @@ class CompositeAdaptive(SlotineLi):
     """
 
     name = "composite adaptive"
+    kind = "composite-adaptive"
     bandwidth: Array
     prediction: Array
     forgetting: Array
@@ -108,32 +108,11 @@ class CompositeAdaptive(SlotineLi):
         self.memory = Record(start)
 
     @classmethod
-    def tuned(
-        cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
-        *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        learning: float = 1.0,
-        unknown: str | Sequence[str] = "base",
-        **further: Any,
-    ) -> Self:
-        """Return the law with gains for a motion and a sample period; its filter has the designed frequency.
-
-        Parameters are those of `SlotineLi.tuned`.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> float(ch.control.CompositeAdaptive.tuned(arm, motion, period=0.001).bandwidth)
-        20.0
-        """
-        attainable = PoleDesign(robot, motion, period, frequency, damping).attainable
-        own: dict[str, Any] = {"frequency": frequency, "damping": damping, "learning": learning, "unknown": unknown}
-        return super().tuned(robot, motion, period, **(own | {"bandwidth": attainable} | further))
+    def gains(
+        cls, design: PoleDesign, *, learning: float = 1.0, unknown: str | Sequence[str] = "base"
+    ) -> dict[str, Any]:
+        """Return gains of `SlotineLi`, and the designed frequency for the filter."""
+        return super().gains(design, learning=learning, unknown=unknown) | {"bandwidth": design.attainable}
 
     @property
     def memory_names(self) -> tuple[str, ...]:

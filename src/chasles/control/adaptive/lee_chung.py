@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,7 +24,6 @@ from chasles.engine.linear_solve import factor, solve
 from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory
 
 
 class LeeChung(RobotController):
@@ -76,6 +75,8 @@ class LeeChung(RobotController):
     """
 
     name = "Lee-Chung"
+    kind = "lee-chung"
+    is_linear = False
     state_weight: Array
     torque_weight: Array
     forgetting: Array
@@ -130,45 +131,9 @@ class LeeChung(RobotController):
         return [Relation(symmetric, "state_weight must be symmetric")]
 
     @classmethod
-    def tuned(
-        cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
-        *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        reaching: float = 10.0,
-        **further: Any,
-    ) -> Self:
-        """Return the law with weights for a motion and a sample period, by `perturbation_gains`.
-
-        Parameters
-        ----------
-        robot
-            Controller's model of the robot.
-        motion
-            The planned motion.
-        period
-            Sample period, s.
-        frequency, damping
-            Rate at which errors decay, rad/s, and damping ratio by which the period bounds it.
-        reaching
-            Rate at which s = 0 is reached, as a multiple of ``frequency``.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = ch.control.LeeChung.tuned(arm, motion, period=0.001)
-        >>> run = ch.simulate(arm, law, motion, period=0.001, vary={"payload.mass": [0.0, 5.0]})
-        >>> bool(abs(run["error"]).mean() < 0.05)
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping)
-        return cls(robot, **(perturbation_gains(design, reaching) | further))
+    def gains(cls, design: PoleDesign, *, reaching: float = 10.0) -> dict[str, Any]:
+        """Return weights by `perturbation_gains`; the line s = 0 is reached so many times as fast as errors decay."""
+        return perturbation_gains(design, reaching)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is what has been learnt."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +17,7 @@ from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import Motion
 
 TERMS = ("bias", "position", "velocity", "reference_position", "reference_velocity", "reference_acceleration")
 """Signals whose sum, each times its own gain, is a joint's torque: 1, e, e', q_ref, qd_ref and qdd_ref."""
@@ -69,6 +69,9 @@ class ModelReferenceAdaptive(ContinuousLaw):
     """
 
     name = "model-reference adaptive"
+    kind = "model-reference-adaptive"
+    is_linear = False
+    designs_joints_alone = True
     bounds: Mapping[str, Bound] = {
         **RobotController.bounds,
         "proportional": NOT_NEGATIVE,
@@ -108,44 +111,9 @@ class ModelReferenceAdaptive(ContinuousLaw):
         super().__init__(robot, own, {"gains": own["initial"]})
 
     @classmethod
-    def tuned(
-        cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
-        *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        learning: float = 1.0,
-        **further: Any,
-    ) -> Self:
-        """Return the law with gains for a motion and a sample period.
-
-        First gains and speed of adaptation follow from a model by `chasles.control.adaptive.model_reference_gains`;
-        the law itself then runs without one.
-
-        Parameters
-        ----------
-        robot, motion, period, frequency, damping, learning
-            As for `SlotineLi.tuned`; the frequency is that of the reference model.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = ch.control.ModelReferenceAdaptive.tuned(arm, motion, period=0.001)
-        >>> fixed = ch.control.ModelReferenceAdaptive.tuned(arm, motion, period=0.001, adaptation=0.0)
-        >>> loaded = arm.with_payload(5.0)
-        >>> learnt, kept = (
-        ...     abs(ch.simulate(loaded, each, motion, period=0.001)["error"]).max() for each in (law, fixed)
-        ... )
-        >>> bool(learnt < 0.2 * kept)
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping)
-        return cls(robot, **(model_reference_gains(design, learning) | further))
+    def gains(cls, design: PoleDesign, *, learning: float = 1.0) -> dict[str, Any]:
+        """Return first gains and speed of adaptation by `model_reference_gains`; the law runs without a model."""
+        return model_reference_gains(design, learning)
 
     @property
     def memory_names(self) -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,7 +22,6 @@ from chasles.errors import ArgumentError
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory
 
 
 class NaturalAdaptive(ContinuousLaw):
@@ -60,6 +59,8 @@ class NaturalAdaptive(ContinuousLaw):
     """
 
     name = "natural adaptive"
+    kind = "natural-adaptive"
+    is_linear = False
     rate: Array
     damping: Array
     adaptation: Array
@@ -89,43 +90,16 @@ class NaturalAdaptive(ContinuousLaw):
         super().__init__(robot, own, {"estimate": start})
 
     @classmethod
-    def tuned(
+    def gains(
         cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
+        design: PoleDesign,
         *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
         learning: float = 1.0,
         bodies: str | Sequence[str] | None = None,
         payload: float | None = None,
-        **further: Any,
-    ) -> Self:
-        """Return the law with gains for a motion and a sample period, by `chasles.control.adaptive.natural_gains`.
-
-        Parameters
-        ----------
-        robot, motion, period, frequency, damping, learning
-            As for `SlotineLi.tuned`.
-        bodies
-            Unknown bodies, as for the class; default the link at the tool, which carries the payload.
-        payload
-            Largest mass expected at the tool, kg; default a fifth of the robot's moved mass.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = ch.control.NaturalAdaptive.tuned(arm, motion, period=0.001)
-        >>> run = ch.simulate(arm, law, motion, period=0.001, vary={"payload.mass": [0.0, 5.0]})
-        >>> bool(abs(run["error"]).max() < 0.06)
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping)
-        return cls(robot, **(natural_gains(design, learning, bodies, payload) | further))
+    ) -> dict[str, Any]:
+        """Return gains and first estimates by `natural_gains`, for bodies and a payload, kg, that may be unknown."""
+        return natural_gains(design, learning, bodies, payload)
 
     @property
     def memory_names(self) -> tuple[str, ...]:

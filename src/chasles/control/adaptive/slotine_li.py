@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +19,6 @@ from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import friction_moved
 from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory
 
 
 class SlotineLi(ContinuousLaw):
@@ -71,6 +70,8 @@ class SlotineLi(ContinuousLaw):
     """
 
     name = "Slotine-Li"
+    kind = "slotine-li"
+    is_linear = False
     rate: Array
     damping: Array
     adaptation: Array
@@ -106,51 +107,11 @@ class SlotineLi(ContinuousLaw):
         return [Relation(inside.all(axis=-1), "the first estimates are not between lower and upper")]
 
     @classmethod
-    def tuned(
-        cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
-        *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        learning: float = 1.0,
-        unknown: str | Sequence[str] = "base",
-        **further: Any,
-    ) -> Self:
-        """Return the law with gains for a motion and a sample period.
-
-        The gains follow from `chasles.control.adaptive.adaptation_gains`: errors decay at ``frequency``, lowered where
-        the period is too long for it, and the estimates follow as fast as the held torques can damp.
-
-        Parameters
-        ----------
-        robot
-            Controller's model of the robot.
-        motion
-            The planned motion, from whose accelerations the size of each parameter's torques follows.
-        period
-            Sample period, s.
-        frequency, damping
-            Rate at which errors decay, rad/s, and damping ratio by which the period bounds it.
-        learning
-            Factor of all adaptation gains: below 1 where torques saturate or the delay is long.
-        unknown
-            Unknown parameters, as for the class.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = ch.control.SlotineLi.tuned(arm, motion, period=0.001)
-        >>> run = ch.simulate(arm, law, motion, period=0.001, vary={"payload.mass": [0.0, 5.0]})
-        >>> bool(abs(run["error"]).max() < 0.04)
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping)
-        return cls(robot, **(adaptation_gains(design, learning, unknown) | {"unknown": unknown} | further))
+    def gains(
+        cls, design: PoleDesign, *, learning: float = 1.0, unknown: str | Sequence[str] = "base"
+    ) -> dict[str, Any]:
+        """Return gains by `adaptation_gains`; learning is a factor of the adaptation gains."""
+        return adaptation_gains(design, learning, unknown) | {"unknown": unknown}
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

@@ -18,7 +18,9 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_weights,
     stationary_gains,
 )
+from chasles.control.linear_quadratic.weights import regulator_gains
 from chasles.control.now import Now
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -61,6 +63,7 @@ class GainScheduledRegulator(RobotController):
     """
 
     name = "nominal torque + gain-scheduled regulator"
+    kind = "gain-scheduled-regulator"
     refuses_free_joints = NO_REGULATOR
 
     def __init__(
@@ -96,6 +99,11 @@ class GainScheduledRegulator(RobotController):
             share = ((calls - updates[before]) / length)[:, None, None]
             held = held + share * (gains[..., before + 1, :, :] - held)
         return regulator_rows(self.robot, motion, held)
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return weights of `TimeVaryingRegulator`; the regulator is computed anew at each sample."""
+        return regulator_gains(design) | {"update_period": design.period}
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the deviation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,7 +34,7 @@ from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]
 
@@ -79,6 +79,7 @@ class LinearQuadraticGaussian(RobotController):
     """
 
     name = "linear-quadratic-Gaussian control"
+    kind = "linear-quadratic-gaussian"
     refuses_free_joints = NO_REGULATOR
 
     def __init__(
@@ -116,44 +117,9 @@ class LinearQuadraticGaussian(RobotController):
         )
 
     @classmethod
-    def tuned(
-        cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
-        *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        integral: float = 0.0,
-        disturbance: float = 0.2,
-        **further: Any,
-    ) -> Self:
-        """Return the law for a motion and a sample period: its sampled regulator has the designed poles.
-
-        Parameters
-        ----------
-        robot, motion, period
-            Controller's model of the robot, planned motion, and sample period, s.
-        frequency, damping
-            Natural frequency, rad/s, lowered where the period is too long for it, and damping ratio, at least 1/√2.
-        integral
-            Third pole as a share of the frequency; 0 for no integral action.
-        disturbance
-            Unknown torques that the filter expects, as a share of each joint's peak torque in the planned motion.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = LinearQuadraticGaussian.tuned(arm, motion, period=0.01, integral=1.0)
-        >>> run = ch.simulate(arm.with_payload(1.0), law, motion, period=0.01)
-        >>> bool(abs(run["error"]).isel(time=-1).max() < 0.02)
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping, integral=integral)
-        return cls(robot, **(filtered_regulator_gains(design, disturbance) | further))
+    def gains(cls, design: PoleDesign, *, disturbance: float = 0.2) -> dict[str, Any]:
+        """Return weights and noise; the filter expects torques of a share of each joint's peak torque in the motion."""
+        return filtered_regulator_gains(design, disturbance)
 
     def schedule(self, times: Floats, motion: Motion) -> Record:
         """Nominal torque, gains K and L, and sampled model A, B of every call, each (..., k, *shape)."""

@@ -16,7 +16,9 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_weights,
     stationary_gains,
 )
+from chasles.control.linear_quadratic.weights import regulator_gains
 from chasles.control.now import Now
+from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.robot import Robot
 from chasles.trajectories import Motion
@@ -71,6 +73,7 @@ class LinearQuadraticRegulator(RobotController):
     """
 
     name = "linear-quadratic regulator"
+    kind = "linear-quadratic-regulator"
     refuses_free_joints = NO_REGULATOR
 
     def __init__(
@@ -102,6 +105,11 @@ class LinearQuadraticRegulator(RobotController):
             f"its gains are designed for calls every {1e3 * self.period:g} ms and may be unstable with calls every "
             f"{1e3 * period:g} ms; give it period={period:g}"
         )
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return weights of `TimeVaryingRegulator` at the pose in the middle of the motion."""
+        return regulator_gains(design) | {"q": design.motion(0.5 * design.motion.duration).q, "period": design.period}
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the deviation."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,7 +29,7 @@ from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]
 
@@ -82,6 +82,7 @@ class TimeVaryingRegulator(RobotController):
     """
 
     name = "nominal torque + time-varying regulator"
+    kind = "time-varying-regulator"
     refuses_free_joints = NO_REGULATOR
 
     def __init__(
@@ -106,41 +107,9 @@ class TimeVaryingRegulator(RobotController):
         self.terminal = None if terminal is None else weight_matrix(terminal, size, "terminal", definite=False)
 
     @classmethod
-    def tuned(
-        cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
-        *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        integral: float = 0.0,
-        **further: Any,
-    ) -> Self:
-        """Return the law for a motion and a sample period: its sampled loop has the designed poles.
-
-        Parameters
-        ----------
-        robot, motion, period
-            Controller's model of the robot, planned motion, and sample period, s.
-        frequency, damping
-            Natural frequency, rad/s, lowered where the period is too long for it, and damping ratio, at least 1/√2.
-        integral
-            Third pole as a share of the frequency; 0 for no integral action.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = TimeVaryingRegulator.tuned(arm, motion, period=0.01, integral=1.0)
-        >>> run = ch.simulate(arm.with_payload(1.0), law, motion, period=0.01)
-        >>> bool(abs(run["error"]).isel(time=-1).max() < 0.02)
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping, integral=integral)
-        return cls(robot, **(regulator_gains(design) | further))
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return weights for which the regulator of the mean mass matrix has the poles; see `regulator_gains`."""
+        return regulator_gains(design)
 
     def horizon(self, times: ArrayLike, motion: Motion) -> FiniteHorizon:
         """Gains and cost-to-go along a motion.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,9 +19,7 @@ from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import RobotController
 from chasles.engine import exp, where
 from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory
 
 
 class DisturbanceObserver(RobotController):
@@ -40,10 +38,10 @@ class DisturbanceObserver(RobotController):
 
     Parameters
     ----------
+    robot
+        Observer's model of the robot.
     inner
         Controller whose torques are corrected; its gains are ``inner.kp``, ….
-    robot
-        Observer's model of the robot; default the inner controller's.
     bandwidth
         1/s, one number or one for each joint; well above that of the motion and below 1 / period.
     compensation
@@ -59,78 +57,51 @@ class DisturbanceObserver(RobotController):
     --------
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
-    >>> controller = ch.control.DisturbanceObserver(ch.ComputedTorque(arm, kp=400.0, kd=40.0), bandwidth=50.0)
+    >>> controller = ch.control.DisturbanceObserver(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), bandwidth=50.0)
     >>> controller.name, list(controller.parameters)
     ('computed torque + disturbance observer', ['bandwidth', 'compensation', 'inner.kp', 'inner.kd', 'inner.ki'])
     """
 
     bounds: Mapping[str, Bound] = {"bandwidth": POSITIVE}
+    kind = "disturbance-observer"
     bandwidth: Array
     compensation: Array
     inner: Controller
 
     def __init__(
         self,
+        robot: Robot,
         inner: Controller,
-        robot: Robot | None = None,
         *,
         bandwidth: ArrayLike,
         compensation: ArrayLike = 1.0,
     ) -> None:
         inner = as_controller(inner)
-        model = inner.robot if robot is None else robot
-        if model is None:
-            raise ArgumentError(f"give the observer a model: controller '{inner.name}' has none")
         own = {
-            "bandwidth": reals(bandwidth, "bandwidth", (model.n,), broadcast=True),
-            "compensation": reals(compensation, "compensation", (model.n,), broadcast=True) * has_motors(model),
+            "bandwidth": reals(bandwidth, "bandwidth", (robot.n,), broadcast=True),
+            "compensation": reals(compensation, "compensation", (robot.n,), broadcast=True) * has_motors(robot),
         }
-        memory: dict[str, Any] = {name: np.zeros(model.n) for name in ("disturbance", "momentum", "drift", "torque")}
+        memory: dict[str, Any] = {name: np.zeros(robot.n) for name in ("disturbance", "momentum", "drift", "torque")}
         memory |= {"started": np.zeros(()), "inner": inner.memory}
-        super().__init__(model, own, memory)
+        super().__init__(robot, own, memory)
         self.inner = inner
         self.name = f"{inner.name} + disturbance observer"
         self.reference_kind = inner.reference_kind
         self.measured_wrench = inner.measured_wrench
 
     @classmethod
-    def tuned(
+    def gains(
         cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
+        design: PoleDesign,
         *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
         observer: float = 1.0,
-        **further: Any,
-    ) -> Self:
-        """Return computed torque with an observer: the sampled loop has two poles as designed, and the observer's.
-
-        Parameters
-        ----------
-        robot, motion, period
-            Controller's model of the robot, planned motion, and sample period, s.
-        frequency, damping
-            Natural frequency, rad/s, lowered where the period is too long for it, and damping ratio of the error.
-        observer
-            Bandwidth of the observer as a multiple of the frequency.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = ch.control.DisturbanceObserver.tuned(arm, motion, period=0.001, observer=2.0)
-        >>> run = ch.simulate(arm.with_payload(1.0), law, motion, period=0.001)
-        >>> bool(abs(run["error"]).isel(time=-1).max() < 0.01)
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping)
-        gains = design.gains(design.attainable)
-        inner = ComputedTorque(robot, kp=gains.kp, kd=gains.kd)
-        return cls(inner, **({"bandwidth": observer * design.attainable} | further))
+        kp: ArrayLike | None = None,
+        kd: ArrayLike | None = None,
+    ) -> dict[str, Any]:
+        """Return computed torque with the designed poles or given gains, and an observer a multiple as fast."""
+        own = design.gains(design.attainable)
+        inner = ComputedTorque(design.model, kp=own.kp if kp is None else kp, kd=own.kd if kd is None else kd)
+        return {"inner": inner, "bandwidth": observer * design.attainable}
 
     @property
     def memory_names(self) -> tuple[str, ...]:

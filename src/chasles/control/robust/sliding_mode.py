@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,6 @@ from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.engine import absolute, clip
 from chasles.engine.scalar import Array
 from chasles.robot import Robot
-from chasles.trajectories import JointTrajectory
 
 
 class SlidingMode(RobotController):
@@ -63,6 +62,8 @@ class SlidingMode(RobotController):
     """
 
     name = "sliding mode"
+    kind = "sliding-mode"
+    is_linear = False
     rate: Array
     reaching: Array
     layer: Array
@@ -94,47 +95,16 @@ class SlidingMode(RobotController):
         super().__init__(robot, own)
 
     @classmethod
-    def tuned(
+    def gains(
         cls,
-        robot: Robot,
-        motion: JointTrajectory,
-        period: float,
+        design: PoleDesign,
         *,
-        frequency: float = 20.0,
-        damping: float = 1.0,
-        uncertainty: float = 0.2,
-        disturbance: float = 1.0,
+        uncertainty_share: float = 0.2,
+        disturbance_share: float = 1.0,
         uncertain: str | Sequence[str] = "base",
-        **further: Any,
-    ) -> Self:
-        """Return the law for a motion and a sample period: the layer is as narrow as held torques allow.
-
-        Source of the gains: `chasles.control.robust.sliding_gains`.
-
-        Parameters
-        ----------
-        robot, motion, period, frequency, damping
-            As for `SlotineLi.tuned`.
-        uncertainty
-            Relative error of the uncertain parameters.
-        disturbance
-            Bound of the torques that the model lacks, as a share of each joint's peak torque in the planned motion.
-        uncertain
-            Uncertain parameters, as for the class.
-        further
-            Other parameters of the class, which replace those of the rule.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = ch.control.SlidingMode.tuned(arm, motion, period=0.001)
-        >>> run = ch.simulate(arm.with_friction(coulomb=5.0), law, motion, period=0.001)
-        >>> bool((abs(run["error"]).isel(time=-1) < law.layer / law.rate).all())
-        True
-        """
-        design = PoleDesign(robot, motion, period, frequency, damping)
-        return cls(robot, **(sliding_gains(design, uncertainty, disturbance, uncertain) | further))
+    ) -> dict[str, Any]:
+        """Return gains by `sliding_gains`: the layer is as narrow as held torques allow."""
+        return sliding_gains(design, uncertainty_share, disturbance_share, uncertain)
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
