@@ -2,7 +2,7 @@
 
 The pages are those of ``docs``, which the tests run, with the figures that their blocks make; to them come a reference
 from the docstrings, a gallery of pages on which the shipped robots can be moved, the examples, and the lessons of the
-course as notebooks. Nothing is fetched: the site opens from a file, without a network.
+course as notebooks. Formulas are MathML. Nothing is fetched: the site opens from a file, without a network.
 """
 
 from __future__ import annotations
@@ -25,12 +25,14 @@ GALLERY_STYLE = (
     ".cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 16px; }"
     ".card { line-height: 1.4; } .card img { display: block; width: 100%; height: auto; border-radius: 8px; }"
 )
+TITLE = "Chasles: robot mechanics and control"
 FETCHED = "https://unpkg.com/iframe-worker/shim"
 
 
 def main() -> None:
     """Gather the pages, then let the generator make HTML of them."""
     from figures import show_figures
+    from formulas import with_formulas
     from notebooks import write_notebooks
     from reference import write_pages
 
@@ -38,6 +40,8 @@ def main() -> None:
     shutil.copytree(ROOT / "docs", PAGES)
     for page in sorted(PAGES.rglob("*.md")):
         show_figures(page, PAGES / "figures")
+        page.write_text(with_formulas(page.read_text(encoding="utf-8")), encoding="utf-8")
+    shutil.copy(ROOT / "site" / "style.css", PAGES)
     notebooks = write_notebooks(PAGES / "course" / "notebooks")
     links = "\n".join(f"- [{path.stem}]({path.relative_to(PAGES).as_posix()})" for path in notebooks)
     with (PAGES / "course.md").open("a", encoding="utf-8") as course:
@@ -52,7 +56,7 @@ def main() -> None:
     configuration = configuration.replace("    # reference\n", f'    {{ "Reference" = [{entries}] }},\n')
     (BUILD / "zensical.toml").write_text(configuration, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "zensical", "build", "--config-file", "zensical.toml"], cwd=BUILD, check=True)
-    _replace_fetched_script(BUILD / "html")
+    _finish(BUILD / "html")
     print(f"open {BUILD / 'html' / 'index.html'}")
 
 
@@ -87,13 +91,14 @@ def _write_examples(folder: Path) -> None:
     (folder / "index.md").write_text("\n".join(index) + "\n", encoding="utf-8")
 
 
-def _replace_fetched_script(site: Path) -> None:
-    """Let the search on pages that open from a file use our script, not one from the network."""
+def _finish(site: Path) -> None:
+    """Let the search on pages that open from a file use our script, not one from the network; name the first page."""
     shutil.copy(ROOT / "site" / "worker.js", site / "assets" / "worker.js")
     for page in site.rglob("*.html"):
         place = "../" * (len(page.relative_to(site).parts) - 1)
         text = page.read_text(encoding="utf-8")
-        page.write_text(text.replace(FETCHED, f"{place}assets/worker.js"), encoding="utf-8")
+        text = text.replace(FETCHED, f"{place}assets/worker.js").replace("Chasles - Chasles", TITLE)
+        page.write_text(text, encoding="utf-8")
 
 
 def _inside(page: Path) -> str:

@@ -52,6 +52,19 @@ def statements(code: str) -> str:
     return "".join(example.source for example in doctest.DocTestParser().get_examples(code))
 
 
+def _library_style() -> Any:
+    """Return the template of figures that the text makes by itself: fonts, colors and lines of the library's."""
+    import plotly.graph_objects as go
+
+    from chasles.visual.panels import COLORS, STYLE
+
+    lines = {"gridcolor": "#e8edf1", "zerolinecolor": "#c3ccd4", "linecolor": "#c3ccd4"}
+    space = {"backgroundcolor": "#ffffff", "gridcolor": "#dfe5ea", "zerolinecolor": "#c3ccd4"}
+    style = STYLE | {"colorway": list(COLORS), "xaxis": lines, "yaxis": lines}
+    style["scene"] = {axis: space for axis in ("xaxis", "yaxis", "zaxis")}
+    return go.layout.Template(layout=style)
+
+
 def _written(thing: Any, target: Path) -> tuple[str, int]:
     """Write a figure or copy a page; return its title and its height in pixels."""
     if isinstance(thing, Path):
@@ -63,7 +76,7 @@ def _written(thing: Any, target: Path) -> tuple[str, int]:
     if not script.exists():
         script.write_text(get_plotlyjs(), encoding="utf-8")
     if thing.layout.height is None:  # else its maker has laid it out
-        thing.update_layout(margin={"l": 60, "r": 20, "t": 60}, height=HEIGHT)
+        thing.update_layout(margin={"l": 60, "r": 20, "t": 60}, height=HEIGHT, template=_library_style())
     height = int(thing.layout.height)
     page = thing.to_html(include_plotlyjs=script.name, config={"responsive": True, "displayModeBar": False})
     page = page.replace("<head>", f"<head>{DARK}").replace("<body>", '<body style="margin:0;overflow:hidden">')

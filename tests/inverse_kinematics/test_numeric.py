@@ -397,7 +397,7 @@ def test_all_solutions_of_a_search_are_different_ones(rng, confirm) -> None:
     assert "1: rows without a solution, because others of the batch have more" in str(found)
     single = numeric(arm, T[0], mask="position", select="all", starts=12)
     assert single.q.shape == (2, 2)
-    assert str(single).startswith("2 solutions of 1 of 1 targets")
+    assert str(single).startswith("2 solutions, after ")
     T[0, 0, 0] = np.nan
     assert numeric(arm, T[0], mask="position", select="all").status.tolist() == [Status.INVALID_TARGET]
 

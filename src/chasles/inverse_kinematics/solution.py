@@ -68,6 +68,7 @@ _NUMBERS = len(Row._fields) - 1
 _ANGLE, _DISTANCE, _MARGIN, _STATUS, _ITERATIONS, _RESTARTS, _BRANCH, _INFINITE = range(-_NUMBERS, 0)
 
 
+_DECIMALS = 12  # of the text: what is less is rounding
 #: Difference of a joint, rad or m, by which two solutions are different ones.
 _DIFFERENT = 1e-3
 
@@ -241,7 +242,7 @@ class Solution:
     def __str__(self) -> str:
         if self.rows.ndim == 1:
             spent = f"after {self.iterations} iterations" if self.iterations else "by a closed form"
-            q = f"[{', '.join(f'{value:.4g}' for value in self.q)}]"
+            q = f"[{', '.join(f'{round(float(value), _DECIMALS) + 0.0:.4g}' for value in self.q)}]"
             if self.success:
                 return f"solved {spent}: q = {q}"
             return f"not solved: {Status(int(self.status)).sentence}: q = {q}"
@@ -249,10 +250,13 @@ class Solution:
         mean = np.mean(self.iterations) if success.size else 0.0
         if self.several:
             targets = success.reshape(-1, success.shape[-1]).any(axis=-1)
-            counted = f"{success.sum()} solutions of {targets.sum()} of {targets.size} targets"
+            counted = f"{success.sum()} solution{'s' if success.sum() != 1 else ''}"
+            if targets.size > 1:
+                counted += f" of {targets.sum()} of {targets.size} targets"
         else:
             counted = f"{success.sum()} of {success.size} targets solved"
-        lines = [f"{counted}, after {mean:.1f} iterations on average"]
+        spent = f"after {mean:.1f} iterations on average" if np.any(self.iterations) else "by a closed form"
+        lines = [f"{counted}, {spent}"]
         for kind in Status:
             count = int((status == kind).sum())
             if count and kind is not Status.SOLVED:
