@@ -61,7 +61,7 @@ def _library_style() -> Any:
     lines = {"gridcolor": "#e8edf1", "zerolinecolor": "#c3ccd4", "linecolor": "#c3ccd4"}
     space = {"backgroundcolor": "#ffffff", "gridcolor": "#dfe5ea", "zerolinecolor": "#c3ccd4"}
     style = STYLE | {"colorway": list(COLORS), "xaxis": lines, "yaxis": lines}
-    style["scene"] = {axis: space for axis in ("xaxis", "yaxis", "zaxis")}
+    style["scene"] = dict.fromkeys(("xaxis", "yaxis", "zaxis"), space)
     return go.layout.Template(layout=style)
 
 
