@@ -1,7 +1,8 @@
 """Formulas of pages: LaTeX between dollar signs becomes MathML, which browsers show without scripts or special fonts.
 
-Brackets around matrices are borders, as only fonts for mathematics have tall ones. ``$…$`` stands in a line of text, ``$$…$$`` in a paragraph of its own. Code, in blocks or between backticks, stays as it
-is. Notebooks and code hosts show the LaTeX themselves.
+``$…$`` stands in a line of text, ``$$…$$`` in a paragraph of its own. Code, in blocks or between backticks, stays as it
+is. Notebooks and code hosts show the LaTeX themselves. Brackets around matrices are borders, as only fonts for
+mathematics have tall ones.
 """
 
 from __future__ import annotations
