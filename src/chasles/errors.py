@@ -71,9 +71,9 @@ _LISTED = 60
 
 
 class UnknownNameError(ChaslesError, LookupError):
-    """A name does not exist; the message lists the names that do."""
+    """A name does not exist; the message lists the names that do, and says of what they are the names."""
 
-    def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
+    def __init__(self, kind: str, name: str, known: Iterable[str], *, of: str = "") -> None:
         names = list(known)
         by_lower_case = {known_name.lower(): known_name for known_name in names}
         close = [by_lower_case[c] for c in difflib.get_close_matches(str(name).lower(), by_lower_case, n=5)]
@@ -82,7 +82,7 @@ class UnknownNameError(ChaslesError, LookupError):
         if len(names) > _LISTED:
             shown = [*close, *(other for other in names if other not in close)][:_LISTED]
             listing = f"{', '.join(shown)}, … ({len(names)} in all)"
-        super().__init__(f"there is no {kind} '{name}'.{hint} Existing: {listing}")
+        super().__init__(f"there is no {kind} '{name}'{' of ' if of else ''}{of}.{hint} Existing: {listing}")
 
 
 class UnknownArgumentError(UnknownNameError, TypeError):

@@ -407,6 +407,10 @@ def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
         (["--vary", "payload.mass"], "NAME=FROM:TO"),
         (["--vary", "payload.mass=1:2:3"], "FROM:TO"),
         (["--vary", "payload.mass=0:x"], "'x' is not a number"),
+        (["--vary", "payload.mass=0-5"], "'0-5' is not a number; a range is FROM:TO, such as payload.mass=0:5"),
+        (["--controller", "pdd"], "there is no control law 'pdd'. Did you mean 'pd'?"),
+        (["--controller", "pid", "--set", "frequncy=3"], "no setting 'frequncy' of controller 'pid'. Did you mean"),
+        (["--out", "no/such/folder/a.html"], "its folder does not exist; create 'no/such/folder' first"),
         (["--vary", "payload.mas=0:1"], "payload.mass"),
         (["--vary", "gravity=0:1"], "shape"),
         (["--vary", "payload.mass=0:1", "--vary", "payload.mass=0:1"], "twice"),
@@ -464,6 +468,49 @@ def test_simulate_says_which_joints_stood_at_their_limits():
         result = run("simulate", "panda", "--payload", "30", "--duration", "1")
     assert "Time at the effort limits: panda_joint" in result.stdout
     assert "panda_joint4 was at its effort limit for" in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["simulate", "panda", "--json", "true"], "--json takes no value: leave 'true' out"),
+        (["view", "--no-check", "no", "panda"], "--no-check takes no value: leave 'no' out"),
+        (["cache", "info", "--json", "1"], "--json takes no value: leave '1' out"),
+        (["simulate", "panda", "--duration", "1,5"], "'--duration': '1,5' is not a number"),
+        (["excite", "panda", "--out", "a.csv", "--starts", "2.5"], "'--starts': '2.5' is not a whole number"),
+        (
+            ["ik", "panda", "--position", "1,0,0", "--select", "al"],
+            "'al' is none of first, nearest, best, all. Did you",
+        ),
+        (["convert", "panda", "a.toml", "--to", "modified_dh"], "Did you mean 'modified-dh'?"),
+        (["simulate"], "Missing argument 'ROBOT'. For example: chasles simulate panda"),
+        (["ik", "panda"], "Missing option '--position'. For example: chasles ik ur5 --position"),
+        (["identify", "log.csv"], "Missing option '--robot' / '-r'. For example: chasles identify log.csv --robot"),
+        (["plot"], "Missing argument 'RUN'. For example: chasles plot run.nc"),
+    ],
+)
+def test_usage_errors_say_what_to_type(arguments, said):
+    result = run(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert said in " ".join(result.stderr.replace("│", " ").split())
+
+
+@pytest.mark.parametrize("words", [[], ["simulate"], ["view"], ["cache"], ["cache", "info"]])
+def test_flags_have_no_type_in_help(words):
+    shown = run(*words, "--help").stdout
+    assert "bool" not in shown
+    assert "Show this message and exit." in shown
+
+
+def test_examples_stand_close_together():
+    shown = "".join(f"{line.strip()}\n" for line in run("simulate", "--help").stdout.splitlines())
+    assert "\n\n\n" not in shown.split("For example:")[1].split("╭")[0].strip()
+
+
+def test_ik_asks_for_metres():
+    assert "--position is in m. Is yours in mm?" in run("ik", "ur5", "--position", "400,200,300").stderr
+    assert "mm" not in run("ik", "ur5", "--position", "4,2,3").stderr
 
 
 def test_options_of_the_wrong_kind_are_usage_errors():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import shlex
 from itertools import pairwise
@@ -33,8 +32,8 @@ def examples() -> dict[str, list[str]]:
     commands = typer.main.get_command(application).commands
     found = {}
     for name, command in commands.items():
-        lines = inspect.cleandoc(command.help or "").splitlines()
-        found[name] = [line.strip() for line in lines if line.startswith("    chasles ")]
+        lines = (command.help or "").splitlines()
+        found[name] = [line.strip() for line in lines if line.startswith("chasles ")]
     return {name: lines for name, lines in found.items() if lines}
 
 

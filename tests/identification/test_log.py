@@ -437,11 +437,18 @@ def test_contradictions(change: dict[str, np.ndarray], words: str) -> None:
     ("text", "message"),
     [
         ("", "has no rows"),
+        ("just words\n\nmore words\n", "has no rows of numbers; its first line is 'just words'"),
+        ("time,q1,q2,tau1,tau2\n", "has no rows of numbers"),
         ("t,q1,q2,tau1,tau2\n0,1,2,3\n0,1,2,3,4\n", "line 2: expected 5 values, found 4"),
         ("t,q1,q2,tau1,tau2\n0,1,x1,3,4\n0,1,2,3,4\n", "line 2: 'x1' is not a number"),
         ("t,q1,q2,tau1,tau2\n0,1,2,3,4\n", "1 complete samples"),
         ("t,q1,q1,tau1,tau2\n0,1,2,3,4\n", "two columns named 'q1'"),
-        ("q1,q2,tau1,tau2\n" + "0,1,2,3\n" * 20, "no column of times"),
+        ("q1,q2,tau1,tau2\n" + "0,1,2,3\n" * 20, "no column of times among: q1, q2, tau1, tau2. Name it"),
+        (
+            "ts,q1,q2,tau1,tau2\n" + "".join(f"{k},1,2,3,4\n" for k in range(20)),
+            r"no column of times among: ts, q1, q2, tau1, tau2; 'ts' increases. Name it with columns={'time': 'ts'} "
+            r"\(--columns time=ts\)",
+        ),
         ("t,q1,q2,tau1,tau2\n" + "0,1,2,3,4\n" * 20, "does not increase"),
         ("t;q1;q2;tau1;tau2\n" + "0,1;1.000,5;2;3;4\n" * 20, "is ',' or '.' the decimal mark"),
         ("t,q1,tau1,tau2\n" + "0,1,2,3\n" * 20, "1 columns seem to be 'q'"),

@@ -58,7 +58,7 @@ def test_wrong_values_are_named(changes: dict[str, Any], message: str) -> None:
 def test_unknown_names_list_what_exists() -> None:
     with pytest.raises(UnknownNameError, match=r"controller kind 'pd-gravty'.*Did you mean 'pd-gravity'"):
         studies.StudyController("x", "pd-gravty")
-    with pytest.raises(UnknownNameError, match=r"setting of a controller of kind 'pd-gravity' 'kq'.*kp, kd"):
+    with pytest.raises(UnknownNameError, match=r"setting 'kq' of controller 'pd-gravity'.*kp, kd"):
         studies.StudyController("x", "pd-gravity", {"kq": 1.0})
     with pytest.raises(UnknownNameError, match="method of design 'sobul'"):
         tiny(method="sobul")
@@ -172,7 +172,7 @@ def test_toml(tmp_path: Path) -> None:
         ("[[controllers]]", "[[controlers]]", "no table 'controlers'"),
         ('kind = "computed-torque"', 'kind = "magic"', r"\[\[controllers\]\] number 1: there is no controller kind"),
         ('kind = "computed-torque"', "kind = 3", r"\[\[controllers\]\] number 1: 'kind'"),
-        ('title = "CT"', "gain = 3", r"\[\[controllers\]\] number 1: .*setting .* 'gain'.*frequency, damping"),
+        ('title = "CT"', "gain = 3", r"\[\[controllers\]\] number 1: .*setting 'gain'.*frequency, damping"),
         ('title = "CT"', "frequency = -3", r"\[\[controllers\]\] number 1: 'frequency' is -3.0; it must be positive"),
         ('title = "CT"', "kp = {a = 1}", r"\[\[controllers\]\] number 1: 'kp' must be an array of real numbers"),
         ('title = "CT"', "robots = 'arm'", r"\[\[controllers\]\] number 1: 'robots' must be a list"),

@@ -6,7 +6,6 @@ import warnings
 from typing import Annotated, Any
 
 import typer
-from typer.core import TyperGroup
 
 from chasles._version import __version__
 from chasles.cli.commands import (
@@ -23,10 +22,11 @@ from chasles.cli.commands import (
     view,
 )
 from chasles.cli.output import errors, show_warning, with_options
+from chasles.cli.usage import PlainCommand, PlainGroup
 from chasles.errors import ChaslesError
 
 
-class PlainErrors(TyperGroup):
+class PlainErrors(PlainGroup):
     """Group of commands that shows a `ChaslesError` as one plain line, with exit code 2."""
 
     def invoke(self, ctx: Any) -> Any:
@@ -70,16 +70,19 @@ def chasles(
     """Robot mechanics and control: inspect, view, convert, simulate and identify robots, and compare controllers."""
 
 
-application.command("demo")(demo.demo)
-application.command("robots")(info.robots)
-application.command("info")(info.info)
-application.command("view")(view.view)
-application.command("convert")(convert.convert)
-application.command("excite")(excite.excite_command)
-application.command("identify")(identify.identify_command)
-application.command("ik")(inverse_kinematics.inverse_kinematics)
-application.command("plot")(view.plot)
-application.command("payload")(payload.payload_command)
-application.command("simulate")(simulate.simulate)
-application.command("study")(study.study)
+for _name, _function in {
+    "demo": demo.demo,
+    "robots": info.robots,
+    "info": info.info,
+    "view": view.view,
+    "convert": convert.convert,
+    "excite": excite.excite_command,
+    "identify": identify.identify_command,
+    "ik": inverse_kinematics.inverse_kinematics,
+    "plot": view.plot,
+    "payload": payload.payload_command,
+    "simulate": simulate.simulate,
+    "study": study.study,
+}.items():
+    application.command(_name, cls=PlainCommand)(_function)
 application.add_typer(cache.cache, name="cache")

@@ -88,7 +88,7 @@ def with_options(message: object) -> str:
 def require_writable(path: Path | None, endings: tuple[str, ...]) -> None:
     """Raise `ArgumentError` for a path that ends otherwise or cannot be written; call it before long work."""
     if path is not None and ((path_to_write(path, endings) and path.is_dir()) or not path.parent.is_dir()):
-        reason = "it is a folder" if path.is_dir() else "its folder does not exist"
+        reason = "it is a folder" if path.is_dir() else f"its folder does not exist; create '{path.parent}' first"
         raise ArgumentError(f"{path} cannot be written: {reason}")
 
 

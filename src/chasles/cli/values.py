@@ -180,7 +180,12 @@ def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> di
                 raise ArgumentError(f"{option}: expected {name}=FROM:TO, not '{text}'")
             values[name] = np.linspace(ends[0][0], ends[1][0], runs or 11)
         else:
-            values[name] = np.array(numbers(given, f"{option} {name}"))
+            try:
+                values[name] = np.array(numbers(given, f"{option} {name}"))
+            except ArgumentError as error:
+                raise ArgumentError(
+                    f"{error}; a range is FROM:TO, such as {name}=0:5, and single values are {name}=0,1,5"
+                ) from None
     lengths = {len(value) for value in values.values()} | ({runs} if runs is not None else set())
     if len(lengths) > 1:
         raise ArgumentError(

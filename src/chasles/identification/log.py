@@ -146,7 +146,7 @@ class Log:
         elif sample_period is not None:
             time = real(sample_period, "sample_period", above=0.0) * np.arange(len(q), dtype=np.float64)
         else:
-            raise ArgumentError("the log has no column of times; give sample_period=, in s, or name the column")
+            raise ArgumentError(_without_times(table))
         coupling = np.eye(robot.n)
         currents = found.currents or told.get("effort") in ("A", "mA")
         if drive_gains is not None:
@@ -224,6 +224,19 @@ class Log:
 
     def __str__(self) -> str:
         return "\n".join([repr(self), str(self.columns), *self.findings, *self.contradictions])
+
+
+def _without_times(table: Mapping[str, FloatArray]) -> str:
+    """Message for a log in which no column has the name of a time; columns that increase may be the times."""
+    growing = [name for name, values in table.items() if len(values) > 1 and bool((np.diff(values) > 0.0).all())]
+    example = (
+        f"columns={{'time': '{growing[0] if growing else '…'}'}} (--columns time={growing[0] if growing else 'NAME'})"
+    )
+    which = f"; {', '.join(map(repr, growing))} increase{'s' if len(growing) == 1 else ''}" if growing else ""
+    return (
+        f"no column of times among: {', '.join(table)}{which}. Name it with {example}, or give the time between rows "
+        "with sample_period=… (--sample-period), in s"
+    )
 
 
 def _motor_matrix(given: ArrayLike, n: int) -> FloatArray:

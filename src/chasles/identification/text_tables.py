@@ -70,6 +70,10 @@ def read_text(data: bytes, name: str) -> dict[str, FloatArray]:
     delimiter = _delimiter(body[len(body) // 2].text)
     width = Counter(len(_cells(line.text, delimiter)) for line in body[-SAMPLE:]).most_common(1)[0][0]
     names, rows = _header(lines, delimiter, width, name)
+    if not rows:
+        raise ArgumentError(
+            f"the log '{name}' has no rows of numbers; its first line is '{lines[0].text.strip()[:60]}'"
+        )
     if len(set(names)) < len(names):
         twice = next(cell for cell in names if names.count(cell) > 1)
         raise ArgumentError(f"the log '{name}' has two columns named '{twice}'")

@@ -62,7 +62,7 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     for name, value in settings.items():
         if name not in known:
-            raise UnknownNameError(f"setting of a controller of kind '{kind}'", str(name), known)
+            raise UnknownNameError("setting", str(name), known, of=f"controller '{kind}'")
         if name == INTEGRAL:
             checked[name] = number(value, name)
         elif name in _positive_settings(kind):

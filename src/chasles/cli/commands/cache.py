@@ -8,11 +8,12 @@ import typer
 
 from chasles.cli.options import JsonOption
 from chasles.cli.output import say, show_json
+from chasles.cli.usage import PlainCommand, PlainGroup
 
-cache = typer.Typer(no_args_is_help=True, help="Show or clear the disk cache of compiled kernels.")
+cache = typer.Typer(cls=PlainGroup, no_args_is_help=True, help="Show or clear the disk cache of compiled kernels.")
 
 
-@cache.command()
+@cache.command(cls=PlainCommand)
 def info(as_json: JsonOption = False) -> None:
     """Show the folder and the size of the cache.
 
@@ -35,7 +36,7 @@ def info(as_json: JsonOption = False) -> None:
     say(f"{held.path}\n{held.entries} kernels, {held.size / 2**20:.1f} MiB{state}")
 
 
-@cache.command()
+@cache.command(cls=PlainCommand)
 def clear() -> None:
     """Remove all compiled kernels; each is compiled again on next use."""
     from chasles.engine import cache as kernels

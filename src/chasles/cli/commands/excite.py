@@ -30,7 +30,9 @@ def excite_command(
     shape: Annotated[str, typer.Option("--shape", help="Shape of the motion: fourier or spline.")] = "fourier",
     parameters: Annotated[
         list[str] | None,
-        typer.Option("--parameter", help="Base parameter, or link, that matters most; may be repeated."),
+        typer.Option(
+            "--parameter", metavar="NAME", help="Base parameter, or link, that matters most; may be repeated."
+        ),
     ] = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,

@@ -29,11 +29,17 @@ LogArgument = Annotated[
 ]
 ColumnsOption = Annotated[
     list[str] | None,
-    typer.Option("--columns", help="Columns, if guessed wrong: q=NAME,NAME,… or effort='tau_{joint}'."),
+    typer.Option(
+        "--columns", metavar="NAME=COLUMNS", help="Columns, if guessed wrong: q=NAME,NAME,… or effort='tau_{joint}'."
+    ),
 ]
 UnitOption = Annotated[
     list[str] | None,
-    typer.Option("--unit", help="Unit of a quantity, or factor to SI units: q=deg, effort=A, q=deg,deg,mm, effort=-1."),
+    typer.Option(
+        "--unit",
+        metavar="NAME=UNIT",
+        help="Unit of a quantity, or factor to SI units: q=deg, effort=A, q=deg,deg,mm, effort=-1.",
+    ),
 ]
 PeriodOption = Annotated[float | None, typer.Option("--sample-period", help="Sample period of logs without times, s.")]
 ReductionsOption = Annotated[

@@ -9,13 +9,14 @@ import typer
 from numpy.typing import NDArray
 
 from chasles.cli.options import JsonOption, RobotArgument, ToolOption, UncheckedOption
-from chasles.cli.output import add_row, number, results, say, show_json, table
+from chasles.cli.output import add_row, errors, number, results, say, show_json, table
 from chasles.errors import ArgumentError
 
 if TYPE_CHECKING:
     from chasles.inverse_kinematics import Solution
     from chasles.robot import Robot
 
+_FAR = 10.0  # m, farther than arms reach
 Select = Literal["first", "nearest", "best", "all"]
 
 
@@ -63,6 +64,8 @@ def inverse_kinematics(
     else:
         _show(arm, solution)
     if not np.any(solution.success):
+        if np.abs(T[:3, 3]).max() > _FAR:
+            errors.print("--position is in m. Is yours in mm?", style="yellow")
         raise typer.Exit(1)
 
 

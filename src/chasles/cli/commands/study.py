@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 def study(
     name: Annotated[
-        str, typer.Argument(metavar="STUDY", help="Name of a shipped study (mazure), or path of a TOML file.")
+        str, typer.Argument(metavar="STUDY", help="Name of a shipped study (mazure or best), or path of a TOML file.")
     ],
     folder: Annotated[Path | None, typer.Option(help="Folder for results and report [default: STUDY-results].")] = None,
     out: Annotated[
@@ -35,7 +35,7 @@ def study(
     ] = None,
     robots: Annotated[
         list[str] | None,
-        typer.Option("--robot", help="Title of a robot to simulate; may be repeated [default: all]."),
+        typer.Option("--robot", metavar="TITLE", help="Title of a robot to simulate; may be repeated [default: all]."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Number of processes here [default: one per core].")] = None,
     scheduler: Annotated[
