@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from chasles.engine import Function, linear_solve, trace
+from chasles.engine.least_squares import damped_least_squares
 from chasles.engine.linear_solve import SingularMatrixError, factor, inverse, product, solve
 
 
@@ -60,3 +61,22 @@ def test_a_zero_pivot_is_an_error_that_names_its_row(diagonal: list[float], row:
     with pytest.raises(SingularMatrixError, match=f"element {row} of D") as caught:
         factor(np.diag(diagonal))
     assert caught.value.row == row
+
+
+@pytest.mark.parametrize("shape", [(3, 5), (5, 3)])
+def test_damped_least_squares_minimises(shape: tuple[int, int]) -> None:
+    """Against the stacked problem |[A; √λ] x - [b; 0]|² by NumPy, in either space."""
+    rng = np.random.default_rng(2)
+    A, b, damping = rng.normal(size=shape), rng.normal(size=shape[0]), 0.3
+    stacked = np.vstack([A, np.sqrt(damping) * np.eye(shape[1])])
+    expected = np.linalg.lstsq(stacked, np.concatenate([b, np.zeros(shape[1])]))[0]
+    for shortest in (False, True):
+        np.testing.assert_allclose(damped_least_squares(A, b, damping, shortest=shortest), expected, rtol=1e-12)
+
+
+def test_the_shortest_solution_stays_in_the_rows_however_small_the_damping() -> None:
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(6, 2)) @ rng.normal(size=(2, 4))
+    x = damped_least_squares(A, A @ rng.normal(size=4), 1e-13, shortest=True)
+    idle = np.linalg.svd(A)[2][2:]
+    assert np.abs(idle @ x).max() < 1e-14

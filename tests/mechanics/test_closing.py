@@ -26,7 +26,7 @@ def test_a_batch_finds_what_single_searches_find(name: str) -> None:
     assert np.abs(residual).max(axis=-1) == pytest.approx(together.gap, abs=1e-15)
     assert np.array_equal(together.success[:6], singly.success)
     assert together.success.mean() > 0.9
-    np.testing.assert_allclose(together.q[:6][singly.success], singly.q[singly.success], atol=1e-7)
+    np.testing.assert_allclose(together.q[:6][singly.success], singly.q[singly.success], atol=1e-12)
 
 
 def test_batches_hold_joints_and_keep_lengths() -> None:

@@ -29,7 +29,7 @@ LONGEST_STEP = 0.5
 """rad, or the share of the robot's size."""
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e13
 """Damping per squared residual, relative to the robot's size: at first, and its bounds."""
-REGULAR = 1e-10
+REGULAR = 1e-14
 """Damping that remains where the loops are closed: it chooses the shortest of many steps."""
 
 
@@ -99,7 +99,7 @@ def closing_step(
     done = where(closer, where(gap <= 1e-3 * CLOSED, 1.0, 0.0), where(settled, 1.0, 0.0))
     size = tree_size(tree)
     scale = column_scales(tree, size) * moving
-    step = damped_least_squares(J * scale / size, -residual / size, damping * cost / size**2 + REGULAR)
+    step = damped_least_squares(J * scale / size, -residual / size, damping * cost / size**2 + REGULAR, shortest=True)
     step = scale * step * minimum(1.0, LONGEST_STEP / maximum(_largest(step), 1e-300))
     best = where(closer, q, state.best)
     q_next = where(closer, integrate(tree, q, step), best)

@@ -50,7 +50,7 @@ def least_squares(A: Array, B: Array) -> Array:
         return _solved([[*a, *b] for a, b in zip(A, B, strict=True)], A.shape[1], B.shape[1])
 
 
-def damped_least_squares(A: Array, b: Array, damping: Any) -> Array:
+def damped_least_squares(A: Array, b: Array, damping: Any, *, shortest: bool = False) -> Array:
     """Return the x that minimises |A x - b|² + damping |x|², by the normal equations in the smaller space.
 
     Parameters
@@ -59,6 +59,9 @@ def damped_least_squares(A: Array, b: Array, damping: Any) -> Array:
         Shapes (m, n) and (m,).
     damping
         Positive number.
+    shortest
+        Whether x may not leave the rows of A by rounding, however small the damping is: the equations are then those in
+        the space of b.
 
     Returns
     -------
@@ -71,7 +74,7 @@ def damped_least_squares(A: Array, b: Array, damping: Any) -> Array:
     array([0.4, 0. ])
     """
     m, n = A.shape
-    if n < m:
+    if n < m and not shortest:
         return np.array(solve(factor(A.T @ A + damping * np.eye(n)), A.T @ b))
     return np.asarray(A.T @ np.array(solve(factor(A @ A.T + damping * np.eye(m)), b)))
 
