@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import re
 import signal
 import socket
@@ -136,6 +137,42 @@ def test_the_address_works_once_and_only_for_this_machine(panda: ch.Robot) -> No
         assert own in view.url
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", view.port), timeout=1.0)
+
+
+@pytest.mark.parametrize(
+    ("length", "known", "status"),
+    [("4000000", False, 403), ("²", True, 413), ("9" * 5000, True, 413), ("-1", True, 413), ("4000001", True, 413)],
+)
+def test_a_message_is_judged_before_it_is_read(panda: ch.Robot, length: str, known: bool, status: int) -> None:
+    """The answer comes although the message never does."""
+    with panda.view(browser=False) as view:
+        origin = f"http://127.0.0.1:{view.port}"
+        cookie = _request(view, "GET", view.url.removeprefix(origin))[1]["Set-Cookie"].split(";")[0]
+        lines = [
+            "POST /state HTTP/1.1",
+            f"Host: 127.0.0.1:{view.port}",
+            f"Origin: {origin}",
+            f"Content-Length: {length}",
+            *([f"Cookie: {cookie}"] if known else []),
+        ]
+        with socket.create_connection(("127.0.0.1", view.port), timeout=10.0) as link:
+            link.sendall("\r\n".join([*lines, "", ""]).encode())
+            answer = http.client.HTTPResponse(link)
+            answer.begin()
+            assert answer.status == status
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of forks beside threads
+def test_a_view_closes_in_a_forked_process(panda: ch.Robot) -> None:
+    with panda.view(browser=False) as view:
+        child = os.fork()
+        if not child:
+            signal.alarm(10)  # ends a process that hangs
+            view.close()
+            os._exit(0)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert _request(view, "GET", "/")[0] == 403  # here it goes on
 
 
 def _other_address() -> str:
