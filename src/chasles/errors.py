@@ -76,7 +76,8 @@ class UnknownNameError(ChaslesError, LookupError):
     def __init__(self, kind: str, name: str, known: Iterable[str], *, of: str = "") -> None:
         names = list(known)
         by_lower_case = {known_name.lower(): known_name for known_name in names}
-        close = [by_lower_case[c] for c in difflib.get_close_matches(str(name).lower(), by_lower_case, n=5)]
+        close = [known_name for known_name in names if known_name.endswith(f".{name}")][:5]
+        close = close or [by_lower_case[c] for c in difflib.get_close_matches(str(name).lower(), by_lower_case, n=5)]
         hint = f" Did you mean '{close[0]}'?" if close else ""
         listing = ", ".join(names) if names else "none"
         if len(names) > _LISTED:

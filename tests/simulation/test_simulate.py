@@ -284,6 +284,12 @@ def test_wrong_partners_are_named() -> None:
         ch.simulate(arm, 3.0, motion)
     with pytest.raises(ArgumentError, match="a reference is a motion"):
         ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), 3.0)
+    with pytest.raises(
+        ArgumentError, match=r"hold a configuration q for t seconds, give chasles\.PointToPoint\(q, q, t\)"
+    ):
+        ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), [1.0, 1.0])
+    with pytest.raises(UnknownNameError, match=r"'kp'\. Did you mean 'controller\.kp'"):
+        ch.simulate(arm, ch.PDGravity(arm, kp=1.0, kd=1.0), motion, vary={"kp": [[1.0], [2.0]]})
     with pytest.raises(ArgumentError, match="the controller's model has 6 joints"):
         ch.simulate(arm, ch.PDGravity(ch.load("puma560"), kp=1.0, kd=1.0), ch.PointToPoint([0, 0], [1, 1], 1.0))
     with pytest.raises(ArgumentError, match=r"kp has shape \(3,\); expected \(2,\) or one number"):

@@ -267,6 +267,10 @@ def loop_reference(reference: Any, *, takes_poses: bool = False) -> LoopReferenc
         return TracedReference(reference)
     if isinstance(reference, JointTrajectory):
         return SampledReference(reference)
+    if isinstance(reference, np.ndarray | list | tuple):
+        raise ArgumentError(
+            "a reference is a motion; to hold a configuration q for t seconds, give chasles.PointToPoint(q, q, t)"
+        )
     raise ArgumentError(f"a reference is a motion such as chasles.PointToPoint(...), not {reference!r}")
 
 
