@@ -197,6 +197,13 @@ class Robot(Mechanics):
         return Path(verbs.picture(self, path, q, **options))
 
 
+def _check(robot: Robot, **options: Any) -> Any:
+    return verbs.check(robot.description, **options)
+
+
+verbs.check.register(Robot)(_check)
+
+
 def load(
     name_or_path: str | Path,
     *,

@@ -196,9 +196,12 @@ def summary(subject: object, *arguments: object, **options: object) -> str:
 
 @Verb
 def check(subject: object, *arguments: object, **options: object) -> Any:
-    """Find where a motion breaks a robot's limits: ``check(joint_trajectory, robot, dt=None, **limits)``.
+    """Find where a motion breaks a robot's limits, or what is probably wrong in a robot's file.
 
-    See `chasles.trajectories.check` for all arguments and the report that it returns.
+    ``check(joint_trajectory, robot, dt=None, **limits)``
+        Limits that the motion breaks; see `chasles.trajectories.check` for all arguments and the report.
+    ``check(robot)``, ``check(description)``, ``check("my_robot.urdf", packages=None)``
+        Units, misspelt tags, bodies that cannot exist, missing meshes; see `chasles.model.robot_check`.
 
     Examples
     --------
@@ -206,6 +209,8 @@ def check(subject: object, *arguments: object, **options: object) -> Any:
     >>> arm = ch.load("panda")
     >>> ch.check(ch.PointToPoint(arm.home, arm.home + 0.5, duration=4.0), arm).ok
     True
+    >>> ch.check(arm)
+    <RobotCheck of 'panda': no findings>
     """
 
 

@@ -296,6 +296,30 @@ def test_commands_accept_what_no_body_has_and_take_a_tool(unphysical, tmp_path):
     assert "the tool 'hand' is not the name" in error_of("info", str(unphysical), "--no-check", "--tool", "hand")
 
 
+def test_check_lists_probable_mistakes_and_exits_with_1(tmp_path):
+    path = tmp_path / "gate.urdf"
+    path.write_text(
+        '<robot name="gate"><link name="post"/><link name="door"/><joint name="hinge" type="revolute"><parent '
+        'link="post"/>\n<child link="door"/><limit lower="-90" upper="90" effort="9" velocity="1"/></joint></robot>'
+    )
+    result = run("check", str(path))
+    assert result.exit_code == 1
+    assert "1 caution\n\ncaution: limit-in-degrees\n" in result.stdout
+    data = json.loads(run("check", str(path), "--json").stdout)
+    assert (data["ok"], data["robot"]) == (False, str(path))
+    (record,) = data["findings"]
+    assert (record["code"], record["line"], record["value"]) == ("limit-in-degrees", 1, 90.0)
+    assert all(record[name] for name in ("because", "sentence", "limit", "weight"))
+    path.write_text(path.read_text().replace("90", "1.5"))
+    result = run("check", str(path))
+    assert (result.exit_code, result.stdout) == (0, f"{path}: no findings\n")
+    path.write_text("<robot")
+    result = run("check", str(path))
+    assert result.exit_code == 1
+    assert "refused" in result.stdout
+    assert "cannot be read" in error_of("check", str(tmp_path / "nothere.urdf"))
+
+
 def test_warnings_name_the_options_of_commands(unphysical):
     sound = unphysical.read_text().replace('"-1"', '"1"')
     inertial = sound[sound.index("<inertial>") : sound.index("</inertial>") + len("</inertial>")]

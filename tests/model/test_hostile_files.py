@@ -167,11 +167,11 @@ def test_joints_that_follow_one_another_backwards_are_resolved_quickly() -> None
     n = 3_000
     links = "".join(f'<link name="l{index}"/>' for index in range(n + 1))
     joints = "".join(
-        f'<joint name="j{index}" type="revolute"><parent link="l{index}"/><child link="l{index + 1}"/>'
+        f'<joint name="j{index}" type="continuous"><parent link="l{index}"/><child link="l{index + 1}"/>'
         f'<mimic joint="j{index + 1}"/></joint>'
         for index in range(n - 1)
     )
-    last = f'<joint name="j{n - 1}" type="revolute"><parent link="l{n - 1}"/><child link="l{n}"/></joint>'
+    last = f'<joint name="j{n - 1}" type="continuous"><parent link="l{n - 1}"/><child link="l{n}"/></joint>'
     with cpu_time_limit(5.0):
         assert parse_urdf(f"<robot>{links}{joints}{last}</robot>").joint_names == (f"j{n - 1}",)
 

@@ -238,7 +238,7 @@ LIGHT = """<robot name="light"><link name="base"/>{links}<link name="hook"/>
 def light_arm(effort: float) -> str:
     """URDF text of two bodies of 1e-4 kg·m² under motors."""
     moments = '<inertia ixx="1e-4" ixy="0" ixz="0" iyy="1e-4" iyz="0" izz="1e-4"/>'
-    links = [f'<link name="{n}"><inertial><mass value="1"/>{moments}</inertial></link>' for n in ("upper", "wrist")]
+    links = [f'<link name="{n}"><inertial><mass value="0.1"/>{moments}</inertial></link>' for n in ("upper", "wrist")]
     return LIGHT.format(links="".join(links), limit=f'<limit lower="-3" upper="3" effort="{effort}" velocity="3"/>')
 
 

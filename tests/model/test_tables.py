@@ -237,8 +237,8 @@ def test_screws_agree_with_modern_robotics(reference: SimpleNamespace) -> None:
         ({}, "exactly one of Slist and Blist"),
         ({"Slist": np.eye(6), "Blist": np.eye(6)}, "exactly one of Slist and Blist"),
         ({"Slist": np.ones(6)}, r"Slist .one screw axis a column. must have shape \(6, n\), not \(6,\)"),
-        ({"Slist": np.zeros((6, 1))}, "Slist column 0: omega is zero, so v must be a unit vector"),
-        ({"Blist": 2.0 * np.eye(6)[:, :1]}, "Blist column 0: omega must be a unit vector"),
+        ({"Slist": np.zeros((6, 1))}, "Slist column 1: omega is zero, so v must be a unit vector"),
+        ({"Blist": 2.0 * np.eye(6)[:, :1]}, "Blist column 1: omega must be a unit vector"),
         (
             {"Slist": np.full((6, 1), np.nan)},
             r"Slist .* must be finite .*, but element \[0, 0\] is nan",

@@ -10,6 +10,7 @@ import typer
 from chasles._version import __version__
 from chasles.cli.commands import (
     cache,
+    check,
     convert,
     demo,
     excite,
@@ -75,6 +76,7 @@ for _name, _function in {
     "robots": info.robots,
     "info": info.info,
     "view": view.view,
+    "check": check.check,
     "convert": convert.convert,
     "excite": excite.excite_command,
     "identify": identify.identify_command,

@@ -28,11 +28,22 @@ class Copies(Described):
         """Copy that carries a body at its tool or another frame; see `chasles.model.with_payload`."""
         return type(self)(model.with_payload(self.description, mass, center_of_mass, inertia, frame=frame))
 
-    def with_friction(self, **friction: Any) -> Self:
+    def with_friction(
+        self,
+        *,
+        viscous: Mapping[str, float] | ArrayLike | None = None,
+        coulomb: Mapping[str, float] | ArrayLike | None = None,
+        coulomb_velocity: Mapping[str, float] | ArrayLike | None = None,
+    ) -> Self:
         """Copy with other joint friction; see `chasles.model.with_friction`."""
-        return type(self)(model.with_friction(self.description, **friction))
+        other = model.with_friction(
+            self.description, viscous=viscous, coulomb=coulomb, coulomb_velocity=coulomb_velocity
+        )
+        return type(self)(other)
 
-    def with_motor_inertia(self, motor_inertia: Mapping[str, float] | ArrayLike, **gear: Any) -> Self:
+    def with_motor_inertia(
+        self, motor_inertia: Mapping[str, float] | ArrayLike, *, gear_ratio: Mapping[str, float] | ArrayLike = 1.0
+    ) -> Self:
         """Copy whose joints feel rotors; see `chasles.model.with_motor_inertia`.
 
         Examples
@@ -41,7 +52,7 @@ class Copies(Described):
         >>> ch.load("planar2r").with_motor_inertia(0.1).mass_matrix([0.0, 1.5]).diagonal().round(3)
         array([2.332, 0.204])
         """
-        return type(self)(model.with_motor_inertia(self.description, motor_inertia, **gear))
+        return type(self)(model.with_motor_inertia(self.description, motor_inertia, gear_ratio=gear_ratio))
 
     def with_nominal_bodies(self, *, density: float = 1000.0) -> Self:
         """Copy with solid rods for links, for a robot without masses; see `chasles.model.with_nominal_bodies`."""

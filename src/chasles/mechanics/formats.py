@@ -2,55 +2,125 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+from numpy.typing import ArrayLike
 
 from chasles import model
 from chasles.mechanics.described import Described
+from chasles.model.description import STANDARD_GRAVITY
 
 if TYPE_CHECKING:
-    from chasles.model import DHTable, ScrewTable
+    from chasles.model import DHTable, Frame, Inertia, ScrewTable
+    from chasles.model.formats.dh import Rows
 
 
 class Formats(Described):
     """Robots from files and tables, and as files and tables; a part of `Mechanics`."""
 
     @classmethod
-    def from_dh(cls, *args: Any, **keywords: Any) -> Self:
+    def from_dh(
+        cls,
+        rows: Rows,
+        *,
+        convention: Literal["standard", "modified"] = "standard",
+        name: str = "robot",
+        base: ArrayLike | None = None,
+        tool: ArrayLike | str | None = None,
+        gravity: ArrayLike = STANDARD_GRAVITY,
+        home: ArrayLike | None = None,
+        payload: Inertia | None = None,
+        frames: Sequence[Frame] = (),
+        link_prefix: str = "link",
+        source: str = "",
+        check: bool = True,
+    ) -> Self:
         """Robot of Denavit–Hartenberg parameters; see `chasles.model.from_dh`."""
-        return cls(model.from_dh(*args, **keywords))
+        description = model.from_dh(
+            rows,
+            convention=convention,
+            name=name,
+            base=base,
+            tool=tool,
+            gravity=gravity,
+            home=home,
+            payload=payload,
+            frames=frames,
+            link_prefix=link_prefix,
+            source=source,
+            check=check,
+        )
+        return cls(description)
 
     @classmethod
-    def from_screws(cls, *args: Any, **keywords: Any) -> Self:
+    def from_screws(
+        cls,
+        M: ArrayLike | None = None,
+        Slist: ArrayLike | None = None,
+        *,
+        Blist: ArrayLike | None = None,
+        Mlist: ArrayLike | None = None,
+        Glist: ArrayLike | None = None,
+        limits: Sequence[object] | None = None,
+        joints: Sequence[Mapping[str, Any]] | None = None,
+        name: str = "robot",
+        gravity: ArrayLike = STANDARD_GRAVITY,
+        home: ArrayLike | None = None,
+        tool: str = "tool",
+        payload: Inertia | None = None,
+        frames: Sequence[Frame] = (),
+        link_prefix: str = "link",
+        source: str = "",
+        check: bool = True,
+    ) -> Self:
         """Robot of screw axes at the home position; see `chasles.model.from_screws`."""
-        return cls(model.from_screws(*args, **keywords))
+        description = model.from_screws(
+            M,
+            Slist,
+            Blist=Blist,
+            Mlist=Mlist,
+            Glist=Glist,
+            limits=limits,
+            joints=joints,
+            name=name,
+            gravity=gravity,
+            home=home,
+            tool=tool,
+            payload=payload,
+            frames=frames,
+            link_prefix=link_prefix,
+            source=source,
+            check=check,
+        )
+        return cls(description)
 
     @classmethod
-    def from_urdf(cls, path: str | Path, **keywords: Any) -> Self:
+    def from_urdf(cls, path: str | Path, *, tool: str = "", check: bool = True) -> Self:
         """Robot of a URDF file; see `chasles.model.from_urdf`."""
-        return cls(model.from_urdf(path, **keywords))
+        return cls(model.from_urdf(path, tool=tool, check=check))
 
     @classmethod
-    def from_toml(cls, path: str | Path, **keywords: Any) -> Self:
+    def from_toml(cls, path: str | Path, *, check: bool = True) -> Self:
         """Robot of a TOML file; see `chasles.model.from_toml`."""
-        return cls(model.from_toml(path, **keywords))
+        return cls(model.from_toml(path, check=check))
 
     @classmethod
-    def from_spacelib(cls, path: str | Path, **keywords: Any) -> Self:
+    def from_spacelib(cls, path: str | Path, *, check: bool = True) -> Self:
         """Robot of a data file of SpaceLib's program ROB-MAT; see `chasles.model.from_spacelib`."""
-        return cls(model.from_spacelib(path, **keywords))
+        return cls(model.from_spacelib(path, check=check))
 
     @classmethod
-    def from_roboop(cls, path: str | Path, name: str = "", **keywords: Any) -> Self:
+    def from_roboop(cls, path: str | Path, name: str = "", *, check: bool = True) -> Self:
         """Robot of a configuration file of ROBOOP; see `chasles.model.from_roboop`."""
-        return cls(model.from_roboop(path, name, **keywords))
+        return cls(model.from_roboop(path, name, check=check))
 
     @classmethod
-    def from_mjcf(cls, path: str | Path, **keywords: Any) -> Self:
+    def from_mjcf(cls, path: str | Path, *, tool: str = "", check: bool = True, trust: bool = False) -> Self:
         """Robot of a MuJoCo model file; see `chasles.model.from_mjcf`."""
-        return cls(model.from_mjcf(path, **keywords))
+        return cls(model.from_mjcf(path, tool=tool, check=check, trust=trust))
 
     def to_dh(self) -> DHTable:
         """Standard Denavit-Hartenberg table, the arguments of `from_dh`; see `chasles.model.to_dh`.

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ModelError, warn
+from chasles.findings import Finding, of_weight
 from chasles.geometry.pseudo_inertias import moments_of_inertia, second_moments
 from chasles.model.description import Description
 from chasles.model.inertia import (
@@ -21,6 +22,7 @@ from chasles.model.inertia import (
     impossibility,
 )
 from chasles.model.placement import compose
+from chasles.model.plausibility import Lines, implausible
 from chasles.model.tree import Tree, build_tree
 
 if TYPE_CHECKING:
@@ -112,13 +114,19 @@ _SIXTH_DIGIT = 1e-6
 _FASTEST = 1e5
 
 
-def check_description(description: Description) -> Description:
-    """Check that real bodies can have the inertias of a robot, and that it can move.
+def check_description(
+    description: Description, elements: Iterable[Finding] = (), lines: Lines | None = None
+) -> Description:
+    """Check that real bodies can have the inertias of a robot, that it can move, and that a machine has such numbers.
 
     Parameters
     ----------
     description
         The robot.
+    elements
+        What was found in the elements of its file; see `chasles.model.formats.urdf_findings`.
+    lines
+        Lines of its elements in the file; see `chasles.model.plausibility`.
 
     Returns
     -------
@@ -136,7 +144,8 @@ def check_description(description: Description) -> Description:
         An inertia breaks the triangle inequality, a principal moment is no more negative than rounding explains, or a
         last moving body has neither mass nor armature.
     ModelWarning
-        The position limits of a joint leave it no motion, as some exporters write where they know none.
+        The position limits of a joint leave it no motion, as some exporters write where they know none; or numbers or
+        elements are probably wrong, all of which `chasles.check` finds.
 
     Examples
     --------
@@ -152,6 +161,10 @@ def check_description(description: Description) -> Description:
         sentences += _singular_bodies(build_tree(description))
     category = InertiaWarning if sentences else ModelWarning
     sentences = _motionless_joints(description) + sentences
+    cautions = of_weight([*elements, *implausible(description, lines)], "caution")
+    if cautions:
+        count = "a probable mistake" if len(cautions) == 1 else f"{len(cautions)} probable mistakes, the first"
+        sentences = [f"{count} (`chasles check FILE` or ch.check(…) explains): {cautions[0]}", *sentences]
     if sentences:
         warn(f"robot '{description.name}': {_in_one(sentences)}", category)
     return description

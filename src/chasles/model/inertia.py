@@ -18,7 +18,7 @@ from chasles.model.record import Record
 MASS = Bound(at_least=0.0, at_most=LARGEST_NUMBER)
 #: Part of the largest element by which rounding to three digits moves a principal moment of inertia at most: it changes
 #: an element by at most 0.005 of it, and the changes of the three elements of a row add up (Weyl, Gershgorin).
-_THREE_DIGITS = 3 * 0.005
+THREE_DIGITS = 3 * 0.005
 
 
 class ModelWarning(UserWarning):
@@ -231,4 +231,4 @@ def _is_rounded(inertia: Inertia, negligible: float) -> bool:
     if inertia.mass < MASS.at_least or inertia.first_moment.any() or not symmetric.holds:
         return False
     smallest = float(np.linalg.eigvalsh(inertia.matrix)[0])
-    return -smallest <= max(negligible, _THREE_DIGITS * float(np.abs(inertia.matrix).max()))
+    return -smallest <= max(negligible, THREE_DIGITS * float(np.abs(inertia.matrix).max()))

@@ -29,8 +29,8 @@ from chasles.model.record import check_keys, naming, shortened
 
 def from_screws(
     M: ArrayLike | None = None,
-    *,
     Slist: ArrayLike | None = None,
+    *,
     Blist: ArrayLike | None = None,
     Mlist: ArrayLike | None = None,
     Glist: ArrayLike | None = None,
@@ -106,7 +106,7 @@ def from_screws(
     columns = _columns(joints, limits, n)
     links, made = [Link(f"{link_prefix}0")], []
     for index in range(n):
-        with naming(f"{label} column {index}"):
+        with naming(f"{label} column {index + 1}"):
             kind, pitch, T_screw = _axis_frame(axes[:, index])
         T_base_joint = T_screw if Blist is None else compose(T_base_tool, T_screw)
         links.append(Link(f"{link_prefix}{index + 1}", inertias[index]))

@@ -29,6 +29,7 @@ from chasles.errors import ModelError
 from chasles.model.consistency import check_description
 from chasles.model.description import Description, Link
 from chasles.model.formats.files import read_bytes
+from chasles.model.formats.urdf_findings import element_findings, element_lines, misspelt_tags
 from chasles.model.formats.urdf_origins import read_origin
 from chasles.model.formats.urdf_shapes import ShapeReader
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
@@ -49,6 +50,8 @@ JOINT_TYPES: dict[str, JointKind] = {
 OWN_PARAMETERS = ("motor_inertia", "gear_ratio", "coulomb_velocity")
 _MACRO = re.compile(r"\$[{(]")
 X_AXIS = (1.0, 0.0, 0.0)
+#: More misspelt tags than this are not named in an error.
+_MOST_HINTS = 3
 
 
 def from_urdf(path: str | Path, *, tool: str = "", check: bool = True) -> Description:
@@ -99,10 +102,14 @@ def parse_urdf(
             raise ModelError(f"the root element is {root}, not <robot>")
         _refuse_macros(root)
         reader = ShapeReader(root, str(folder))
-        description = _robot(root, tool, reader)
+        try:
+            description = _robot(root, tool, reader)
+        except ModelError as error:
+            hints = [str(finding) for finding in misspelt_tags(root)[:_MOST_HINTS]]
+            raise ModelError(" ".join([f"{error}.", *hints]) if hints else str(error)) from None
         if check:
             reader.warn(description.name)
-            check_description(description)
+            check_description(description, element_findings(root), element_lines(root))
         return description
 
 

@@ -1,0 +1,46 @@
+"""`chasles check`: what is probably wrong in a robot's file."""
+
+from __future__ import annotations
+
+import typer
+
+from chasles.cli.output import say, say_wrapped, show_json
+from chasles.cli.values import JsonOption, PackagesOption, RobotArgument, package_folders
+from chasles.model.robot_check import RobotCheck, check_file
+
+
+def check(
+    robot: RobotArgument,
+    packages: PackagesOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Find what is probably wrong in a robot's file: units, misspelt tags, impossible bodies, missing meshes.
+
+    Each finding has a code, its place, a value, the reason of the limit that it passes, and a cure. Cautions are
+    probable mistakes; notes are worth a look. Every format is checked; URDF and xacro files also tag by tag.
+
+    The exit code is 0 if there are at most notes, 1 if there are cautions or the file is no robot, 2 if it cannot be
+    opened.
+
+    For example:
+
+        chasles check my_robot.urdf
+
+        chasles check my_robot.urdf --json
+    """
+    found = check_file(robot, packages=package_folders(packages))
+    if as_json:
+        show_json({"robot": robot, "ok": found.ok, "findings": [finding.record for finding in found.findings]})
+    else:
+        _show(found)
+    if not found.ok:
+        raise typer.Exit(1)
+
+
+def _show(found: RobotCheck) -> None:
+    say(str(found).partition("\n")[0])
+    for finding in found.findings:
+        say("")
+        say(f"{finding.rule.weight}: {finding.rule.code}")
+        say_wrapped(f"  {finding}")
+        say_wrapped(f"  Why: {finding.rule.because}.")

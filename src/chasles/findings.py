@@ -1,0 +1,89 @@
+"""Findings: what a result calls for saying, as data; the sentence is made of the data, and nothing else decides."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+Weight = Literal["note", "caution", "refusal"]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """A bound on a number, why it is there, and what to say where it is passed.
+
+    Parameters
+    ----------
+    code
+        Name by which programs and tests know the finding; never changed once released.
+    limit
+        The bound, in the unit of the value; NaN for facts that are always told.
+    because
+        Where the bound comes from: a theorem, a rounding bound, a confidence level, the data that it was taken from.
+    sentence
+        Words with ``{value}``, ``{limit}`` and the names of further facts.
+    weight
+        ``"note"``, ``"caution"`` for what is probably wrong, or ``"refusal"``.
+    """
+
+    code: str
+    limit: float
+    because: str
+    sentence: str
+    weight: Weight = "note"
+
+    def told(self, value: float, **facts: object) -> tuple[Finding, ...]:
+        """Return the finding, whatever the value."""
+        return (Finding(self, float(value), facts),)
+
+    def above(self, value: float, **facts: object) -> tuple[Finding, ...]:
+        """Return the finding if the value is above the limit; a value that is not finite is."""
+        return () if value <= self.limit else self.told(value, **facts)
+
+    def below(self, value: float, **facts: object) -> tuple[Finding, ...]:
+        """Return the finding if the value is below the limit; a value that is not finite is."""
+        return () if value >= self.limit else self.told(value, **facts)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A rule that applies, with the value that it applies to.
+
+    Parameters
+    ----------
+    rule
+        The rule.
+    value
+        The value that passed the rule's limit.
+    facts
+        What else the sentence names.
+
+    Examples
+    --------
+    >>> rule = Rule("poorly-separated", 1e4, "half of the digits", "condition number {value:.2g}", "caution")
+    >>> found = rule.above(3e5)[0]
+    >>> str(found), found.record["code"]
+    ('condition number 3e+05', 'poorly-separated')
+    >>> rule.above(10.0)
+    ()
+    """
+
+    rule: Rule
+    value: float
+    facts: Mapping[str, object] = field(default_factory=dict)
+
+    @property
+    def record(self) -> dict[str, object]:
+        """Plain data: for JSON, tables and tests."""
+        rule = self.rule
+        own = {"code": rule.code, "weight": rule.weight, "value": self.value, "limit": rule.limit}
+        return {**own, "because": rule.because, "sentence": str(self), **self.facts}
+
+    def __str__(self) -> str:
+        return self.rule.sentence.format(value=self.value, limit=self.rule.limit, **self.facts)
+
+
+def of_weight(findings: Iterable[Finding], *weights: Weight) -> tuple[Finding, ...]:
+    """Return the findings of these weights, in order."""
+    return tuple(finding for finding in findings if finding.rule.weight in weights)
