@@ -21,7 +21,7 @@ from chasles import studies
 from chasles.cli.application import application
 from chasles.cli.control_laws import parsed_setting
 from chasles.cli.output import add_row, error_text, table
-from chasles.model import Description, Inertia, Joint, Link, has_masses, shipped
+from chasles.model import Description, Inertia, Joint, Link, has_masses, missing_meshes, shipped
 from chasles.studies.controllers import KINDS
 
 #: Shipped robots of every kind of joint and file, with masses.
@@ -639,6 +639,33 @@ def test_roboop_files_go_through_toml_and_back_exactly(tmp_path):
 def test_convert_to_mjcf(tmp_path):
     assert run("convert", "panda", str(tmp_path / "panda.xml")).exit_code == 0
     assert (tmp_path / "panda.xml").read_text() == ch.load("panda").to_mjcf()
+
+
+def test_convert_takes_meshes_along_or_says_so(tmp_path):
+    folder, other = tmp_path / "arm", tmp_path / "other"
+    folder.mkdir()
+    other.mkdir()
+    facets = "facet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\nvertex 0 1 1\nendloop\nendfacet\n"
+    (folder / "base.stl").write_text(f"solid base\n{facets * 4}endsolid base\n")
+    (folder / "tool.dae").write_text("")
+    shape = '<visual><geometry><mesh filename="{}"/></geometry></visual>'
+    link = '<inertial><mass value="1"/><inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial>'
+    robot = folder / "arm.urdf"
+    robot.write_text(
+        f'<robot name="arm"><link name="base">{shape.format("base.stl")}</link><link name="tool">{link}'
+        f'{shape.format("tool.dae")}</link><joint name="j" type="continuous"><parent link="base"/><child link="tool"/>'
+        "</joint></robot>"
+    )
+    for name in ("arm.urdf", "arm.toml"):
+        assert run("convert", str(robot), str(other / name)).exit_code == 0
+        assert missing_meshes(ch.load(other / name).description) == {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("always")
+        result = run("convert", str(robot), str(other / "arm.xml"))
+    assert str(folder / "base.stl") in (other / "arm.xml").read_text()
+    assert "1 meshes are left out: MuJoCo reads no mesh of type '.dae'" in " ".join(result.stderr.split())
+    result = run("convert", str(robot), str(other / "table.toml"), "--to", "dh")
+    assert "2 shapes are left out: the format dh has none." in result.stderr
 
 
 def test_convert_prints():

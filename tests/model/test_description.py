@@ -37,7 +37,7 @@ def turn(name: str, parent: str, child: str, **fields: object) -> Joint:
     ("parts", "message"),
     [
         ({"links": ()}, "there is no link"),
-        ({"links": links("a", "a")}, "2 link or frames have the name 'a'"),
+        ({"links": links("a", "a")}, "2 links or frames have the name 'a'"),
         ({"links": links("a", "")}, "name ''; a name must be text that is not empty"),
         ({"links": links("a"), "frames": (Frame("a", "a"),)}, "have the name 'a'"),
         ({"links": links("a"), "frames": (Frame("f", "b"),)}, "frame 'f' is on the link 'b', which does not exist"),

@@ -172,7 +172,7 @@ def test_followers_and_fixed_joints_cannot_be_locked() -> None:
         (lambda r: with_tool(r, name="head"), ModelError, "cannot be called 'head': that is the name of a link"),
         (lambda r: with_tool(r, np.zeros((4, 4))), ModelError, "T_frame_tool is not a rigid motion"),
         (lambda r: renamed(r, joints={"hop": "jump"}), UnknownNameError, "no joint 'hop'. Did you mean 'hip'"),
-        (lambda r: renamed(r, frames={"leg": "head"}), ModelError, "2 link or frames have the name 'head'"),
+        (lambda r: renamed(r, frames={"leg": "head"}), ModelError, "2 links or frames have the name 'head'"),
         (lambda r: with_free_base(r, joint="fly"), ModelError, "2 joints have the name 'fly'"),
     ],
 )

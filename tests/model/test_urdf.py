@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from chasles.errors import ModelError
-from chasles.model import from_urdf, parse_urdf
+from chasles.model import Description, Joint, Link, from_urdf, parse_urdf, to_urdf
 
 ARM = """<?xml version="1.0"?>
 <robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
@@ -107,7 +108,7 @@ def test_decimals_of_right_angles_are_completed(digits: str, exact: bool) -> Non
     ("old", "new", "message"),
     [
         ('<link name="upper">', "<link>", "<link> in line 6 lacks the attribute 'name'"),
-        ('<link name="lower"/>', '<link name="upper"/>', "2 link or frames have the name 'upper'"),
+        ('<link name="lower"/>', '<link name="upper"/>', "2 links or frames have the name 'upper'"),
         ('<link name="lower"/>', "", "which does not exist"),
         ('<link name="lower"/>', '<link name="lower"/><link name="other"/>', r"2 links are the child of no joint"),
         ('name="elbow"', 'name="shoulder"', "2 joints have the name 'shoulder'"),
@@ -180,3 +181,12 @@ def test_files_that_cannot_be_read_are_named(tmp_path: Path, write: Callable[[st
     with pytest.raises(ModelError, match=r"cannot be read: .*null"):
         from_urdf("a\0b")
     assert from_urdf(write("arm.urdf", ARM.encode("utf-16")), check=False).n == 2
+
+
+def test_names_like_macros_are_read_back_from_a_written_file() -> None:
+    names = ("${arm}", "$(find arm)", "plain")
+    joints = [Joint(f"{a}-{b}", "continuous", a, b) for a, b in pairwise(names)]
+    robot = Description("${robot}", links=tuple(map(Link, names)), joints=tuple(joints))
+    assert parse_urdf(to_urdf(robot), check=False) == robot
+    with pytest.raises(ModelError, match="is a macro of xacro"):
+        parse_urdf('<robot name="${robot}"><link name="a"/></robot>')

@@ -60,7 +60,23 @@ def test_a_texture_comes_from_the_folder_of_its_mesh(texture: str, tmp_path: Pat
 
     plain = size("")
     assert size("map_Kd own.png") > plain + 1000
+    said = "the texture of mesh 'part.obj' cannot be read"
+    assert said not in (folder / "page.html").read_text()
     assert size(f"map_Kd {texture.format(outside=tmp_path)}") < plain + 500
+    assert said in (folder / "page.html").read_text()
+
+
+def test_a_missing_texture_is_said_on_the_page(tmp_path: Path) -> None:
+    (tmp_path / "part.obj").write_text("mtllib part.mtl\n" + TRIANGLE)
+    (tmp_path / "part.mtl").write_text("newmtl skin\nmap_Kd nothere.png\n")
+    assert "the texture of mesh 'part.obj' cannot be read; the mesh has one color" in _page(tmp_path, "part.obj")
+
+
+def test_pages_do_not_name_the_folders_of_the_machine(tmp_path: Path) -> None:
+    page = _page(tmp_path, "parts/nothere.stl")
+    assert "mesh 'parts/nothere.stl' is not there" in page
+    assert str(tmp_path) not in page
+    assert str(tmp_path) not in _page(tmp_path, f"{tmp_path}/nothere.stl")
 
 
 def test_comments_in_latin_1_are_read(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ from chasles.model.consistency import inconsistencies
 from chasles.model.description import Description
 from chasles.model.formats import read
 from chasles.model.formats.files import read_bytes
-from chasles.model.formats.mesh_files import Packages
+from chasles.model.formats.mesh_files import Packages, shown_name
 from chasles.model.formats.mesh_surfaces import surfaces
 from chasles.model.formats.urdf import parse_urdf
 from chasles.model.formats.urdf_findings import element_findings, element_lines
@@ -217,4 +217,4 @@ def _of_meshes(description: Description, lines: Lines, packages: Packages | None
                 yield from MISSING_MESH.told(math.nan, reason=str(error), **here)
                 continue
             size = float(np.ptp(points, axis=0).max())
-            yield from LARGE_MESH.above(size, file=repr(mesh.file), **here)
+            yield from LARGE_MESH.above(size, file=shown_name(mesh), **here)

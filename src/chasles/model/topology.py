@@ -24,7 +24,8 @@ def check_unique(kind: str, names: Iterable[str]) -> None:
         if not isinstance(name, str) or not name:
             raise ModelError(f"a {kind} has the name {shortened(name)}; a name must be text that is not empty")
         if count > 1:
-            raise ModelError(f"{count} {kind}s have the name {shortened(name)}; names must differ")
+            plural = " or ".join(f"{word}s" for word in kind.split(" or "))
+            raise ModelError(f"{count} {plural} have the name {shortened(name)}; names must differ")
 
 
 def check_references(

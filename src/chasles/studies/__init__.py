@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chasles.errors import UnknownNameError
+from chasles.packaged_files import folder_of
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import kinds, settings_of
 from chasles.studies.origin import WorkerError
@@ -33,8 +34,6 @@ __all__ = [
     "shipped_path",
 ]
 
-_FOLDER = Path(__file__).parent / "shipped"
-
 
 def shipped() -> tuple[str, ...]:
     """Names of the studies that come with Chasles.
@@ -44,7 +43,7 @@ def shipped() -> tuple[str, ...]:
     >>> shipped()
     ('best', 'mazure')
     """
-    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+    return tuple(sorted(path.stem for path in _folder().glob("*.toml")))
 
 
 def shipped_path(name: str) -> Path:
@@ -57,7 +56,11 @@ def shipped_path(name: str) -> Path:
     """
     if name not in shipped():
         raise UnknownNameError("study", name, [*shipped(), "or the path of a .toml file"])
-    return _FOLDER / f"{name}.toml"
+    return _folder() / f"{name}.toml"
+
+
+def _folder() -> Path:
+    return folder_of(__name__) / "shipped"
 
 
 def load(name_or_path: str | Path) -> Study:

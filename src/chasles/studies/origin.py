@@ -8,7 +8,6 @@ import platform
 from dataclasses import dataclass, fields
 from functools import cache
 from importlib import metadata
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ from chasles.control.law_identity import law_identity
 from chasles.engine.compiling import native_available
 from chasles.engine.identity import UnidentifiedError, identity
 from chasles.errors import ArgumentError, ChaslesError
+from chasles.packaged_files import folder_of
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import Part, controller_of, schedule_of, size_of
 
@@ -193,7 +193,7 @@ _version = cache(metadata.version)
 @cache
 def _source_digest() -> str:
     """Digest of the source text that takes part in simulations, equal on all machines."""
-    root = Path(__file__).parents[1]
+    root = folder_of("chasles")
     total = hashlib.sha256()
     for path in sorted(root.rglob("*.py")):
         if path.relative_to(root).parts[0] not in _NOT_COMPUTING:

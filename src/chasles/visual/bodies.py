@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from chasles.errors import MissingExtraError, ModelError, how_to_install
 from chasles.model import Description, Shape
+from chasles.model.formats.mesh_files import shown_name
 from chasles.model.formats.mesh_surfaces import Texture, surfaces
-from chasles.model.record import shortened
 from chasles.model.shapes import Mesh
 from chasles.visual.textures import Coat, Images, packed_coat
 
@@ -183,8 +183,9 @@ def _why_no_texture(shape: Shape) -> dict[str, str]:
     """Return a sentence about an image that cannot be read, by what it is about."""
     if find_spec("PIL") is None:
         return {"textures": f"textures are read by Pillow; {how_to_install('pictures')}"}
-    file = shape.geometry.file if isinstance(shape.geometry, Mesh) else ""
-    return {f"texture of {file}": f"the texture of mesh {shortened(file)} cannot be read; the mesh has one color"}
+    assert isinstance(shape.geometry, Mesh)
+    said = f"the texture of mesh {shown_name(shape.geometry)} cannot be read; the mesh has one color"
+    return {f"texture of {shape.geometry.file}": said}
 
 
 def _shortened(notes: list[str]) -> list[str]:

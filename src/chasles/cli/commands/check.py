@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import typer
 
+from chasles.cli.options import JsonOption, PackagesOption, RobotArgument
 from chasles.cli.output import say, say_wrapped, show_json
-from chasles.cli.values import JsonOption, PackagesOption, RobotArgument, package_folders
-from chasles.model.robot_check import RobotCheck, check_file
+
+if TYPE_CHECKING:
+    from chasles.model.robot_check import RobotCheck
 
 
 def check(
@@ -28,6 +32,9 @@ def check(
 
         chasles check my_robot.urdf --json
     """
+    from chasles.cli.values import package_folders
+    from chasles.model.robot_check import check_file
+
     found = check_file(robot, packages=package_folders(packages))
     if as_json:
         show_json({"robot": robot, "ok": found.ok, "findings": [finding.record for finding in found.findings]})

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from chasles.cli.options import ForceOption, RobotArgument, ToolOption, UncheckedOption
-from chasles.cli.output import say
+from chasles.cli.options import ForceOption, PackagesOption, RobotArgument, ToolOption, UncheckedOption
+from chasles.cli.output import errors, say
 from chasles.errors import ArgumentError
 from chasles.writing import write
 
 if TYPE_CHECKING:
-    from chasles.model import Description, TomlForm
+    from chasles.model import Description, Shape, TomlForm
 
 
 class Form(StrEnum):
@@ -49,6 +51,7 @@ def convert(
             "a configuration file of ROBOOP. Default: by the ending of OUT.",
         ),
     ] = None,
+    packages: PackagesOption = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     force: ForceOption = False,
@@ -57,6 +60,9 @@ def convert(
 
     The written robot has the same joint positions and torques. A format that cannot describe the robot is refused with
     the reason; a Denavit-Hartenberg table, for example, describes one chain of revolute and prismatic joints only.
+
+    Meshes stay where they are, and the written file names them from its place. MJCF names them by absolute paths, and
+    can have STL, OBJ and MSH files only; tables and ROBOOP have no shapes. What is left out is said.
 
     For example:
 
@@ -71,9 +77,15 @@ def convert(
     if str(out) != "-" and out.suffix.lower() != suffix:
         raise ArgumentError(f"OUT: '{out.name}' does not end with {suffix}, the ending of format {form}")
 
-    from chasles.cli.values import loaded
+    from chasles.cli.values import loaded, package_folders
 
-    text = written(loaded(robot, tool=tool, unchecked=unchecked).description, form)
+    folders = package_folders(packages)
+    description = loaded(robot, folders, tool=tool, unchecked=unchecked).description
+    if str(out) != "-" and form is not Form.MJCF:
+        description = _with_meshes_seen_from(description, out.absolute().parent)
+    text = written(description, form, folders)
+    if form in _WITHOUT_SHAPES and (count := sum(len(link.visuals + link.collisions) for link in description.links)):
+        errors.print(f"{count} shapes are left out: the format {form} has none.", soft_wrap=True)
     if str(out) == "-":
         say(text.rstrip("\n"))
         return
@@ -83,8 +95,8 @@ def convert(
     say(f"{out} written: {form}")
 
 
-def written(description: Description, form: Form) -> str:
-    """Return the text of a robot in a format.
+def written(description: Description, form: Form, packages: Mapping[str, Path] | None = None) -> str:
+    """Return the text of a robot in a format; MJCF with its meshes, of these folders of packages.
 
     Examples
     --------
@@ -97,7 +109,7 @@ def written(description: Description, form: Form) -> str:
     if form is Form.URDF:
         return model.to_urdf(description)
     if form is Form.MJCF:
-        return model.to_mjcf(description)
+        return model.to_mjcf(description, meshes=True, packages=packages)
     if form in (Form.ROBOOP, Form.MODIFIED_ROBOOP):
         return model.to_roboop(description, standard=form is Form.ROBOOP)
     forms: dict[Form, TomlForm] = {
@@ -109,6 +121,25 @@ def written(description: Description, form: Form) -> str:
     return model.to_toml(description, forms[form])
 
 
+def _with_meshes_seen_from(description: Description, folder: Path) -> Description:
+    """Return the robot with the meshes that it names relative to its own folder named relative to another."""
+    from chasles.model import Mesh
+
+    def seen(shape: Shape) -> Shape:
+        mesh = shape.geometry
+        if not isinstance(mesh, Mesh) or not mesh.folder or "://" in mesh.file or Path(mesh.file).is_absolute():
+            return shape
+        file = os.path.relpath(Path(mesh.folder, mesh.file), folder)
+        return shape.replace(geometry=mesh.replace(file=Path(file).as_posix(), folder=str(folder)))
+
+    links = [
+        link.replace(visuals=tuple(map(seen, link.visuals)), collisions=tuple(map(seen, link.collisions)))
+        for link in description.links
+    ]
+    return description.replace(links=tuple(links))
+
+
+_WITHOUT_SHAPES = (Form.DH, Form.MODIFIED_DH, Form.SCREWS, Form.ROBOOP, Form.MODIFIED_ROBOOP)
 _SUFFIXES = {Form.URDF: ".urdf", Form.MJCF: ".xml", Form.ROBOOP: ".conf", Form.MODIFIED_ROBOOP: ".conf"}
 _FORMS = {".urdf": Form.URDF, ".xml": Form.MJCF, ".toml": Form.TOML, ".conf": Form.ROBOOP}
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Mapping
-from pathlib import Path
+from itertools import islice
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from chasles.errors import ModelError
 from chasles.model.description import Description
@@ -46,18 +47,29 @@ def mesh_path(mesh: Mesh, packages: Packages | None = None) -> Path:
     packages={'my_robot': …}
     """
     scheme, package, path = _address(mesh.file)
-    looked: list[Path] = []
-    for candidate in _candidates(mesh.folder, scheme, package, path, packages or {}):
+    candidates = _candidates(mesh.folder, scheme, package, path, packages or {})
+    for candidate in islice(candidates, _MOST_CANDIDATES):
         if os.path.isfile(candidate):  # answers False for texts that no path can be
             return candidate
-        looked.append(candidate)
-        if len(looked) == _MOST_CANDIDATES:
-            break
-    if package and package not in (packages or {}):
-        advice = f"say where its package is: packages={{{package[:80]!r}: …}}"
+    # The message is shown on pages that are passed on: it does not name the folders of this machine.
+    if not package:
+        advice = "it is looked for in the folder of the model"
+    elif package in (packages or {}):
+        advice = f"the folder given for the package {package[:80]!r} has no such file"
     else:
-        advice = f"looked at {shortened(str(looked[0]))}"
-    raise ModelError(f"mesh {shortened(mesh.file)} is not there; {advice}")
+        advice = f"say where its package is: packages={{{package[:80]!r}: …}}"
+    raise ModelError(f"mesh {shown_name(mesh)} is not there; {advice}")
+
+
+def shown_name(mesh: Mesh) -> str:
+    """Return a mesh's file as messages and pages name it: without the folders of this machine.
+
+    >>> shown_name(Mesh("/home/ada/hand.stl")), shown_name(Mesh("meshes/hand.stl"))
+    ("'hand.stl'", "'meshes/hand.stl'")
+    """
+    _, package, path = _address(mesh.file)
+    absolute = not package and (PurePosixPath(path).is_absolute() or PureWindowsPath(path).is_absolute())
+    return shortened(PureWindowsPath(path).name if absolute else mesh.file)
 
 
 def missing_meshes(description: Description, packages: Packages | None = None) -> dict[str, str]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.errors import ModelError, import_extra
-from chasles.model.formats.mesh_files import Packages, mesh_path
+from chasles.model.formats.mesh_files import Packages, mesh_path, shown_name
 from chasles.model.record import shortened
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere
 
@@ -138,12 +138,10 @@ def _revolved(*profile: Floats) -> Surface:
 
 def _read(mesh: Mesh, path: Path) -> tuple[Surface, ...]:
     if path.suffix.lower() not in ENDINGS:
-        raise ModelError(f"mesh {shortened(mesh.file)} cannot be read: meshes end in {', '.join(ENDINGS)}")
+        raise ModelError(f"mesh {shown_name(mesh)} cannot be read: meshes end in {', '.join(ENDINGS)}")
     size = path.stat().st_size
     if size > LARGEST_FILE:
-        raise ModelError(
-            f"mesh {shortened(mesh.file)} has {size / 1e6:.0f} MB; at most {LARGEST_FILE / 1e6:.0f} are read"
-        )
+        raise ModelError(f"mesh {shown_name(mesh)} has {size / 1e6:.0f} MB; at most {LARGEST_FILE / 1e6:.0f} are read")
     trimesh = import_extra("trimesh", "meshes", "reading the meshes of a robot")
     try:
         with warnings.catch_warnings():
@@ -151,9 +149,9 @@ def _read(mesh: Mesh, path: Path) -> tuple[Surface, ...]:
             found, unit = _loaded(trimesh, path)
     except Exception as error:  # readers of many formats raise whatever their parsers raise
         reason = f"{type(error).__name__}: {error}"
-        raise ModelError(f"mesh {shortened(mesh.file)} cannot be read: {shortened(reason)}") from None
+        raise ModelError(f"mesh {shown_name(mesh)} cannot be read: {shortened(reason)}") from None
     if not found or not all(np.isfinite(part.vertices).all() for part in found):
-        raise ModelError(f"mesh {shortened(mesh.file)} cannot be read: it has no triangles with finite vertices")
+        raise ModelError(f"mesh {shown_name(mesh)} cannot be read: it has no triangles with finite vertices")
     factors = unit * mesh.scale
     mirrored = factors.prod() < 0.0  # then the corners turn the other way
     return tuple(_scaled(part, factors, mirrored) for part in found)
@@ -163,15 +161,36 @@ def _loaded(trimesh: Any, path: Path) -> tuple[list[Surface], float]:
     """Return the surfaces in a file and the length of its unit in m; if an image is damaged, without images."""
     unit = 1.0
     for images in (True, False):
+        beside = _files_beside(trimesh, path)
         try:
-            scene = trimesh.load(str(path), force="scene", **({} if images else {"skip_materials": True}))
+            skipped = {} if images else {"skip_materials": True}
+            scene = trimesh.load(str(path), force="scene", resolver=beside, **skipped)
             unit = _metres(scene.units) if path.suffix.lower() == ".dae" else 1.0
-            found = [_surface(part) for part in scene.dump() if len(getattr(part, "faces", ()))]
+            parts = [part for part in scene.dump() if len(getattr(part, "faces", ()))]
+            found = [_surface(part, lacks_files=bool(beside.refused)) for part in parts]
             break
         except OSError:  # as decoders of images raise
             if not images:
                 raise
     return found if images else [part._replace(texture=Texture(np.empty((0, 3, 2)), None)) for part in found], unit
+
+
+def _files_beside(trimesh: Any, path: Path) -> Any:
+    """Return what finds the files that a mesh names, in its folder, and keeps the names of those that it refuses."""
+
+    class FilesBeside(trimesh.resolvers.FilePathResolver):  # type: ignore[misc]  # trimesh is imported when first used
+        refused: list[str]
+
+        def get(self, name: str) -> bytes:
+            try:
+                return bytes(super().get(name))
+            except (OSError, ValueError):
+                self.refused.append(name)
+                raise
+
+    beside = FilesBeside(str(path))
+    beside.refused = []
+    return beside
 
 
 def _scaled(part: Surface, factors: Floats, mirrored: bool) -> Surface:
@@ -187,25 +206,25 @@ def _metres(unit: str | None) -> float:
     return float(factor[0]) if factor[2] == "meters" else 1.0
 
 
-def _surface(part: Any) -> Surface:
-    """Return the surface that trimesh read."""
+def _surface(part: Any, lacks_files: bool) -> Surface:
+    """Return the surface that trimesh read, of a mesh some of whose files are not there or not."""
     vertices, faces = np.asarray(part.vertices, dtype=np.float64), np.asarray(part.faces, dtype=np.intp)
-    texture, rgba = _texture(part, faces), _color(part)
+    texture, rgba = _texture(part, faces, lacks_files), _color(part)
     if texture is not None and texture.image is not None:
         red, green, blue = texture.colors(texture.uv).mean(axis=(0, 1)).tolist()
         rgba = red, green, blue, 1.0 if rgba is None else rgba[3]
     return Surface(vertices, faces, rgba, texture)
 
 
-def _texture(part: Any, faces: NDArray[np.intp]) -> Texture | None:
-    """Return the image of a part, scaled down if it is large."""
+def _texture(part: Any, faces: NDArray[np.intp], lacks_files: bool) -> Texture | None:
+    """Return the image of a part, scaled down if it is large; without pixels if it names one that cannot be read."""
     uv, material = getattr(part.visual, "uv", None), getattr(part.visual, "material", None)
     if uv is None or len(uv) != len(part.vertices) or not np.isfinite(uv).all():
         return None
     corners = np.asarray(uv, dtype=np.float64)[faces]
     image = getattr(material, "image", None) or getattr(material, "baseColorTexture", None)
     if image is None:
-        return None if find_spec("PIL") else Texture(corners, None)
+        return Texture(corners, None) if lacks_files or find_spec("PIL") is None else None
     try:
         small = image.convert("RGB")
         small.thumbnail((_WIDEST_IMAGE, _WIDEST_IMAGE))

@@ -17,7 +17,7 @@ import numpy as np
 from chasles.errors import ModelError, warn
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.description import Link
-from chasles.model.formats.mesh_files import Packages, mesh_path
+from chasles.model.formats.mesh_files import Packages, mesh_path, shown_name
 from chasles.model.formats.mjcf_source import mesh_files, mesh_name
 from chasles.model.formats.single_freedoms import unused_name
 from chasles.model.formats.xml import Element, element_text, numbers_text
@@ -211,7 +211,7 @@ def named_meshes(links: Iterable[Link], packages: Packages | None) -> tuple[dict
             left_out.append(str(error))
             continue
         if path.suffix.lower() not in MESH_SUFFIXES:
-            left_out.append(f"MuJoCo reads no mesh of type '{path.suffix}': {shortened(mesh.file)}")
+            left_out.append(f"MuJoCo reads no mesh of type '{path.suffix}': {shown_name(mesh)}")
             continue
         names[mesh] = f"mesh{len(names) + 1}"
         asset = {"name": names[mesh], "file": str(path.absolute()), "scale": numbers_text(mesh.scale)}

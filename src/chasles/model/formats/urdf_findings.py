@@ -211,7 +211,7 @@ def _of_joint(joint: Element) -> Iterator[Finding]:
     kind, facts = joint.attributes.get("type", ""), _place(joint)
     limits, axes = joint.all("limit"), joint.all("axis")
     if kind in ("revolute", "prismatic"):
-        if not limits and not joint.all("chasles"):
+        if not limits and not joint.all("chasles") and not joint.all("mimic"):  # a follower's range is its leader's
             yield from MISSING_LIMIT.told(math.nan, kind=kind, **facts)
         for limit in limits:
             missing = [name for name in ("lower", "upper", "effort", "velocity") if name not in limit.attributes]

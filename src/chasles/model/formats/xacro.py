@@ -21,6 +21,7 @@ from chasles.model.formats.files import read_bytes
 from chasles.model.formats.urdf import parse_urdf
 from chasles.model.formats.xacro_process import PACKAGE
 from chasles.model.formats.xml import MAX_BYTES
+from chasles.packaged_files import folder_of
 
 SECONDS = 30.0
 _LONGEST_MESSAGE = 400
@@ -79,7 +80,7 @@ def expanded(
         if not Path(folder).is_dir():
             raise ArgumentError(f"packages: the folder of '{name}' does not exist: {folder}")
         given.append(f"{PACKAGE}{name}={Path(folder).absolute()}")
-    script = Path(__file__).with_name("xacro_process.py")
+    script = folder_of(__package__) / "xacro_process.py"
     # -P: the folder of the script holds modules called xml and toml
     command = [sys.executable, "-P", str(script), str(MAX_BYTES), str(Path(path).absolute()), *given]
     try:

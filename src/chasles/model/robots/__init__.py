@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chasles.errors import UnknownNameError
-
-_FOLDER = Path(__file__).parent
+from chasles.packaged_files import folder_of
 
 
 def shipped() -> tuple[str, ...]:
@@ -17,11 +16,11 @@ def shipped() -> tuple[str, ...]:
     >>> "puma560" in shipped()
     True
     """
-    return tuple(sorted(file.stem for file in _FOLDER.iterdir() if file.suffix in (".toml", ".urdf")))
+    return tuple(sorted(file.stem for file in folder_of(__name__).iterdir() if file.suffix in (".toml", ".urdf")))
 
 
 def path(name: str) -> Path:
-    """Return the file of a shipped robot.
+    """Return the file of a shipped robot; of a package in a zip file, a copy that lasts as long as the process.
 
     Raises
     ------
@@ -33,7 +32,7 @@ def path(name: str) -> Path:
     >>> path("panda").name
     'panda.urdf'
     """
-    for file in _FOLDER.iterdir():
+    for file in folder_of(__name__).iterdir():
         if file.stem == name and file.suffix in (".toml", ".urdf"):
             return file
     raise UnknownNameError("robot", name, shipped())

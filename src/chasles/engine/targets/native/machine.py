@@ -19,6 +19,7 @@ import numpy as np
 from chasles import _version
 from chasles.engine import cache
 from chasles.errors import CompileError
+from chasles.packaged_files import folder_of
 
 #: Functions of the C library that kernels may call for single lanes.
 _C_LIBRARY = ("sin", "cos", "pow", "floor", "fma", "fmaf", "feclearexcept", "malloc", "free")
@@ -185,12 +186,9 @@ def _c_library() -> ctypes.CDLL:
 @functools.cache
 def _fingerprint() -> str:
     """Return a hash of the text of this package: other code may write other machine code for the same program."""
-    place = os.path.dirname(__file__)
     texts = hashlib.sha256()
-    for name in sorted(os.listdir(place)):
-        if name.endswith(".py"):
-            with open(os.path.join(place, name), "rb", buffering=0) as file:
-                texts.update(file.read())
+    for file in sorted(folder_of(__package__).glob("*.py")):
+        texts.update(file.read_bytes())
     return texts.hexdigest()
 
 
