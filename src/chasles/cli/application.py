@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Annotated, Any
 
 import typer
@@ -71,7 +72,7 @@ def chasles(
     """Robot mechanics and control: inspect, view, convert, simulate and identify robots, and compare controllers."""
 
 
-for _name, _function in {
+_COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo.demo,
     "robots": info.robots,
     "info": info.info,
@@ -85,6 +86,7 @@ for _name, _function in {
     "payload": payload.payload_command,
     "simulate": simulate.simulate,
     "study": study.study,
-}.items():
+}
+for _name, _function in _COMMANDS.items():
     application.command(_name, cls=PlainCommand)(_function)
 application.add_typer(cache.cache, name="cache")
