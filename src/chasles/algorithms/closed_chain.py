@@ -93,7 +93,7 @@ def _closed(tree: Tree, q: Array, steps: int, step: Callable[..., Any], **fixed:
     gap: Any = 0.0
     for row in tree.constraints:
         gap = maximum(gap, absolute(residual[row]))
-    return np.array([where(gap <= OPEN, value, np.nan) for value in q])
+    return np.array([where(gap <= OPEN + tree.tolerance, value, np.nan) for value in q])
 
 
 def _newton_step(tree: Tree, q: Array) -> Array:

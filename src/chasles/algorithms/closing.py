@@ -32,6 +32,13 @@ FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-3, 1e-9, 1e13
 REGULAR = 1e-14
 """Damping that remains where the loops are closed: it chooses the shortest of many steps."""
 
+TOLERANT = 1e-9
+"""Such damping at least where loops tolerate a gap, against motions that the loops but for it allow."""
+WEAK_PER_GAP = 30.0
+"""Singular values of the constraints, per m and rad of the loops' tolerance, that rounded numbers may cause."""
+HARDLY = 1e-9
+"""Share by which an iteration must at least reduce least squares that do not vanish."""
+
 
 class Closing(NamedTuple):
     """What a search for a closed configuration found."""
@@ -42,6 +49,8 @@ class Closing(NamedTuple):
     """Largest residual, m and rad."""
     loop: str
     """Name of the loop with the largest residual."""
+    tolerated: bool
+    """Whether no residual is beyond the tolerance of the loops."""
     flipped: bool
     """Whether a loop is closed with a joint axis turned round, as no joint can be."""
     iterations: int
@@ -49,7 +58,7 @@ class Closing(NamedTuple):
     @property
     def is_closed(self) -> bool:
         """Whether all loops are closed."""
-        return self.gap <= CLOSED and not self.flipped
+        return self.tolerated and not self.flipped
 
 
 class ClosingState(NamedTuple):
@@ -62,7 +71,7 @@ class ClosingState(NamedTuple):
     cost: Any
     """Squared residual that the next configuration has to improve; infinite where that is `best` again."""
     gap: Any
-    """Largest residual at `best`."""
+    """Largest residual at `best` beyond what is tolerated; see `beyond_tolerance`."""
     damping: Any
 
     @classmethod
@@ -90,20 +99,31 @@ def closing_step(
         1 for each velocity whose coordinates may change, 0 for those that are held, shape (n,).
     """
     q = normalize(tree, state.q)
-    residual, J = constraints(q)
+    every_residual, every_J = constraints(q)
+    rows = list(tree.constraints) or list(range(len(every_residual)))
+    residual, J = every_residual[rows], every_J[rows]
     cost = residual @ residual
     closer = cost < state.cost
-    gap = where(closer, _largest(residual), state.gap)
+    gap = where(closer, beyond_tolerance(tree, every_residual), state.gap)
     damping = where(closer, maximum(0.1 * state.damping, LEAST_DAMPING), 100.0 * state.damping)  # 10 for the next step
     settled = (gap <= CLOSED) | (damping > MOST_DAMPING)  # rounding allows no better, or nothing helps
-    done = where(closer, where(gap <= 1e-3 * CLOSED, 1.0, 0.0), where(settled, 1.0, 0.0))
+    enough: Any = _largest(residual) <= 1e-3 * CLOSED
+    if tree.tolerance:  # the least squares do not vanish
+        enough = enough | ((gap <= CLOSED) & (cost >= (1.0 - HARDLY) * state.cost))
+    done = where(closer, where(enough, 1.0, 0.0), where(settled, 1.0, 0.0))
     size = tree_size(tree)
     scale = column_scales(tree, size) * moving
-    step = damped_least_squares(J * scale / size, -residual / size, damping * cost / size**2 + REGULAR, shortest=True)
+    regular = max(TOLERANT, (WEAK_PER_GAP * tree.tolerance / size) ** 2) if tree.tolerance else REGULAR
+    step = damped_least_squares(J * scale / size, -residual / size, damping * cost / size**2 + regular, shortest=True)
     step = scale * step * minimum(1.0, LONGEST_STEP / maximum(_largest(step), 1e-300))
     best = where(closer, q, state.best)
     q_next = where(closer, integrate(tree, q, step), best)
     return ClosingState(q_next, best, where(closer, cost, np.inf), gap, damping), done
+
+
+def beyond_tolerance(tree: Tree, residual: Array) -> Any:
+    """Return the largest residual, m and rad, less the tolerance of the robot's loops."""
+    return maximum(_largest(residual) - tree.tolerance, 0.0)
 
 
 def _largest(values: Array) -> Any:
@@ -158,7 +178,8 @@ def close_loops(
             state, done = closing_step(tree, constraints, state, moving)
         residual = constraints(state.best).residual
     gap, name = largest_gap(tree, residual)
-    return Closing(state.best, gap, name, bool(alignment(tree, state.best) < 0.0), iteration)
+    tolerated = bool(beyond_tolerance(tree, residual) <= CLOSED)
+    return Closing(state.best, gap, name, tolerated, bool(alignment(tree, state.best) < 0.0), iteration)
 
 
 def tree_size(tree: Tree) -> float:

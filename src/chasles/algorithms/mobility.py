@@ -13,14 +13,15 @@ these velocities determine the others; where it does not, at a singularity of th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 import numpy as np
 
 from chasles import verbs
-from chasles.algorithms.closing import Closing, close_loops, column_scales, tree_size
+from chasles.algorithms.closing import WEAK_PER_GAP, Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import difference, integrate
 from chasles.algorithms.loops import LoopConstraints, loop_constraints, velocity_map
 from chasles.errors import ModelError
@@ -33,6 +34,10 @@ SAMPLES = 6
 """Number of random closed configurations."""
 RANK_TOLERANCE = 1e-7
 """Singular values below this share of the largest are taken for zero."""
+SMALL_GAP = 1e-3
+"""Gap, m and rad, that may stem from rounded numbers."""
+WITH_FEWER_CONSTRAINTS = {"revolute": "spherical", "fixed": "revolute", "prismatic": "cylindrical"}
+"""Kinds of loops that allow what another one allows, and more."""
 NEGLIGIBLE = 1e-11
 """Constraints whose rows of the Jacobian never exceed this, in multiples of the robot's size, hold always."""
 WEAK = 0.02
@@ -135,39 +140,47 @@ def _mobility(description: Description) -> Mobility:
     samples = [home.q, *closed_configurations(tree, home.q, SAMPLES, np.random.default_rng(0))]
     size = tree_size(tree)
     jacobians = [loop_constraints(tree, q).J * column_scales(tree, size) / size for q in samples]
-    kept = [row for row in range(len(jacobians[0])) if max(np.abs(J[row]).max() for J in jacobians) > NEGLIGIBLE]
-    ranks = [_rank(J) for J in jacobians]
-    rank = max(ranks)
+    least = max(RANK_TOLERANCE, WEAK_PER_GAP * tree.tolerance)
+    ranks = [_rank(J, least) for J in jacobians]
+    # Most are regular; the few near singular ones have less, or, where closed less sharply, seem to have more.
+    rank = sorted(ranks)[len(ranks) // 2]
     if rank == tree.n and tree.n > 0:
-        raise ModelError(_immobile(description, tree, jacobians[ranks.index(rank)]))
+        raise ModelError(_immobile(description, tree, jacobians[ranks.index(rank)], least))
+    largest = np.max([np.abs(J).max(axis=1, initial=0.0) for J in jacobians], axis=0)
+    kept = tuple(int(row) for row in np.flatnonzero(largest > max(NEGLIGIBLE, WEAK_PER_GAP * tree.tolerance)))
+    if tree.tolerance:  # without those that rounded numbers alone make, the others close better
+        home = close_loops(replace(tree, constraints=kept), home.q)
     motions = [_null_space(J, rank) for J, found in zip(jacobians, ranks, strict=True) if found == rank]
     independent = tuple(sorted(_independent(description, motions)))
-    return Mobility(independent, tuple(kept), len(jacobians[0]), rank, home.q)
+    return Mobility(independent, kept, len(jacobians[0]), rank, home.q)
 
 
 def _not_assembled(description: Description, home: Closing) -> str:
-    found = (
-        f"loop '{home.loop}' closes only with its axis turned round"
-        if home.flipped and home.gap < 1e-6
-        else f"loop '{home.loop}' stays open by {home.gap:.3g} (m, rad)"
-    )
-    return (
-        f"robot '{description.name}' cannot be assembled near its home configuration: {found}; correct the loop's "
-        "frames or give a home near a closed configuration"
-    )
+    said = f"robot '{description.name}' cannot be assembled near its home configuration: "
+    if home.flipped and home.gap < SMALL_GAP:
+        said += f"loop '{home.loop}' closes only with its axis turned round; "
+    else:
+        said += f"loop '{home.loop}' stays open by {home.gap:.3g} (m, rad); "
+        if home.gap < SMALL_GAP:
+            enough = 10.0 ** math.ceil(math.log10(5.0 * home.gap))
+            loop = next(loop for loop in description.loops if loop.name == home.loop)
+            weaker = WITH_FEWER_CONSTRAINTS.get(loop.kind)
+            kind = f", or make it {weaker} in place of {loop.kind}" if weaker else ""
+            return f"{said}if the numbers are rounded, give the loop tolerance={enough:g}{kind}"
+    return f"{said}correct the loop's frames or give a home near a closed configuration"
 
 
-def _immobile(description: Description, tree: Tree, J: Array) -> str:
+def _immobile(description: Description, tree: Tree, J: Array, least: float) -> str:
     """Sentence that names the first loop with which nothing moves any more."""
     rows = 0
     for loop in tree.loops:
         rows += len(loop.constraints)
-        if _rank(J[:rows]) == tree.n:
+        if _rank(J[:rows], least) == tree.n:
             break
     return (
         f"robot '{description.name}' has no degree of freedom: with loop '{loop.name}' the loops put {tree.n} "
         f"independent constraints on {tree.n} joint velocities; free a joint of it, or choose a kind of loop with "
-        "fewer constraints"
+        "fewer constraints; if it moves and its numbers are rounded, give the loops a tolerance"
     )
 
 
@@ -276,11 +289,11 @@ def _turned_like(G: Array, G_next: Array) -> Array:
     return Q_next
 
 
-def _rank(J: Array) -> int:
+def _rank(J: Array, least: float = RANK_TOLERANCE) -> int:
     if J.size == 0:
         return 0
     sizes = np.linalg.svd(J, compute_uv=False)
-    return int(np.sum(sizes > RANK_TOLERANCE * max(float(sizes[0]), NEGLIGIBLE)))
+    return int(np.sum(sizes > least * max(float(sizes[0]), NEGLIGIBLE)))
 
 
 def _null_space(J: Array, rank: int) -> Array:

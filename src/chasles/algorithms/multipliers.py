@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
 WEIGHT = 1e8
 """Weight of a constraint beside the inertia that it moves: an iteration leaves its reciprocal of what was open."""
+LEAST_SHARE = 0.01
+"""Weight times the square of the loops' tolerance: constraints that repeat others but for rounding add so little."""
 LIGHTEST = 1e-6
 """Share of the mean inertia of all joints that a constraint moves at least."""
 VANISHING = 1e-16
@@ -102,7 +104,7 @@ def constrained_accelerations(
     rows = list(tree.constraints)
     J = loop_constraints(tree, q).J[rows]
     centripetal = loop_jacobian_derivative(tree, q, joint_velocities)[rows] @ joint_velocities
-    return _Constrained(mass_matrix(heavier, q), J).solved(load, -centripetal)
+    return _Constrained(mass_matrix(heavier, q), J, tree.tolerance).solved(load, -centripetal)
 
 
 def closed_state(tree: Tree, q: Array, joint_velocities: Array) -> ClosedState:
@@ -138,20 +140,20 @@ def closed_state(tree: Tree, q: Array, joint_velocities: Array) -> ClosedState:
     q = configuration.normalize(tree, q)
     still = np.zeros(tree.n)
     residual, J = loop_constraints(tree, q)
-    nearest = _Constrained(mass_matrix(tree, q), J[rows])
+    nearest = _Constrained(mass_matrix(tree, q), J[rows], tree.tolerance)
     for _ in range(CLOSING_STEPS):
         q = configuration.integrate(tree, q, nearest.solved(still, -residual[rows]))
         residual, J = loop_constraints(tree, q)
-    there = _Constrained(mass_matrix(tree, q), J[rows])
+    there = _Constrained(mass_matrix(tree, q), J[rows], tree.tolerance)
     return ClosedState(q, joint_velocities + there.solved(still, -(J[rows] @ joint_velocities)))
 
 
 class _Constrained:
     """Equations M a + Jᵀ λ = f, J a = γ for one configuration."""
 
-    def __init__(self, M: Array, J: Array) -> None:
+    def __init__(self, M: Array, J: Array, tolerance: float) -> None:
         self.M, self.J = M, J
-        self.weights = _weights(M, J)
+        self.weights = (min(WEIGHT, LEAST_SHARE / tolerance**2) if tolerance else WEIGHT) * _inertias(M, J)
         self.factor: Factor = factor(M + J.T @ (self.weights[:, None] * J))
 
     def solved(self, f: Array, gamma: Array) -> Array:
@@ -168,11 +170,11 @@ class _Constrained:
         return a
 
 
-def _weights(M: Array, J: Array) -> Array:
-    """Weight of each constraint: `WEIGHT` times the inertia that it moves, per square of its Jacobian."""
+def _inertias(M: Array, J: Array) -> Array:
+    """Inertia that each constraint moves, per square of its Jacobian."""
     inertias = np.diagonal(M)
     least = LIGHTEST / len(M) * inertias.sum()
     squares = J * J
     sizes = squares.sum(axis=1)
     sizes = sizes + VANISHING * sizes.sum()
-    return np.asarray(WEIGHT * (squares @ inertias / sizes + least) / sizes)
+    return np.asarray((squares @ inertias / sizes + least) / sizes)

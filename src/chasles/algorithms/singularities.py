@@ -140,7 +140,7 @@ def singularities(tree: Tree, q: Array, target: str, part: Part, tolerance: floa
 def _motions(tree: Tree, q: Array, tolerance: float) -> Array:
     """Orthonormal basis (n, k) of the motions that the loops allow, in scaled velocities."""
     size = tree_size(tree)
-    J = loop_constraints(tree, q).J * column_scales(tree, size) / size
+    J = loop_constraints(tree, q).J[list(tree.constraints)] * column_scales(tree, size) / size
     if not len(J):
         return np.eye(tree.n)
     motions: Array = np.linalg.svd(J)[2][_rank(J, tolerance) :].T

@@ -34,6 +34,8 @@ class Closings(NamedTuple):
     """Configurations (k, nq), closed or as near as the searches came."""
     gap: Array
     """Largest residuals (k,), m and rad."""
+    tolerated: NDArray[np.bool_]
+    """Whether no residual is beyond the tolerance of the loops, (k,)."""
     flipped: NDArray[np.bool_]
     """Whether a loop is closed with a joint axis turned round, (k,)."""
     loops: list[str]
@@ -43,7 +45,7 @@ class Closings(NamedTuple):
     @property
     def closed(self) -> NDArray[np.bool_]:
         """Whether all loops are closed, (k,)."""
-        return (self.gap <= closing.CLOSED) & ~self.flipped
+        return self.tolerated & ~self.flipped
 
 
 @lru_cache(maxsize=64)
@@ -57,7 +59,8 @@ class ClosingSearch:
 
     def __init__(self, description: Description) -> None:
         self._description = description
-        self.tree = model.spanning_tree(description)
+        tolerant = any(loop.tolerance for loop in description.loops)
+        self.tree = model.build_tree(description) if tolerant else model.spanning_tree(description)
 
     def close(
         self,
@@ -78,12 +81,13 @@ class ClosingSearch:
         state = _layout(self.tree.nq).join(ClosingState.at(guesses))
         ended, iterations, _ = self._search(state, moving, float(most_iterations))
         q = np.asarray(_layout(self.tree.nq).split(ended).best)
-        residual, alignment = (np.asarray(part) for part in self._judge(q))
+        residual, beyond, alignment = (np.asarray(part) for part in self._judge(q))
         names = [loop.name for loop in self.tree.loops for _ in loop.constraints]
         sizes = np.abs(residual)
         return Closings(
             q,
             sizes.max(axis=-1, initial=0.0),
+            beyond <= closing.CLOSED,
             alignment < 0.0,
             [names[worst] for worst in sizes.argmax(axis=-1)] if names else [""] * len(q),
             np.asarray(iterations).astype(np.intp),
@@ -114,13 +118,15 @@ class ClosingSearch:
 
     @cached_property
     def _judge(self) -> Function:
-        """Map: q -> (residual, alignment)."""
+        """Map: q -> (residual, its largest part beyond the tolerances, alignment)."""
         tree = self.tree
 
-        def judge(q: Array) -> tuple[Array, Array]:
-            return algorithms.loop_constraints(tree, q).residual, closing.alignment(tree, q)
+        def judge(q: Array) -> tuple[Array, Array, Array]:
+            residual = algorithms.loop_constraints(tree, q).residual
+            return residual, closing.beyond_tolerance(tree, residual), closing.alignment(tree, q)
 
-        return Function(trace(judge, {"q": (tree.nq,)}, name="closure", outputs=["residual", "alignment"]))
+        outputs = ["residual", "beyond", "alignment"]
+        return Function(trace(judge, {"q": (tree.nq,)}, name="closure", outputs=outputs))
 
     @cached_property
     def _displacement(self) -> Function:
@@ -133,6 +139,7 @@ def _together(found: Sequence[Closing], guesses: Array) -> Closings:
     return Closings(
         np.array([one.q for one in found]).reshape(guesses.shape),
         np.array([one.gap for one in found]),
+        np.array([one.tolerated for one in found], dtype=bool),
         np.array([one.flipped for one in found], dtype=bool),
         [one.loop for one in found],
         np.array([one.iterations for one in found], dtype=np.intp),

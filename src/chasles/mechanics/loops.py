@@ -216,7 +216,9 @@ class Loops(Described):
             actuator_forces = self.actuator_forces(q, tau)
         loads[..., list(self.description.actuated_indices)] -= actuator_forces
         J = np.asarray(self.loop_constraints(q).J)
-        multipliers = np.einsum("...ij,...j->...i", np.linalg.pinv(np.swapaxes(J, -1, -2), rcond=1e-9), loads)
+        part = np.isin(np.arange(J.shape[-2]), self.description.mobility.constraints)[:, None]
+        inverse = np.linalg.pinv(np.swapaxes(np.where(part, J, 0.0), -1, -2), rcond=1e-9)
+        multipliers = np.einsum("...ij,...j->...i", inverse, loads)
         parts = multipliers[..., None] * self.constraint_wrenches(q)
         counts = np.cumsum([0, *(loop.constraint_count for loop in self.description.loops)])
         return np.stack([parts[..., a:b, :].sum(axis=-2) for a, b in itertools.pairwise(counts)], axis=-2)

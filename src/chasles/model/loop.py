@@ -19,6 +19,8 @@ LoopKind = Literal[
     "revolute", "prismatic", "helical", "universal", "cylindrical", "planar", "spherical", "fixed", "rod"
 ]
 LOOP_KINDS: tuple[LoopKind, ...] = get_args(LoopKind)
+LARGEST_TOLERANCE = 0.01
+"""m and rad."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +68,10 @@ class Loop(Record):
         As for a `Joint`, with frame 1 as the joint frame and frame 2 as the frame that the joint moves.
     length
         Length of a rod, m, at least 1e-9; other kinds have none.
+    tolerance
+        Gap, m and rad, at most 0.01, by which the loop may stay open, as in files with rounded numbers; default none.
+        Constraints are then fulfilled in the least-squares sense, and those that repeat others but for such a gap are
+        left out. It spreads over loops that share joints, so the largest tolerance of a robot's loops is that of all.
 
     Raises
     ------
@@ -88,6 +94,7 @@ class Loop(Record):
     second_axis: NDArray[np.float64] = field(default_factory=lambda: np.array(Y_AXIS))
     pitch: float = 0.0
     length: float = 0.0
+    tolerance: float = 0.0
 
     def __post_init__(self) -> None:
         of_loop = f"of loop {shortened(self.name)}"
@@ -102,6 +109,7 @@ class Loop(Record):
             ),
             pitch=number(self.pitch, f"the pitch {of_loop}"),
             length=number(self.length, f"the length {of_loop}"),
+            tolerance=number(self.tolerance, f"the tolerance {of_loop}"),
         )
         if self.kind == "universal" and abs(float(self.axis @ self.second_axis)) > 1e-9:
             raise ModelError(f"the second_axis {of_loop} must be at a right angle to its axis")
@@ -112,6 +120,11 @@ class Loop(Record):
             )
         if self.kind != "helical" and self.pitch != 0.0:
             raise ModelError(f"the pitch {of_loop} is {self.pitch}, but only a helical loop has a pitch")
+        if not 0.0 <= self.tolerance <= LARGEST_TOLERANCE:
+            raise ModelError(
+                f"the tolerance {of_loop} must be from 0 to {LARGEST_TOLERANCE:g} (m, rad), not {self.tolerance:g}; it "
+                "is meant for rounding, not for play"
+            )
         if self.kind == "rod" and self.length < SMALLEST_DIVISOR:
             raise ModelError(f"the length {of_loop} must be at least {SMALLEST_DIVISOR:g} m, not {self.length}")
         if self.kind != "rod" and self.length != 0.0:

@@ -113,6 +113,7 @@ class ClosedLoop:
     second: Placement
     constraints: tuple[Constraint, ...]
     aligned: NDArray[np.float64]
+    tolerance: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +141,11 @@ class Tree:
     independent: tuple[int, ...] = ()
     constraints: tuple[int, ...] = ()
     actuated: tuple[int, ...] = ()
+
+    @property
+    def tolerance(self) -> float:
+        """Gap, m and rad, by which loops may stay open."""
+        return max((loop.tolerance for loop in self.loops), default=0.0)
 
     @property
     def carriers(self) -> list[int]:
@@ -258,7 +264,7 @@ def _closed_loop(loop: Loop, frames: Mapping[str, Placement]) -> ClosedLoop:
         _onward(frames[frame], T[:3, :3], T[:3, 3])
         for frame, T in ((loop.first, loop.T_first_joint), (loop.second, loop.T_second_joint))
     )
-    return ClosedLoop(loop.name, first, second, loop.constraints, loop.aligned)
+    return ClosedLoop(loop.name, first, second, loop.constraints, loop.aligned, loop.tolerance)
 
 
 class _Parameters:

@@ -119,7 +119,8 @@ class Equations:
         if not self._following:
             return np.zeros(0)
         independent = list(self.plant.robot.description.independent_indices)
-        J = np.asarray(self.plant.robot.loop_constraints(q, vary=varied).J)
+        rows = list(self.plant.robot.description.mobility.constraints)
+        J = np.asarray(self.plant.robot.loop_constraints(q, vary=varied).J)[..., rows, :]
         chosen = np.broadcast_to(np.eye(J.shape[-1])[independent], (*J.shape[:-2], len(independent), J.shape[-1]))
         inverse = np.linalg.pinv(np.concatenate([J, chosen], axis=-2), rcond=1e-9)
         velocities: Array = (inverse[..., -len(independent) :] @ qd[..., None])[..., 0]

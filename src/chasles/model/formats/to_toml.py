@@ -156,7 +156,7 @@ def _loop_table(loop: Loop) -> dict[str, Any]:
         table["axis"] = loop.axis
     if loop.kind == "universal":
         table["second_axis"] = loop.second_axis
-    return table | {key: getattr(loop, key) for key in ("pitch", "length") if getattr(loop, key)}
+    return table | {key: getattr(loop, key) for key in ("pitch", "length", "tolerance") if getattr(loop, key)}
 
 
 def _placement_table(T: FloatArray) -> dict[str, Any]:

@@ -61,7 +61,7 @@ LINK_KEYS = ("name", *INERTIA_KEYS)
 JOINT_KEYS = ("kind", "parent", "child", "placement", "child_placement", "axis", "second_axis", "pitch", *COLUMNS)
 LOOP_KEYS = (
     *("name", "kind", "first", "second", "first_placement", "second_placement"),
-    *("axis", "second_axis", "pitch", "length"),
+    *("axis", "second_axis", "pitch", "length", "tolerance"),
 )
 FRAME_KEYS = ("name", "link", "placement")
 PLACEMENT_KEYS = ("position", "rpy", "rotation")
@@ -269,7 +269,7 @@ def _loop(table: Mapping[str, Any], where: str) -> Loop:
             second=_text(table, "second"),
             T_first_joint=_placement(table.get("first_placement", {}), "first_placement"),
             T_second_joint=_placement(table.get("second_placement", {}), "second_placement"),
-            **{key: table[key] for key in ("axis", "second_axis", "pitch", "length") if key in table},
+            **{key: table[key] for key in ("axis", "second_axis", "pitch", "length", "tolerance") if key in table},
         )
 
 
