@@ -17,6 +17,7 @@ from chasles.model import Description, Link
 from chasles.visual.dexterity import tool_space
 from chasles.visual.encoding import with_still
 from chasles.visual.vector_figures import numbers, svg
+from chasles.visual.view.mechanism import mechanism_data
 
 pytest.importorskip("matplotlib")
 
@@ -74,6 +75,7 @@ def test_planar_arms_have_a_planar_manipulability() -> None:
     J = np.stack([columns.real, columns.imag], axis=1)
     expected = np.sqrt(np.linalg.det(J @ np.swapaxes(J, -1, -2)))
     np.testing.assert_allclose(numbers(cloud["marker"]["color"]), expected, atol=1e-6)
+    assert mechanism_data(arm, 0.9)["toolSpace"] == {"dimensions": 2, "words": " in the plane"}
     heat, *_ = _data(arm.plot("manipulability", plane="xy"))
     assert numbers(heat["z"])[np.isfinite(numbers(heat["z"]))].max() > 0.05
 
