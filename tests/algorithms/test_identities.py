@@ -10,7 +10,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from chasles import algorithms as alg
-from chasles.engine.linear_solve import factor, inverse, solve
+from chasles.engine.linear.symmetric import factor, inverse, solve
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.model.tree import Tree

@@ -15,8 +15,8 @@ from tests.parallel.platforms import (
 )
 
 import chasles as ch
+from chasles.engine.linear.pivoted_elimination import solve
 from chasles.parallel import Status, StewartPlatform
-from chasles.parallel.elimination import solve
 
 
 def test_lengths_of_the_manual() -> None:

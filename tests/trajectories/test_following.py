@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.engine.linear.pseudo_inverse import PseudoInverse
 from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import exp_pose, pose
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.following.follow import follow
-from chasles.trajectories.following.small_inverse import SmallInverse
 from chasles.trajectories.joint.following_report import runs
 
 PANDA, UR5, SCARA, PLANAR, PUMA = map(ch.load, ("panda", "ur5", "scara", "planar2r", "puma560"))
@@ -380,14 +380,14 @@ def test_no_time_and_unknown_names() -> None:
 def test_small_inverse_is_the_pseudo_inverse() -> None:
     for m, n in ((6, 7), (6, 6), (6, 4), (3, 2), (1, 5)):
         J, b, x = rng.normal(size=(m, n)), rng.normal(size=m), rng.normal(size=n)
-        inverse = SmallInverse.of(J)
+        inverse = PseudoInverse.of(J)
         np.testing.assert_allclose(inverse.solve(b), np.linalg.pinv(J) @ b, atol=1e-10)
         if m <= n:
             np.testing.assert_allclose(inverse.transposed(x), np.linalg.pinv(J).T @ x, atol=1e-9)
         sigma = np.linalg.svd(J, compute_uv=False)
         expected = len(sigma) / np.sqrt((sigma**2).sum() * (sigma**-2.0).sum())
         assert inverse.conditioning == pytest.approx(expected, rel=1e-6)
-    assert SmallInverse.of(np.ones((2, 3))).conditioning < 1e-6
+    assert PseudoInverse.of(np.ones((2, 3))).conditioning < 1e-6
 
 
 def test_runs() -> None:

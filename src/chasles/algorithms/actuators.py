@@ -12,7 +12,7 @@ import numpy as np
 
 from chasles.algorithms.loops import velocity_map
 from chasles.engine import where
-from chasles.engine.linear_solve import factor, solve
+from chasles.engine.linear.symmetric import factor, solve
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:

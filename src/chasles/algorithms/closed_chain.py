@@ -53,7 +53,7 @@ from chasles.algorithms.reference_motion import MomentumAndDrift
 from chasles.algorithms.regressors import EnergyRegressors
 from chasles.engine import absolute, maximum, trace, where
 from chasles.engine.function import Function
-from chasles.engine.linear_solve import Factor, SingularMatrixError, factor, inverse, solve
+from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
 from chasles.engine.runner import holds_traced
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array

@@ -17,7 +17,7 @@ from chasles.algorithms.configuration import integrate, normalize
 from chasles.algorithms.kinematics import body_poses, frame_pose
 from chasles.algorithms.loops import LoopConstraints, loop_constraints
 from chasles.engine import absolute, maximum, minimum, where
-from chasles.engine.least_squares import damped_least_squares
+from chasles.engine.linear.least_squares import damped_least_squares
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:

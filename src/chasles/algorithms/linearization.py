@@ -35,7 +35,7 @@ from chasles.algorithms.newton_euler import (
 )
 from chasles.algorithms.spatial import NO_TWIST, Twist, carried_along
 from chasles.comparable import comparable
-from chasles.engine.linear_solve import inverse, product
+from chasles.engine.linear.symmetric import inverse, product
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 

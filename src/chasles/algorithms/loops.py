@@ -33,7 +33,7 @@ from chasles.algorithms.joint_motion import (
 )
 from chasles.algorithms.kinematics import body_poses
 from chasles.engine import atan2, cos, sin
-from chasles.engine.least_squares import least_squares
+from chasles.engine.linear.least_squares import least_squares
 from chasles.geometry.elementary import Array, cross, rotation_taking_z_to, twist_cross
 
 if TYPE_CHECKING:

@@ -38,7 +38,7 @@ from chasles.algorithms.mass_moments import (
     turned_vector,
 )
 from chasles.algorithms.spatial import Twist, Wrench
-from chasles.engine.linear_solve import Factor, SingularMatrixError, factor, inverse, solve
+from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew

@@ -28,7 +28,7 @@ from chasles.algorithms.joint_motion import joint_rates
 from chasles.algorithms.loops import loop_constraints, loop_jacobian_derivative
 from chasles.algorithms.mass_matrix import mass_matrix
 from chasles.algorithms.newton_euler import NO_WRENCHES
-from chasles.engine.linear_solve import Factor, factor, solve
+from chasles.engine.linear.symmetric import Factor, factor, solve
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:

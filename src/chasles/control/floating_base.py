@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import reals
 from chasles.control.pole_design import PoleDesign
-from chasles.engine.linear_solve import factor, solve
+from chasles.engine.linear.symmetric import factor, solve
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry import adjoint, exp_pose, exp_rotation

@@ -8,7 +8,7 @@ import numpy as np
 
 from chasles.arguments import choice
 from chasles.control.floating_base import has_motors, is_floating, without_base
-from chasles.engine.linear_solve import factor, solve
+from chasles.engine.linear.symmetric import factor, solve
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.robot import Robot

@@ -10,7 +10,7 @@ import numpy as np
 from chasles.arguments import choice, real
 from chasles.control.floating_base import has_motors
 from chasles.engine import maximum
-from chasles.engine.linear_solve import factor, inverse, solve
+from chasles.engine.linear.symmetric import factor, inverse, solve
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step

@@ -1,6 +1,5 @@
 """The engine: graph, program, derivatives, targets. It knows no robots."""
 
-from chasles.engine import linear_solve
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
 from chasles.engine.function import Function, function
 from chasles.engine.functions import (
@@ -59,7 +58,6 @@ __all__ = [
     "hessian_vector",
     "jacobian",
     "jvp",
-    "linear_solve",
     "log",
     "maximum",
     "minimum",

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import maximum, minimum, where
-from chasles.engine.least_squares import damped_least_squares
+from chasles.engine.linear.least_squares import damped_least_squares
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 

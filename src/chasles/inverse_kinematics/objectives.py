@@ -8,7 +8,7 @@ import numpy as np
 
 from chasles.arguments import choice
 from chasles.engine import Function, log, trace
-from chasles.engine.linear_solve import factor
+from chasles.engine.linear.symmetric import factor
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame

@@ -18,7 +18,8 @@ from math import pi
 import numpy as np
 
 from chasles.arguments import real
-from chasles.engine import exp, linear_solve
+from chasles.engine import exp
+from chasles.engine.linear.symmetric import factor, solve
 from chasles.geometry.elementary import Array
 from chasles.parallel import dynamics, kinematics
 from chasles.parallel.compiled import compiled
@@ -138,7 +139,7 @@ class DrivenPlatform(Sealed):
         reflected = drive.torque_per_acceleration / drive.torque_per_force
         M = dynamics.mass_matrix(mechanism, T) + reflected * (J.T @ J)
         driving = J.T @ (torques - of_screw) / drive.torque_per_force - dynamics.bias_wrench(mechanism, T, twist)
-        return np.asarray(linear_solve.solve(linear_solve.factor(M), driving))
+        return np.asarray(solve(factor(M), driving))
 
     @compiled(leg_rates=(6,))
     def motor_rates(self, leg_rates: Array) -> Array:

@@ -22,10 +22,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, Layout, sqrt, trace
+from chasles.engine.linear.complex_numbers import join, parts
+from chasles.engine.linear.pivoted_elimination import solve
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
-from chasles.parallel.complex_numbers import join, parts
-from chasles.parallel.elimination import solve
 from chasles.parallel.study_equations import SHAPES, Parameters, dot, gradients
 
 #: Rounding errors of an element of J, of F and of products with A: this many units, times bounds on what is summed.

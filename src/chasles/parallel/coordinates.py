@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chasles.engine import linear_solve
+from chasles.engine.linear.symmetric import factor, solve
 from chasles.geometry.elementary import Array, pose, rotation_of, translation_of
 from chasles.geometry.euler_angles import (
     euler_angles_from_rotation,
@@ -132,9 +132,7 @@ class PlatformCoordinates(Sealed):
     def forward_dynamics(self, x: Array, xd: Array, tau: Array) -> Array:
         """Accelerations of the coordinates (..., 6) under generalized forces; not finite at singular angles."""
         dynamics.require_mass(self.mechanism)
-        return linear_solve.solve(
-            linear_solve.factor(self._mass_matrix(x)), tau - self._generalized_forces(x, xd, np.zeros(6))
-        )
+        return solve(factor(self._mass_matrix(x)), tau - self._generalized_forces(x, xd, np.zeros(6)))
 
     # The formulas
 

@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from chasles.engine import linear_solve
+from chasles.engine.linear import symmetric
+from chasles.engine.linear.pivoted_elimination import solve
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
-from chasles.parallel.elimination import solve
 from chasles.parallel.kinematics import Geometry, LegMotion, jacobian, leg_motions
 from chasles.parallel.legs import Leg, LegRotation, by_universal_joint, leg_forces, without_spin
 
@@ -111,7 +111,7 @@ def require_mass(mechanism: Mechanism) -> None:
 def forward_dynamics(mechanism: Mechanism, T: Array, twist: Array, forces: Array) -> Array:
     """Rate (6,) of the twist under actuator forces (6,)."""
     driving = jacobian(mechanism.geometry, T).T @ forces - bias_wrench(mechanism, T, twist)
-    return linear_solve.solve(linear_solve.factor(mass_matrix(mechanism, T)), driving)
+    return symmetric.solve(symmetric.factor(mass_matrix(mechanism, T)), driving)
 
 
 def kinetic_energy(mechanism: Mechanism, T: Array, twist: Array) -> Real:

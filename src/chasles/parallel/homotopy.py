@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, Layout, maximum, minimum, sqrt, trace, where
+from chasles.engine.linear.complex_numbers import Complex, join, parts
+from chasles.engine.linear.pivoted_elimination import solve
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array
-from chasles.parallel.complex_numbers import Complex, join, parts
-from chasles.parallel.elimination import solve
 from chasles.parallel.study_equations import SHAPES, Parameters, dot, gradients, rates
 
 #: Size of Newton's first correction, relative to x, that the step length aims at; more than `LARGEST` rejects the step.

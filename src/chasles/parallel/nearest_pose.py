@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import Function, Layout, absolute, maximum, sqrt, trace, where
-from chasles.engine.linear_solve import factor, solve
+from chasles.engine.linear.symmetric import factor, solve
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross, pose, rotation_of, skew, translation_of
 from chasles.parallel.kinematics import Geometry, leg_vectors

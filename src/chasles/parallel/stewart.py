@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
+from chasles.engine.linear.pivoted_elimination import solve
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
@@ -31,7 +32,6 @@ from chasles.parallel.construction import (
 )
 from chasles.parallel.coordinates import PlatformCoordinates
 from chasles.parallel.dynamics import Architecture, Mechanism
-from chasles.parallel.elimination import solve
 from chasles.parallel.forward import PoseSet, PoseSolution, every_pose, nearest_pose
 from chasles.parallel.kinematics import Geometry, SingularityMeasure, singularity
 from chasles.parallel.legs import Leg

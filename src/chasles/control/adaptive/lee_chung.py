@@ -20,7 +20,7 @@ from chasles.control.floating_base import NO_REGULATOR, deviation
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
-from chasles.engine.linear_solve import factor, solve
+from chasles.engine.linear.symmetric import factor, solve
 from chasles.engine.scalar import Array
 from chasles.errors import ArgumentError
 from chasles.robot import Robot

@@ -13,13 +13,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import Function, sqrt, where
+from chasles.engine.linear.minimum_norm import minimum_norm
 from chasles.engine.scalar import Real, Verdict
 from chasles.errors import ArgumentError
 from chasles.geometry import relative_pose, transform_twist
 from chasles.geometry.elementary import Array
 from chasles.interop.modern_robotics.checked import book_program, lead_of, numbers
 from chasles.interop.modern_robotics.projections import TEST_TOLERANCE, DistanceToSE3
-from chasles.interop.modern_robotics.pseudo_inverse import minimum_norm_solution
 from chasles.interop.modern_robotics.rigid_body_motions import book_twist
 from chasles.interop.modern_robotics.screw_chains import (
     body_jacobian,
@@ -68,7 +68,7 @@ def _iteration(n: int, name: str, axes_name: str, linearized: Linearization) -> 
         twist, jacobian = linearized(axes, M, T, theta)
         # A comparison with NaN fails, so a NaN is never taken for a solution.
         reached = (_length(twist[:3]) <= eomg) & (_length(twist[3:]) <= ev) & (DistanceToSE3(T) < TEST_TOLERANCE)
-        following = where(reached, theta, theta + minimum_norm_solution(jacobian, twist))
+        following = where(reached, theta, theta + minimum_norm(jacobian, twist))
         return np.concatenate([following, theta]), where(reached, 1.0, 0.0)
 
     inputs = {"state": (2 * n,), axes_name: (6, n), "M": (4, 4), "T": (4, 4), "eomg": (), "ev": ()}

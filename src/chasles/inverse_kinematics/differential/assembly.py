@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, absolute, maximum, trace, where
-from chasles.engine.linear_solve import factor, solve
+from chasles.engine.linear.symmetric import factor, solve
 from chasles.engine.scalar import Real
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array

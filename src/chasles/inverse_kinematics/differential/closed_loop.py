@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import choice, real, reals
 from chasles.cached import cached_property
 from chasles.engine import Function, maximum, sqrt, trace, where
-from chasles.engine.linear_solve import factor
+from chasles.engine.linear.symmetric import factor
 from chasles.engine.scalar import Real
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, trace
+from chasles.engine.linear.pseudo_inverse import PseudoInverse
 from chasles.engine.scalar import Real
 from chasles.geometry.elementary import Array, cross
 from chasles.inverse_kinematics.damped_step import DAMPING, damped_step, free_joints, limited_step
@@ -17,7 +18,6 @@ from chasles.inverse_kinematics.iteration import closest_configurations, descent
 from chasles.inverse_kinematics.task import NAMED, Task
 from chasles.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
-from chasles.trajectories.following.small_inverse import SmallInverse
 from chasles.trajectories.joint.tangent import continuous_quaternions
 from chasles.trajectories.motion import Floats, PoseMotion
 
@@ -253,11 +253,11 @@ class Tracker:
     ) -> tuple[Any, Any, Any]:
         """Formula of the rates of q and their rates, and of the conditioning."""
         J_world = self._kinematics(q)[1]
-        inverse = SmallInverse.of(self._seen(goal, J_world))
+        inverse = PseudoInverse.of(self._seen(goal, J_world))
         qd = inverse.solve(self._seen(goal, V))
         if self.redundant:  # joints at limits stay there, and the others make up for it
             free = free_joints(q, lower, upper, qd, self._configurations.places)
-            inverse = SmallInverse.of(inverse.J * free)
+            inverse = PseudoInverse.of(inverse.J * free)
             qd = inverse.solve(self._seen(goal, V))
         Jdot = np.asarray(self._jacobian_derivative(q, qd))
         spin = _crossed(V[:3], J_world @ qd - V)  # the components that count turn with the target
@@ -280,7 +280,7 @@ class Tracker:
 
     def _conditioning_formula(self, q: Array) -> Real:
         pose, J_world = self._kinematics(q)
-        return SmallInverse.of(self._seen(pose, J_world)).conditioning
+        return PseudoInverse.of(self._seen(pose, J_world)).conditioning
 
 
 @lru_cache(maxsize=16)

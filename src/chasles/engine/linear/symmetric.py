@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.engine.linear.known import known_zero
 from chasles.engine.program import Program
 from chasles.engine.scalar import Scalar
 from chasles.engine.tracing import call_traced, trace
@@ -66,7 +67,7 @@ def factor(M: Array) -> Factor:
     rows = [[M[i, j] for j in range(i + 1)] for i in range(n)]
     reciprocal: list[Any] = [0.0] * n
     for k in reversed(range(n)):
-        if isinstance(rows[k][k], (int, float, np.number)) and rows[k][k] == 0.0:
+        if known_zero(rows[k][k]):
             raise SingularMatrixError(k)
         reciprocal[k] = 1.0 / rows[k][k]
         scaled = [rows[k][i] * reciprocal[k] for i in range(k)]
@@ -162,7 +163,7 @@ def product(A: Array, B: Array) -> Array:
 
 def _count(values: Any) -> int:
     """Number of values that are not known to be zero."""
-    return sum(isinstance(x, Scalar) or x != 0.0 for x in values)
+    return sum(not known_zero(x) for x in values)
 
 
 @cache

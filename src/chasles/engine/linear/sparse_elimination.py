@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chasles.engine.linear.known import known_zero
 from chasles.engine.scalar import Array
 
 
@@ -60,7 +61,7 @@ def factor(matrix: Array) -> Factorization:
     array([1., 1., 1.])
     """
     size = len(matrix)
-    rows = [{j: matrix[i, j] for j in range(size) if not _is_zero(matrix[i, j])} for i in range(size)]
+    rows = [{j: matrix[i, j] for j in range(size) if not known_zero(matrix[i, j])} for i in range(size)]
     remaining = set(range(size))
     order: list[int] = []
     lower: dict[int, dict[int, Any]] = {}
@@ -98,7 +99,3 @@ def solve(factored: Factorization, right: Array) -> Array:
             x[pivot] = x[pivot] - value * x[j]
         x[pivot] = x[pivot] * factored.reciprocal[pivot]
     return np.array(x)
-
-
-def _is_zero(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and value == 0.0

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from chasles.engine import Function, trace
-from chasles.integrators.elimination import factor, solve
+from chasles.engine.linear.sparse_elimination import factor, solve
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 12])

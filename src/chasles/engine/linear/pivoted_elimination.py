@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import absolute, where
-from chasles.engine.scalar import Real
-from chasles.geometry.elementary import Array
-from chasles.parallel.complex_numbers import Complex
+from chasles.engine.functions import absolute, where
+from chasles.engine.linear.complex_numbers import Complex
+from chasles.engine.linear.known import known_zero
+from chasles.engine.scalar import Array, Real
 
 
 def solve(A: Array, b: Array) -> Array:
@@ -42,12 +42,12 @@ def solve(A: Array, b: Array) -> Array:
     rows = [[*A[i], *right[i]] for i in range(n)]
     for k in range(n):
         for i in range(k + 1, n):
-            if not _is_zero(rows[i][k]):
+            if not _known_zero(rows[i][k]):
                 _exchange(rows, k, i)
         reciprocal = 1.0 / rows[k][k]
         rows[k] = [*rows[k][: k + 1], *(reciprocal * value for value in rows[k][k + 1 :])]
         for i in range(k + 1, n):
-            if not _is_zero(multiplier := rows[i][k]):
+            if not _known_zero(multiplier := rows[i][k]):
                 eliminated = [value - multiplier * of_pivot for value, of_pivot in zip(rows[i], rows[k], strict=True)]
                 rows[i] = [*rows[i][: k + 1], *eliminated[k + 1 :]]
     x: list[list[Any]] = [[]] * n
@@ -77,8 +77,6 @@ def _chosen(condition: Any, first: Any, second: Any) -> Any:
     return where(condition, first, second)
 
 
-def _is_zero(value: object) -> bool:
-    """Whether an element is known to be zero."""
-    if isinstance(value, Complex):
-        return _is_zero(value.re) and _is_zero(value.im)
-    return isinstance(value, int | float | np.number) and value == 0.0
+def _known_zero(value: object) -> bool:
+    """Whether an element, real or complex, is known to be zero."""
+    return known_zero(value.re) and known_zero(value.im) if isinstance(value, Complex) else known_zero(value)

@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import where
-from chasles.engine.scalar import Real
-from chasles.geometry.elementary import Array
+from chasles.engine.functions import where
+from chasles.engine.scalar import Array, Real
 
 
 class Complex:

@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine.functions import sqrt, where
-from chasles.engine.linear_solve import factor, solve
+from chasles.engine.linear.known import known_zero
+from chasles.engine.linear.symmetric import factor, solve
 
 Array = NDArray[Any]
 DEPENDENT = 1e-24
@@ -84,11 +85,11 @@ def _solved(rows: list[list[Any]], count: int, columns: int) -> Array:
     left, pivots = list(range(len(rows))), list[tuple[int, int]]()
     while len(pivots) < count:
         taken = [column for _, column in pivots]
-        involved = {k: [i for i in left if not _is_zero(rows[i][k])] for k in range(count) if k not in taken}
+        involved = {k: [i for i in left if not known_zero(rows[i][k])] for k in range(count) if k not in taken}
         column = min(involved, key=lambda k: len(involved[k]) or len(rows) + 1)
         members = involved[column] or left[:1]
         # The fullest row becomes the pivot: the others then fill the least.
-        pivot = max(members, key=lambda i: sum(not _is_zero(x) for x in rows[i][:count]))
+        pivot = max(members, key=lambda i: sum(not known_zero(x) for x in rows[i][:count]))
         if len(members) > 1:
             _reflect(rows, pivot, [i for i in members if i != pivot], column, taken)
         left.remove(pivot)
@@ -123,7 +124,7 @@ def _reflect(rows: list[list[Any]], pivot: int, others: list[int], column: int, 
         along = rows[pivot][k] * beyond
         for i, v in normal:
             along = along + rows[i][k] * v
-        if _is_zero(along):
+        if known_zero(along):
             continue
         along = along * reciprocal
         rows[pivot][k] = rows[pivot][k] - along * beyond
@@ -132,8 +133,3 @@ def _reflect(rows: list[list[Any]], pivot: int, others: list[int], column: int, 
     rows[pivot][column] = first - beyond  # ∓ norm
     for i in others:
         rows[i][column] = 0.0
-
-
-def _is_zero(value: object) -> bool:
-    """Whether an element is known to be zero."""
-    return isinstance(value, (int, float, np.number)) and value == 0

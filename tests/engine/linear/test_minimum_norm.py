@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from chasles.engine import Function, trace
-from chasles.interop.modern_robotics.pseudo_inverse import RANK_TOLERANCE, minimum_norm_solution
+from chasles.engine.linear.minimum_norm import RANK_TOLERANCE, minimum_norm
 
 
 def compiled(m: int, n: int) -> Function:
-    return Function(trace(minimum_norm_solution, {"A": (m, n), "b": (m,)}))
+    return Function(trace(minimum_norm, {"A": (m, n), "b": (m,)}))
 
 
 @pytest.mark.parametrize("shape", [(6, 1), (6, 3), (6, 6), (6, 7), (6, 9), (3, 2)])
@@ -24,7 +24,7 @@ def test_any_rank(shape: tuple[int, int], missing: int) -> None:
     x = compiled(m, n)(A, b)
     expected = (np.linalg.pinv(A, rcond=RANK_TOLERANCE) @ b[..., None])[..., 0]
     np.testing.assert_allclose(x, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
-    np.testing.assert_allclose(minimum_norm_solution(A[0], b[0]), x[0], rtol=1e-11, atol=1e-12)
+    np.testing.assert_allclose(minimum_norm(A[0], b[0]), x[0], rtol=1e-11, atol=1e-12)
 
 
 @pytest.mark.parametrize("condition", [1e2, 1e4, 1e6, 1e8])

@@ -7,22 +7,21 @@ from typing import Self
 
 import numpy as np
 
-from chasles.engine import sqrt
-from chasles.engine.linear_solve import Factor, factor, inverse, solve
-from chasles.engine.scalar import Real
-from chasles.geometry.elementary import Array
+from chasles.engine.functions import sqrt
+from chasles.engine.linear.symmetric import Factor, factor, inverse, solve
+from chasles.engine.scalar import Array, Real
 
 #: Keeps singular matrices invertible: this share of the squared Frobenius norm.
 _DAMPING = 1e-15
 
 
 @dataclass(frozen=True, eq=False)
-class SmallInverse:
+class PseudoInverse:
     """Pseudo-inverse of J (m, n), from the smaller of J Jᵀ and Jᵀ J; it can be traced.
 
     Examples
     --------
-    >>> inverse_of_two = SmallInverse.of(np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]))
+    >>> inverse_of_two = PseudoInverse.of(np.array([[2.0, 0.0, 0.0], [0.0, 2.0, 0.0]]))
     >>> inverse_of_two.solve(np.array([1.0, 3.0])), inverse_of_two.conditioning.round(9)
     (array([0.5, 1.5, 0. ]), np.float64(1.0))
     """

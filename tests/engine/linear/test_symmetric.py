@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chasles.engine import Function, linear_solve, trace
-from chasles.engine.least_squares import damped_least_squares
-from chasles.engine.linear_solve import SingularMatrixError, factor, inverse, product, solve
+from chasles.engine import Function, trace
+from chasles.engine.linear import symmetric
+from chasles.engine.linear.least_squares import damped_least_squares
+from chasles.engine.linear.symmetric import SingularMatrixError, factor, inverse, product, solve
 
 
 def positive_definite(n: int, seed: int) -> np.ndarray:
@@ -34,7 +35,7 @@ def test_large_inverses_and_products_are_calls_of_one_program(monkeypatch: pytes
 
     shapes = {"M": (5, 5), "B": (5, 3)}
     written_out = trace(solution, shapes)
-    monkeypatch.setattr(linear_solve, "_MOST_WRITTEN_OUT", 20)
+    monkeypatch.setattr(symmetric, "_MOST_WRITTEN_OUT", 20)
     called = trace(solution, shapes)
     assert [program.name for program in called.programs] == ["solution_5", "product_5_5"]
     assert sum(operation == "call" for operation, *_ in called.instructions) == 5 + 3

@@ -1,9 +1,8 @@
 """The product of a matrix's pseudo-inverse with a vector, as arithmetic that can be traced.
 
-The published package calls NumPy's `pinv` for it, a singular value decomposition. A complete orthogonal decomposition
-A = Q L W, in which Q has orthonormal columns, L is triangular and W has orthonormal rows, gives the same solution with
-a fixed and small number of operations (Golub and Van Loan, Matrix Computations, section on rank-deficient least
-squares).
+A complete orthogonal decomposition A = Q L W, in which Q has orthonormal columns, L is triangular and W has orthonormal
+rows, gives what a singular value decomposition gives, with a fixed and small number of operations (Golub and Van Loan,
+Matrix Computations, section on rank-deficient least squares).
 """
 
 from __future__ import annotations
@@ -12,21 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import maximum, sqrt, where
-from chasles.geometry.elementary import Array
+from chasles.engine.functions import maximum, sqrt, where
+from chasles.engine.scalar import Array
 
 #: Columns whose part that is new falls below this fraction of the longest column count as dependent.
 RANK_TOLERANCE = 1e-12
 
 
-def minimum_norm_solution(A: Array, b: Array) -> Array:
+def minimum_norm(A: Array, b: Array) -> Array:
     """The shortest x (n,) with the least norm of A x - b, for A (m, n) of any rank.
 
     Examples
     --------
     The shortest x with x₁ + x₂ = 2; the second equation repeats the first:
 
-    >>> minimum_norm_solution(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([2.0, 2.0]))
+    >>> minimum_norm(np.array([[1.0, 1.0], [1.0, 1.0]]), np.array([2.0, 2.0]))
     array([1., 1.])
     """
     R, right = _orthonormal_columns(A, b)
