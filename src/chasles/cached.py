@@ -1,11 +1,53 @@
-"""Attributes that are computed when they are first asked for."""
+"""Attributes that are computed when they are first asked for, and values of which those used last are kept."""
 
 from __future__ import annotations
 
 import functools
-from typing import Any, Self, TypeVar, overload
+from collections import OrderedDict
+from threading import Lock
+from typing import Any, Generic, Self, TypeVar, overload
 
 T = TypeVar("T")
+
+
+class LastUsed(Generic[T]):
+    """Values by key, of which those that were used last are kept.
+
+    Parameters
+    ----------
+    size
+        Number of values that are kept.
+
+    Examples
+    --------
+    >>> kept = LastUsed(2)
+    >>> [kept.setdefault(key, number) for key, number in (("a", 1), ("b", 2), ("a", 3), ("c", 4), ("b", 5))]
+    [1, 2, 1, 4, 5]
+    >>> len(kept)
+    2
+    """
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+        self._values: OrderedDict[str, T] = OrderedDict()
+        self._lock = Lock()
+
+    def setdefault(self, key: str, value: T) -> T:
+        """Return the value of a key, which becomes the given one if there is none."""
+        with self._lock:
+            found = self._values.setdefault(key, value)
+            self._values.move_to_end(key)
+            while len(self._values) > self.size:
+                self._values.popitem(last=False)
+        return found
+
+    def clear(self) -> None:
+        """Forget all values."""
+        with self._lock:
+            self._values.clear()
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
 class cached_property(functools.cached_property[T]):  # noqa: N801  (takes the place of Python's)

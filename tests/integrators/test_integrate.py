@@ -303,9 +303,38 @@ def test_without_a_compiler_it_is_the_same(method: str, monkeypatch: pytest.Monk
     options |= {"parameters": [[0.5, 1.0, 2.0]], "integrator": method}
     compiled_run = ch.integrate(pendulum, y0, times, **options)
     monkeypatch.setenv("CHASLES_JIT", "0")
-    compiled._kept.cache_clear()
+    compiled._kept.clear()
     plain = ch.integrate(pendulum, y0, times, **options)
-    compiled._kept.cache_clear()
+    compiled._kept.clear()
     # Steps follow estimates of errors, in which rounding shows.
     np.testing.assert_allclose(plain.y, compiled_run.y, rtol=1e-7)
     np.testing.assert_array_equal(plain.steps, compiled_run.steps)
+
+
+SHARE = {"end": 0.5}
+
+
+@dataclass(frozen=True)
+class Averaged:
+    """Heun's method, or another one where its global differs."""
+
+    name = "averaged"
+    order, embedded_order, stages, implicit = 2, None, 2, False
+
+    def step(self, f: Any, t: Any, y: Any, h: Any) -> Step:
+        k = f(t, y)
+        return Step(y + h * ((1.0 - SHARE["end"]) * k + SHARE["end"] * f(t + h, y + h * k)))
+
+
+def test_loops_of_a_users_method_are_kept_until_it_computes_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    def end() -> float:
+        return float(ch.integrate(pendulum, [2.0, 0.0], [0.0, 0.5], integrator=Averaged(), steps=5).y[-1, 0])
+
+    compiled._kept.clear()
+    first = end()
+    assert end() == first
+    assert len(compiled._kept) == 1
+    monkeypatch.setitem(SHARE, "end", 0.0)  # Euler's
+    euler = float(ch.integrate(pendulum, [2.0, 0.0], [0.0, 0.5], integrator="euler", steps=5).y[-1, 0])
+    assert end() == pytest.approx(euler, rel=1e-12)
+    assert abs(end() - first) > 1e-4

@@ -154,7 +154,7 @@ def test_a_law_that_draws_numbers_is_traced_anew(traced: list[Any]) -> None:
 
 
 def test_only_so_many_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(compiled_loops, "_KEPT", 2)
+    monkeypatch.setattr(compiled_loops._loops, "size", 2)
     for k in range(4):
         ch.simulate(ARM, ch.PDGravity(ARM, kp=1.0 + k, kd=1.0), MOTION)
     assert len(compiled_loops._loops) == 2

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, is_dataclass
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chasles.cached import cached_property
+from chasles.cached import LastUsed, cached_property
 from chasles.engine import Function, Program, trace
+from chasles.engine.identity import UnidentifiedError, identity, identity_as_it_acts
 from chasles.engine.records import Shapes
 from chasles.engine.scalar import Array, Real
 from chasles.integrators.attempts import PROGRESS, RunState, attempt
@@ -19,8 +19,7 @@ from chasles.integrators.step_control import StepControl, first_step
 if TYPE_CHECKING:
     from chasles.integrators.integrator import Step
 
-#: Compiled integrators that are kept.
-_KEPT = 64
+_kept: LastUsed[CompiledIntegrator] = LastUsed(64)
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,27 @@ class CompiledIntegrator:
     def _parameters(self) -> dict[str, tuple[int, ...]]:
         return {f"parameters.{k}": argument.shape for k, argument in enumerate(self.program.inputs[2:])}
 
+    @property
+    def identity(self) -> str:
+        """Identity of the loops.
+
+        Raises
+        ------
+        UnidentifiedError
+            Nothing tells what the steps of the method compute.
+        """
+
+        def step(t: Real, y: Array, h: Real, *parameters: Real) -> tuple[Any, ...]:
+            done = self.integrator.step(self._at(parameters), t, y, h)
+            return tuple(part for part in done if part is not None)
+
+        method = self.integrator
+        inputs = {"t": (), "y": (self.n,), "h": (), **self._parameters}
+        steps = identity_as_it_acts(method, step, inputs)
+        return identity(
+            (self.program, self.control, steps, method.name, method.order, method.embedded_order, method.implicit)
+        )
+
     def _at(self, parameters: Sequence[Real]) -> RightHandSide:
         return ProgramRightHandSide(self.program, parameters)
 
@@ -110,12 +130,13 @@ class CompiledIntegrator:
 
 
 def compiled_integrator(program: Program, integrator: Integrator, control: StepControl) -> CompiledIntegrator:
-    """Return the compiled loops, those of an earlier call if all that they depend on is the same."""
-    frozen = is_dataclass(integrator) and vars(type(integrator))["__dataclass_params__"].frozen
-    kept: Callable[..., CompiledIntegrator] = _kept if frozen else CompiledIntegrator
-    return kept(program, integrator, control)
+    """Return the compiled loops, those of an earlier call if all that they depend on is the same.
 
-
-@lru_cache(maxsize=_KEPT)
-def _kept(program: Program, integrator: Integrator, control: StepControl) -> CompiledIntegrator:
-    return CompiledIntegrator(program, integrator, control)
+    A method of a user's counts by the step that it takes along this right-hand side.
+    """
+    own = CompiledIntegrator(program, integrator, control)
+    try:
+        key = own.identity
+    except UnidentifiedError:
+        return own
+    return _kept.setdefault(key, own)

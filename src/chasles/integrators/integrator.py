@@ -74,7 +74,7 @@ class Step(NamedTuple):
 class Integrator(Protocol):
     """One-step method. Any object with these attributes is an integrator.
 
-    A method of your own is best a frozen dataclass, so that its compiled loops are kept from call to call.
+    Compiled loops of a method of your own are found again by the step that it takes; see `chasles.engine.identity`.
 
     Attributes
     ----------

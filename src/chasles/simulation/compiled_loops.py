@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import fields
-from threading import Lock
 from typing import cast
 
 import numpy as np
 
+from chasles.cached import LastUsed
 from chasles.control.law_identity import law_identity
 from chasles.engine import Function, Layout
 from chasles.engine.identity import UnidentifiedError, identity, identity_as_it_acts
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.references import LoopReference, TangentReference, TracedReference
 
-#: Loops that are kept; each holds its machine code, about a megabyte.
-_KEPT = 16
 #: Attributes of a loop whose identity is asked for in their own way.
 _PARTS = ("plant", "controller", "reference", "further")
-_loops: OrderedDict[str, dict[str, Function]] = OrderedDict()
-_lock = Lock()
+#: Functions of loops; each holds its machine code, about a megabyte.
+_loops: LastUsed[dict[str, Function]] = LastUsed(16)
 
 
 def compiled_function(loop: ClosedLoop, name: str, make: Callable[[ClosedLoop], Function] | None = None) -> Function:
@@ -45,11 +42,7 @@ def compiled_function(loop: ClosedLoop, name: str, make: Callable[[ClosedLoop], 
         key = _identity(loop)
     except UnidentifiedError:
         return cast(Function, found(loop, name))
-    with _lock:
-        functions = _loops.setdefault(key, {})
-        _loops.move_to_end(key)
-        while len(_loops) > _KEPT:
-            _loops.popitem(last=False)
+    functions = _loops.setdefault(key, {})
     if name not in functions:
         functions[name] = found(loop, name)
     return functions[name]
