@@ -216,9 +216,49 @@ def load(
     group: str = "",
     model: str = "",
 ) -> Robot:
-    """Load a robot: one that Chasles ships, by name, or a URDF, xacro, SDF, MJCF, TOML or SpaceLib file.
+    """Load a robot: one that Chasles ships, by name, or from a file.
 
-    Parameters and errors are those of `chasles.model.load`.
+    Parameters
+    ----------
+    name_or_path
+        Name of a shipped robot (`chasles.model.shipped`), or path of a URDF, xacro, SDF, MJCF, TOML, SpaceLib (`.dat`)
+        or ROBOOP (`.conf`) file.
+    tool
+        Default frame: name of a link or frame. Default: as the file says, or as for a `Description`.
+    check
+        Whether to check that real bodies can have the inertias, and to warn of probable mistakes; see `chasles.check`.
+        Shipped robots keep their published numbers and are not checked.
+    trust
+        Whether an MJCF model may name files outside its folder.
+    arguments, packages
+        Values of a xacro file's arguments, and folders of the ROS packages that it names, by name.
+    srdf
+        SRDF file of the robot, whose disabled pairs of links `chasles.clearance` leaves out. Default: the file with the
+        robot's file name and the suffix `.srdf`, if there is one.
+    group
+        Group of joints of the SRDF file that alone move: the others are locked at home, and the group's tip is the
+        tool.
+    model
+        Name of the model, of an SDF file that holds several.
+
+    Returns
+    -------
+    Robot
+        The robot, immutable; nothing is compiled yet.
+
+    Raises
+    ------
+    UnknownNameError
+        It is neither a shipped robot nor a file.
+    ModelError
+        The file does not describe a robot; the message names the file, the element and the reason.
+    ArgumentError
+        An option does not fit the format of the file.
+
+    Warns
+    -----
+    ModelWarning
+        The file says what is probably not meant, in one line.
 
     Examples
     --------

@@ -80,8 +80,19 @@ def test_robots():
     data = json.loads(run("robots", "--json").stdout)
     assert [robot["name"] for robot in data] == list(shipped())
     assert next(robot["joints"] for robot in data if robot["name"] == "panda") == 7
-    listing = run("robots").stdout
-    assert all(name in listing for name in shipped())
+    listing = run("robots").stdout.splitlines()
+    assert len(listing) < len(shipped()) + 8  # one line a robot
+    assert all(sum(line.split()[:1] == [name] for line in listing) == 1 for name in shipped())
+    assert max(map(len, listing)) <= 80
+    assert "Universal Robots UR5e" in "".join(listing)
+
+
+def test_robots_tells_of_one():
+    shown = run("robots", "panda").stdout
+    assert shown.startswith("panda: Franka Emika Panda with its hand, 7 joints, 1")
+    assert "Gaz et al." in shown
+    assert json.loads(run("robots", "ur5", "--json").stdout)[0]["source"].startswith("Universal Robots")
+    assert "Did you mean 'panda'" in error_of("robots", "pandaa")
 
 
 @pytest.mark.parametrize("name", [*MODELS, "gen3", "jaco"])

@@ -7,7 +7,7 @@ from typing import Annotated
 import typer
 
 
-def _shipped_robots(incomplete: str) -> list[str]:
+def shipped_robots(incomplete: str) -> list[str]:
     """Return the names of shipped robots that begin so."""
     from chasles.model import shipped
 
@@ -20,7 +20,7 @@ RobotArgument = Annotated[
         metavar="ROBOT",
         help="Name of a shipped robot, or path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.",
         show_default=False,
-        autocompletion=_shipped_robots,
+        autocompletion=shipped_robots,
     ),
 ]
 PackagesOption = Annotated[

@@ -255,9 +255,9 @@ class RobotFunction(Family, Generic[P, Result]):
         if computation.needs_masses and not vary and not has_masses(self._description):
             raise ModelError(
                 f"robot '{self._description.name}' has no masses: none of its links has a mass or an inertia, so "
-                f"{self.__name__} has no answer. Give the links inertial parameters (in the file, with Glist=… of "
-                "from_screws, by with_inertial_parameters, or a guess by with_nominal_bodies); kinematics works "
-                "without them"
+                f"{self.__name__} has no answer. Give the links masses in its file, or solid rods as a guess by "
+                "with_nominal_bodies(), or identified values by with_inertial_parameters(…); kinematics works without "
+                "them"
             )
         own = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
         program = remembered(

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from chasles import model
 from chasles.mechanics.described import Described
 from chasles.model.description import STANDARD_GRAVITY
+from chasles.writing import write
 
 if TYPE_CHECKING:
     from chasles.model import DHTable, Frame, Inertia, ScrewTable
@@ -160,18 +161,41 @@ class Formats(Described):
         """
         return model.to_screws(self.description)
 
-    def to_urdf(self) -> str:
-        """Text of a URDF file of this robot; see `chasles.model.to_urdf`."""
-        return model.to_urdf(self.description)
+    def to_urdf(self, path: str | PathLike[str] | None = None) -> str:
+        """Text of a URDF file of this robot, also written to `path` if one is given; see `chasles.model.to_urdf`.
 
-    def to_mjcf(self, *, meshes: bool = False, packages: Mapping[str, str | PathLike[str]] | None = None) -> str:
-        """Text of an MJCF file of this robot for MuJoCo; see `chasles.model.to_mjcf`."""
-        return model.to_mjcf(self.description, meshes=meshes, packages=packages)
+        Examples
+        --------
+        >>> import chasles as ch, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     text = ch.load("panda").to_urdf(folder + "/panda.urdf")
+        ...     ch.load(folder + "/panda.urdf", check=False).n
+        7
+        """
+        return _written(model.to_urdf(self.description), path, (".urdf",))
 
-    def to_roboop(self, *, standard: bool = True) -> str:
-        """Text of a configuration file of this robot for ROBOOP; see `chasles.model.to_roboop`."""
-        return model.to_roboop(self.description, standard=standard)
+    def to_mjcf(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        meshes: bool = False,
+        packages: Mapping[str, str | PathLike[str]] | None = None,
+    ) -> str:
+        """Text of an MJCF file for MuJoCo, also written to `path` if one is given; see `chasles.model.to_mjcf`."""
+        text = model.to_mjcf(self.description, meshes=meshes, packages=packages)
+        return _written(text, path, (".xml", ".mjcf"))
 
-    def to_toml(self, form: model.TomlForm = "links") -> str:
-        """Text of a TOML file from which this robot can be read; see `chasles.model.to_toml`."""
-        return model.to_toml(self.description, form)
+    def to_roboop(self, path: str | PathLike[str] | None = None, *, standard: bool = True) -> str:
+        """Text of a configuration file for ROBOOP, also written to `path` if given; see `chasles.model.to_roboop`."""
+        return _written(model.to_roboop(self.description, standard=standard), path, (".conf",))
+
+    def to_toml(self, form: model.TomlForm = "links", *, path: str | PathLike[str] | None = None) -> str:
+        """Text of a TOML file of this robot, also written to `path` if one is given; see `chasles.model.to_toml`."""
+        return _written(model.to_toml(self.description, form), path, (".toml",))
+
+
+def _written(text: str, path: str | PathLike[str] | None, endings: tuple[str, ...]) -> str:
+    """Return the text of a file, and write it if it has a path."""
+    if path is not None:
+        write(path, text, endings)
+    return text

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import warnings
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
-from chasles.cli.options import JsonOption, RobotArgument, ToolOption, UncheckedOption
+from chasles.cli.options import JsonOption, RobotArgument, ToolOption, UncheckedOption, shipped_robots
 from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
 from chasles.errors import ArgumentError, ModelError
 
@@ -18,6 +19,12 @@ if TYPE_CHECKING:
     from chasles.model import Description, Joint
     from chasles.robot import Robot
 
+NameArgument = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[NAME]", help="Robot to tell more about.", show_default=False, autocompletion=shipped_robots
+    ),
+]
 _PROGRAMS: dict[str, dict[str, str]] = {
     "forward_kinematics": {},
     "jacobian": {"frame": "body"},
@@ -228,18 +235,37 @@ def _show_joints(facts: dict[str, Any], console: Console) -> None:
         say_wrapped("Fixed joints: " + ", ".join(fixed))
 
 
-def robots(as_json: JsonOption = False) -> None:
-    """List the shipped robots.
+def robots(name: NameArgument = None, as_json: JsonOption = False) -> None:
+    """List the shipped robots, or show what one of them is and where its numbers come from.
 
     A ROBOT argument is one of these names, or the path of a URDF, xacro, SDF, MJCF, TOML, ROBOOP or SpaceLib file.
+
+    For example:
+
+        chasles robots
+
+        chasles robots panda
     """
     from chasles import model
+    from chasles.model.robots import title
 
-    shipped = {name: model.load(name) for name in model.shipped()}
+    chosen = model.shipped() if name is None else (model.shipped_path(name).stem,)
+    found = [_shipped(known, title(known), model.load(known)) for known in chosen]
     if as_json:
-        show_json([{"name": name, "joints": robot.n, "source": robot.source} for name, robot in shipped.items()])
-        return
-    listing = table("Robots", "name", ">joints", "source")
-    for name, robot in shipped.items():
-        add_row(listing, name, str(robot.n), " ".join(robot.source.split()))
-    results().print(listing)
+        show_json(found)
+    elif name is not None:
+        (robot,) = found
+        say(f"{name}: {robot['robot']}, {robot['joints']} joints, {number(robot['mass'])} kg")
+        say_wrapped(robot["source"])
+        say(f"Joints, links and frames: chasles info {name}")
+    else:
+        listing = table("Robots", "name", "robot", ">joints", ">mass [kg]")
+        for robot in found:
+            mass = number(robot["mass"]) if robot["mass"] else "–"
+            add_row(listing, robot["name"], robot["robot"], str(robot["joints"]), mass)
+        results().print(listing)
+
+
+def _shipped(name: str, title: str, description: Description) -> dict[str, Any]:
+    facts = {"name": name, "robot": title, "joints": description.n, "mass": description.mass}
+    return facts | {"source": " ".join(description.source.split())}

@@ -115,7 +115,7 @@ def _has_color(model: MjModel, number: int) -> bool:
 
 def _is_grey(rgba: FloatArray) -> bool:
     """Whether a color is the one of geoms whose description gives none."""
-    return np.asarray(rgba).tolist() == [0.5, 0.5, 0.5, 1.0]
+    return bool(np.asarray(rgba).tolist() == [0.5, 0.5, 0.5, 1.0])
 
 
 def _shape(model: MjModel, number: int, name: str, files: Mapping[str, Mesh]) -> Shape | None:

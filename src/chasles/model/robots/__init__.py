@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 from chasles.errors import UnknownNameError
@@ -17,6 +18,19 @@ def shipped() -> tuple[str, ...]:
     True
     """
     return tuple(sorted(file.stem for file in folder_of(__name__).iterdir() if file.suffix in (".toml", ".urdf")))
+
+
+def title(name: str) -> str:
+    """Return what a shipped robot is, in a few words: the beginning of its file.
+
+    Examples
+    --------
+    >>> title("ur5"), title("panda")
+    ('Universal Robots UR5', 'Franka Emika Panda with its hand')
+    """
+    text = path(name).read_text(encoding="utf-8")
+    comment = re.search(r"(?:# |<!-- )(.*?)(?:[,;:]| in | \(|\. |$)", text, re.MULTILINE)
+    return comment[1] if comment else ""
 
 
 def path(name: str) -> Path:
