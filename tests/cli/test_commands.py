@@ -832,6 +832,10 @@ def test_plot_writes_a_page_or_a_table_of_a_saved_run(tmp_path):
     run("plot", str(saved), "--out", str(tmp_path / "run.csv"))
     assert (tmp_path / "run.csv").read_text().startswith("time,q.joint1,q.joint2,")
     assert "ends with neither .html nor .csv" in error_of("plot", str(saved), "-o", str(tmp_path / "run.png"))
+    foreign = tmp_path / "foreign.nc"
+    with xarray.open_dataset(saved) as made:
+        made.assign_coords(unit=("joint", ["deg", "deg"])).to_netcdf(foreign)
+    assert "'unit' of joint 'joint1' is 'deg'; it must be 'rad' or 'm'" in error_of("plot", str(foreign))
     (tmp_path / "no.nc").write_text("nothing")
     assert "no.nc cannot be read" in error_of("plot", str(tmp_path / "no.nc"))
     assert "No such file" in error_of("plot", str(tmp_path / "none.nc"))

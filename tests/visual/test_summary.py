@@ -5,9 +5,10 @@ import pytest
 from tests.visual.stand_in_run import stand_in
 
 import chasles as ch
+from chasles.errors import ArgumentError
 from chasles.visual.encoding import typed_array
 from chasles.visual.panels import shown_runs
-from chasles.visual.summary import run_labels, tracking_summary
+from chasles.visual.summary import require_run, run_labels, tracking_summary
 
 
 def test_errors_of_a_known_motion(panda):
@@ -55,3 +56,33 @@ def test_numbers_beyond_single_precision_become_infinite_quietly():
     with np.errstate(all="raise"):
         assert typed_array([1e300]) == typed_array([np.inf])
         assert typed_array([1e-300]) == typed_array([0.0])
+
+
+def text(values: np.ndarray) -> np.ndarray:
+    return np.asarray(values).astype(str)
+
+
+@pytest.mark.parametrize("runs", [None, 3])
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda run: run.assign_coords(unit=("joint", ["deg"] * 7)), "'unit' of joint 'panda_joint1' is 'deg'"),
+        (lambda run: run.assign_coords(unit=("joint", [np.nan] * 7)), "'unit' of joint 'panda_joint1' is 'nan'"),
+        (lambda run: run.assign_coords(effort_unit=("joint", ["lb"] * 7)), "'effort_unit' of joint .* is 'lb'"),
+        (lambda run: run.assign_attrs(period="1 ms"), "attribute 'period' is '1 ms'; it must be a number, in s"),
+        (lambda run: run.assign_attrs(period=np.nan), "attribute 'period' is nan"),
+        (lambda run: run.assign_attrs(delay=[1.0, 2.0]), "attribute 'delay' is "),
+        (lambda run: run.assign_coords(time=run["time"].values * np.nan), "'time' must hold finite numbers"),
+        (lambda run: run.assign_coords(time=run["time"].values[::-1]), "'time' must hold finite numbers that increase"),
+        (lambda run: run.assign_coords(time=text(run["time"].values)), "'time' must hold finite numbers"),
+        (lambda run: run.assign(tau=(run["tau"].dims, text(run["tau"].values))), "'tau' holds <U.*, not real numbers"),
+        (lambda run: run.assign(q=run["q"] + 1j), "'q' holds complex128"),
+        (lambda run: run.drop_vars("q").assign(q=run["q"].isel(joint=0)), "'q' has the dimensions .*time, which lack"),
+        (lambda run: run.isel(time=slice(0, 0)), "is empty"),
+    ],
+)
+def test_foreign_and_damaged_runs_are_refused(change, said, runs):
+    run = stand_in(ch.load("panda"), runs, samples=5)
+    require_run(run)
+    with pytest.raises(ArgumentError, match=said):
+        require_run(change(run))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import math
 from collections.abc import Mapping
 from itertools import product
 from os import PathLike
@@ -149,7 +150,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
                 continue
             first = values.transpose(*runs, "time", ...)
             inner = [str(dim) for dim in first.dims if dim not in (*runs, "time")]
-            flat = first.values.reshape(*first.shape[: len(runs) + 1], -1)
+            flat = first.values.reshape(*first.shape[: len(runs) + 1], math.prod(first.shape[len(runs) + 1 :]))
             labels = [self[dim].values if dim in self.coords else np.arange(self.sizes[dim]) for dim in inner]
             for column, label in enumerate(product(*labels)):
                 columns[".".join(map(str, (name, *label)))] = flat[..., column].ravel()

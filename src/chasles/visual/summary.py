@@ -13,6 +13,7 @@ from chasles.errors import ArgumentError
 if TYPE_CHECKING:
     import xarray
 
+UNITS = {"unit": ("rad", "m"), "effort_unit": ("N m", "N")}
 NEEDED = {"q": {"time"}, "tau": {"time", "joint"}}
 
 
@@ -46,17 +47,49 @@ def require_run(run: xarray.Dataset) -> None:
     Raises
     ------
     ArgumentError
-        A variable or a dimension is missing; the message names it.
+        A variable or a dimension is missing, or values, times, units or attributes are none of a simulation; the
+        message names them.
     """
+    reason = _missing(run)
+    if reason is None:
+        if run.sizes["time"] == 0 or run["q"].size == 0:
+            raise ArgumentError("the result of the simulation is empty; there is nothing to show")
+        reason = _wrong(run)
+    if reason is not None:
+        raise ArgumentError(f"not the result of a simulation: {reason}")
+
+
+def _missing(run: xarray.Dataset) -> str | None:
+    """Say which variable or dimension is missing."""
     for name, dims in NEEDED.items():
         if name not in run:
-            raise ArgumentError(f"not the result of a simulation: the dataset has no variable '{name}'")
+            return f"the dataset has no variable '{name}'"
         if not dims <= set(run[name].dims):
-            raise ArgumentError(
-                f"not the result of a simulation: '{name}' has no dimensions {' and '.join(sorted(dims))}"
-            )
-    if run.sizes["time"] == 0 or run["q"].size == 0:
-        raise ArgumentError("the result of the simulation is empty; there is nothing to show")
+            return f"'{name}' has no dimensions {' and '.join(sorted(dims))}"
+    if len(run["q"].dims) != len(run["tau"].dims):
+        return f"'q' has the dimensions {', '.join(map(str, run['q'].dims))}, which lack that of the joints"
+    return None
+
+
+def _wrong(run: xarray.Dataset) -> str | None:
+    """Say which values, times, units or attributes are none of a simulation."""
+    for name, variable in run.data_vars.items():
+        if {"time", "joint"} & set(variable.dims) and variable.dtype.kind not in "biuf":
+            return f"'{name}' holds {variable.dtype}, not real numbers"
+    time = run["time"].values
+    if time.dtype.kind not in "iuf" or not np.isfinite(time).all() or not (np.diff(time) > 0.0).all():
+        return "'time' must hold finite numbers that increase, in s"
+    for name, known in UNITS.items():
+        for joint, unit in zip(
+            run["joint"].values, run.coords[name].values if name in run.coords else (), strict=False
+        ):
+            if str(unit) not in known:
+                return f"'{name}' of joint '{joint}' is '{unit}'; it must be {' or '.join(map(repr, known))}"
+    for name in ("period", "delay"):
+        value = run.attrs.get(name, 0.0)
+        if not isinstance(value, int | float | np.number) or not 0.0 <= value < np.inf:
+            return f"the attribute '{name}' is {value!r}; it must be a number, in s"
+    return None
 
 
 def by_run(run: xarray.Dataset, name: str) -> NDArray[np.float64]:
