@@ -4,16 +4,13 @@ The loops leave the velocities ν of some joints independent; those of all joint
 G ν̇ + Ġ ν. By d'Alembert's principle the loops' forces do no work in these motions, so generalised forces are projected
 by Gᵀ, and inertia by both. Nothing else distinguishes a closed chain from a tree: functions of q alone are the same.
 
-The elements of q hold all joints. Those of the independent velocities are coordinates of the closed configurations, so
-they are what displacements change; `normalize` and `integrate` let the others follow.
-
 Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 8.5 and 3.2, with G for its K; Murray, Li & Sastry,
 A Mathematical Introduction to Robotic Manipulation (1994), section 6.1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -36,14 +33,10 @@ from chasles.algorithms.jacobian import pose_and_jacobian as tree_pose_and_jacob
 from chasles.algorithms.joint_motion import joint_rates
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives
 from chasles.algorithms.loops import (
-    dependent_rates,
     joint_acceleration_along,
     joint_accelerations,
-    loop_constraints,
     velocity_map,
     velocity_map_rate,
-    with_independent,
-    with_zeros,
 )
 from chasles.algorithms.mass_matrix import coriolis_matrix as tree_coriolis_matrix
 from chasles.algorithms.mass_matrix import mass_matrix as tree_mass_matrix
@@ -51,97 +44,14 @@ from chasles.algorithms.mass_matrix import massless
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
 from chasles.algorithms.reference_motion import MomentumAndDrift
 from chasles.algorithms.regressors import EnergyRegressors
-from chasles.engine import absolute, maximum, trace, where
+from chasles.engine import trace
 from chasles.engine.function import Function
 from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
-from chasles.engine.runner import holds_traced
 from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
     from chasles.model.tree import Tree
-
-NEWTON_STEPS = 3
-"""Steps by which the dependent joints follow in `normalize`; each about doubles the digits."""
-INTEGRATION_STEPS = 6
-"""Such steps in `integrate`, whose displacement may be large."""
-OPEN = 1e-9
-"""Residual, m and rad, beyond which a configuration that these steps leave is not returned."""
-
-
-# Configurations.
-
-
-def configuration_rate(tree: Tree, q: Array, qd: Array) -> Array:
-    """Rates of all elements of q."""
-    return of_tree.configuration_rate(tree, q, velocity_map(tree, q) @ qd)
-
-
-def normalize(tree: Tree, q: Array) -> Array:
-    """The same independent coordinates, with unit quaternions and closed loops; NaN where the loops stay open."""
-    return _closed(tree, of_tree.normalize(tree, q), NEWTON_STEPS, partial(_newton_step, tree))
-
-
-def _closed(tree: Tree, q: Array, steps: int, step: Callable[..., Any], **fixed: Array) -> Array:
-    """Configuration that the dependent joints have closed in some steps of Newton's, which share one sub-program."""
-    if holds_traced([q]) and not _varies(tree):
-        shapes = {"q": np.shape(q), **{name: np.shape(value) for name, value in fixed.items()}}
-        step = Function(trace(step, shapes, name="close_loops", outputs=["q_next"]))
-    for _ in range(steps):
-        q = np.asarray(step(q, *fixed.values()))
-    residual = loop_constraints(tree, q).residual
-    gap: Any = 0.0
-    for row in tree.constraints:
-        gap = maximum(gap, absolute(residual[row]))
-    return np.array([where(gap <= OPEN + tree.tolerance, value, np.nan) for value in q])
-
-
-def _newton_step(tree: Tree, q: Array) -> Array:
-    residual, J = loop_constraints(tree, q)
-    return of_tree.integrate(tree, q, with_zeros(tree, _made(dependent_rates(tree, J, -residual[:, None])))[:, 0])
-
-
-def _newton_step_from(tree: Tree, q: Array, origin: Array, v: Array) -> Array:
-    """Step to where the loops are closed and the independent joints are displaced from the origin by v."""
-    residual, J = loop_constraints(tree, q)
-    missing = v - difference(tree, origin, q)
-    others = dependent_rates(tree, J, -(residual + J[:, list(tree.independent)] @ missing)[:, None])
-    return of_tree.integrate(tree, q, with_independent(tree, missing[:, None], _made(others))[:, 0])
-
-
-def _made(step: Array) -> Array:
-    """The step, or none where the constraints do not determine it: a configuration that is closed stays as it is."""
-    return np.array([[where(absolute(x) < np.inf, x, 0.0) for x in row] for row in step]).reshape(step.shape)
-
-
-def _varies(tree: Tree) -> bool:
-    """Whether placements of the tree are traced values themselves, as with ``vary=``."""
-    parts = [part for body in tree.bodies for part in (body.R_parent_body, body.p_parent_body)]
-    for loop in tree.loops:
-        parts += [part for end in (loop.first, loop.second) for part in (end.R_body_frame, end.p_body_frame)]
-    return any(np.asarray(part).dtype == object for part in parts)
-
-
-def integrate(tree: Tree, q: Array, v: Array) -> Array:
-    """The independent coordinates after a displacement, and the others that close the loops."""
-    ahead = of_tree.integrate(tree, q, velocity_map(tree, q) @ v)
-    if _shares_quaternions(tree):  # closing such a joint turns the axes of its independent velocities
-        return _closed(tree, ahead, INTEGRATION_STEPS, partial(_newton_step_from, tree), origin=q, v=v)
-    return _closed(tree, ahead, INTEGRATION_STEPS, partial(_newton_step, tree))
-
-
-def _shares_quaternions(tree: Tree) -> bool:
-    """Whether some, but not all velocities of a spherical or free joint are independent."""
-    for joint in of_tree.quaternion_joints(tree):
-        own = [*range(joint.angular.start, joint.angular.stop), *range(joint.linear.start, joint.linear.stop)]
-        if 0 < len(set(own) & set(tree.independent)) < len(own):
-            return True
-    return False
-
-
-def difference(tree: Tree, q0: Array, q1: Array) -> Array:
-    """Displacement of the independent coordinates."""
-    return of_tree.difference(tree, q0, q1)[list(tree.independent)]
 
 
 # Kinematics.

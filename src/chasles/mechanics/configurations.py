@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms
-from chasles.algorithms import closed_chain
+from chasles.algorithms import loop_configurations
 from chasles.arguments import real
 from chasles.mechanics.closing import closing_search
 from chasles.mechanics.computation import Array, Out, Vary, computes
@@ -24,16 +24,16 @@ class Configurations(Described):
     velocity and the velocity of the body that it moves, in its axes.
     """
 
-    @computes(algorithms.integrate, closed=closed_chain.integrate, outputs=["q_next"])
+    @computes(algorithms.integrate, closed=loop_configurations.integrate, outputs=["q_next"])
     def integrate(self, q: ArrayLike, v: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.difference, closed=closed_chain.difference, outputs=["v"])
+    @computes(algorithms.difference, closed=loop_configurations.difference, outputs=["v"])
     def difference(self, q0: ArrayLike, q1: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.configuration_rate, closed=closed_chain.configuration_rate, outputs=["q_rate"])
+    @computes(algorithms.configuration_rate, closed=loop_configurations.configuration_rate, outputs=["q_rate"])
     def configuration_rate(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.normalize, closed=closed_chain.normalize, outputs=["q_unit"])
+    @computes(algorithms.normalize, closed=loop_configurations.normalize, outputs=["q_unit"])
     def normalize(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
     @property
