@@ -39,6 +39,18 @@ def pages(site: Path) -> list[Path]:
     ]
 
 
+def test_formulas_are_mathml_and_the_first_page_has_a_title(site: Path) -> None:
+    count = 0
+    for page in sorted((site / "course").glob("*.html")):
+        text = re.sub(r"<(script|pre|code)\b.*?</\1>", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+        assert not re.search(r"\$|\\[a-z]+\b", text), page.name
+        count += text.count("<math ")
+    assert count > 30
+    title = re.search("<title>(.*?)</title>", (site / "index.html").read_text(encoding="utf-8"))
+    assert title is not None
+    assert title[1] == "Chasles: robot mechanics and control"
+
+
 def test_links_lead_somewhere_and_nothing_is_fetched(site: Path) -> None:
     assert {"index.html", "reference/robot.html", "gallery/panda.html"} <= {
         str(page.relative_to(site)) for page in site.rglob("*.html")

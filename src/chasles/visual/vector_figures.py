@@ -134,7 +134,9 @@ def _draw(axes: Any, trace: Mapping[str, Any], drawn: Any) -> None:
             if "markers" in mode and isinstance(marker.get("color"), Mapping | list | np.ndarray):
                 colors = numbers(marker["color"])
                 size = float(marker.get("size", 4)) ** 2
-                dots = axes.scatter(*where, c=colors, s=size, alpha=alpha, linewidths=0, rasterized=len(x) > _MOST_DOTS)
+                dots = axes.scatter(
+                    *where, c=colors, s=size, alpha=alpha, linewidths=0, rasterized=colors.size > _MOST_DOTS
+                )
                 drawn.colorbar(dots, ax=axes, shrink=0.6, label=_bar(marker))
                 return
             color = line.get("color") or marker.get("color") or "#0f6fb4"
