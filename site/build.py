@@ -25,7 +25,6 @@ GALLERY_STYLE = (
     ".cards { display: grid; grid-template-columns: repeat(auto-fill, minmax(220px, 1fr)); gap: 16px; }"
     ".card { line-height: 1.4; } .card img { display: block; width: 100%; height: auto; border-radius: 8px; }"
 )
-TITLE = "Chasles: robot mechanics and control"
 FETCHED = "https://unpkg.com/iframe-worker/shim"
 
 
@@ -56,7 +55,7 @@ def main() -> None:
     configuration = configuration.replace("    # reference\n", f'    {{ "Reference" = [{entries}] }},\n')
     (BUILD / "zensical.toml").write_text(configuration, encoding="utf-8")
     subprocess.run([sys.executable, "-m", "zensical", "build", "--config-file", "zensical.toml"], cwd=BUILD, check=True)
-    _finish(BUILD / "html")
+    _replace_fetched_script(BUILD / "html")
     print(f"open {BUILD / 'html' / 'index.html'}")
 
 
@@ -91,14 +90,13 @@ def _write_examples(folder: Path) -> None:
     (folder / "index.md").write_text("\n".join(index) + "\n", encoding="utf-8")
 
 
-def _finish(site: Path) -> None:
-    """Let the search on pages that open from a file use our script, not one from the network; name the first page."""
+def _replace_fetched_script(site: Path) -> None:
+    """Let the search on pages that open from a file use our script, not one from the network."""
     shutil.copy(ROOT / "site" / "worker.js", site / "assets" / "worker.js")
     for page in site.rglob("*.html"):
         place = "../" * (len(page.relative_to(site).parts) - 1)
         text = page.read_text(encoding="utf-8")
-        text = text.replace(FETCHED, f"{place}assets/worker.js").replace("Chasles - Chasles", TITLE)
-        page.write_text(text, encoding="utf-8")
+        page.write_text(text.replace(FETCHED, f"{place}assets/worker.js"), encoding="utf-8")
 
 
 def _inside(page: Path) -> str:
