@@ -144,6 +144,17 @@ def test_gains_and_memory_of_a_users_law_need_no_new_loop(traced: list[Any]) -> 
     assert abs(runs[0].q - runs[1].q).max() > 0.0
 
 
+@pytest.mark.parametrize("kind", [ch.Plant, ch.Friction, ch.Robot])
+def test_plants_effects_and_robots_of_a_users_class_are_traced_anew(kind: type, traced: list[Any]) -> None:
+    own: Any = type("Own", (kind,), {})
+    robot = own(ARM.description) if kind is ch.Robot else ARM
+    friction = (own if kind is ch.Friction else ch.Friction)(robot, viscous=1.0)
+    plant = (own if kind is ch.Plant else ch.Plant)(robot, friction=friction)
+    for _ in range(2):
+        ch.simulate(plant, ch.PDGravity(ARM, kp=100.0, kd=20.0), MOTION)
+    assert len(traced) == 2
+
+
 def test_a_law_that_draws_numbers_is_traced_anew(traced: list[Any]) -> None:
     def random(now: ch.control.Now) -> Any:
         return np.random.uniform(10.0, 20.0) * (now.reference.q - now.q)

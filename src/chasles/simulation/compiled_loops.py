@@ -55,7 +55,8 @@ def _identity(loop: ClosedLoop) -> str:
     law = law_identity(loop.controller, plant.robot.nq, plant.n, loop.period, poses=poses, schedule=schedule)
     further = {name: source.shapes for name, source in loop.further.items()}
     own = {field.name: getattr(loop, field.name) for field in fields(loop) if field.name not in _PARTS}
-    return identity((plant.robot, plant.effects, law, _reference_identity(loop.reference), further, loop.shapes, own))
+    reference = _reference_identity(loop.reference)
+    return identity((type(plant), plant.robot, plant.effects, law, reference, further, loop.shapes, own))
 
 
 def _reference_identity(reference: LoopReference) -> str:
