@@ -157,6 +157,13 @@ def test_a_replaced_function_or_class_of_the_library_has_none(monkeypatch: pytes
     assert identity(original) == before
 
 
+def test_an_object_whose_class_was_patched_has_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = ch.PDGravity(ch.load("planar2r"), kp=1.0, kd=1.0)
+    monkeypatch.setattr(ch.PDGravity, "law", lambda self, now: now.q)
+    with pytest.raises(UnidentifiedError, match="PDGravity has a method <lambda> that is not part of Chasles"):
+        identity(law)
+
+
 def test_what_refers_to_itself_has_none() -> None:
     around: list[Any] = []
     around.append(around)

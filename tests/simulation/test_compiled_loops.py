@@ -155,6 +155,18 @@ def test_plants_effects_and_robots_of_a_users_class_are_traced_anew(kind: type, 
     assert len(traced) == 2
 
 
+def test_a_law_of_the_library_that_was_patched_is_known_by_what_it_does(
+    traced: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    law = ch.PDGravity(ARM, kp=100.0, kd=20.0)
+    first = ch.simulate(ARM, law, MOTION, q0=[0.1, 0.1])
+    monkeypatch.setattr(ch.PDGravity, "law", lambda self, now: 50.0 * (now.reference.q - now.q))
+    other = [ch.simulate(ARM, law, MOTION, q0=[0.1, 0.1]) for _ in range(2)]
+    assert len(traced) == 2
+    assert abs(other[0].q - first.q).max() > 0.0
+    np.testing.assert_array_equal(other[0].q, other[1].q)
+
+
 def test_a_law_that_draws_numbers_is_traced_anew(traced: list[Any]) -> None:
     def random(now: ch.control.Now) -> Any:
         return np.random.uniform(10.0, 20.0) * (now.reference.q - now.q)

@@ -310,7 +310,7 @@ MODULES = {
     "pkg/__init__.py": "gain = {k}",
     "pkg/sub.py": "",
     "profile.py": "def gain(): return {k}",
-    "statistics.py": "gain = {k}",
+    "tabnanny.py": "gain = {k}",
     "lazy.py": "def __getattr__(name): return {k}",
     "script.py": """
         import gzip, sys, linecache, warnings
@@ -328,8 +328,8 @@ MODULES = {
             return pkg.gain * (now.reference.q - now.q) - 20.0 * now.qd
 
         def standard_name(now):
-            import statistics
-            return 0.5 * (statistics.gain + profile.gain()) * (now.reference.q - now.q) - 20.0 * now.qd
+            import tabnanny
+            return 0.5 * (tabnanny.gain + profile.gain()) * (now.reference.q - now.q) - 20.0 * now.qd
 
         def on_demand(now): return getattr(lazy, "gain") * (now.reference.q - now.q) - 20.0 * now.qd
         def table(now):

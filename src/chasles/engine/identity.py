@@ -167,6 +167,12 @@ class _Content:
     def _object(self, value: Any, kind: type) -> bytes:
         """Content of an object of the library."""
         name = self._name(kind)
+        for one in kind.__mro__[:-1]:
+            for member in vars(one).values():
+                if type(member) is FunctionType and not _is_known(member.__module__):
+                    raise UnidentifiedError(
+                        f"{kind.__name__} has a method {member.__name__} that is not part of Chasles"
+                    )
         if isinstance(value, Program):
             return _packed("program", value.digest.encode())  # whether it is traced already or not
         if hasattr(kind, "digest"):
@@ -253,6 +259,12 @@ def _name_of(value: Any) -> str:
 
 def _is_ours(kind: type) -> bool:
     return kind.__module__.partition(".")[0] == _LIBRARY
+
+
+def _is_known(module: str | None) -> bool:
+    """Whether a function of a module can be a method of the library's: dataclasses, for one, make some."""
+    top = (module or "").partition(".")[0]
+    return top == _LIBRARY or top in sys.stdlib_module_names
 
 
 def _packed(kind: str, *parts: bytes) -> bytes:
