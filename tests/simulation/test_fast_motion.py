@@ -205,6 +205,13 @@ def test_steps_of_ones_own_choice_are_warned_of(method: str, size: float) -> Non
     assert float(said.partition("about ")[2].partition(" ")[0]) == pytest.approx(true, rel=0.3)
 
 
+def test_who_ignores_the_warning_does_not_pay_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chasles.simulation.step_accuracy._error_of", lambda *arguments: pytest.fail("repeated"))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", StiffnessWarning)
+        ch.simulate(STONE, duration=0.3, period=0.01, qd0=SPIN, integrator="rk4")
+
+
 def test_enough_steps_are_not_warned_of() -> None:
     ch.simulate(STONE, duration=0.5, period=0.01, qd0=SPIN, integrator="rk4", substeps=20)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -63,9 +64,14 @@ def warn_of_plain_law(ready: Prepared, state: Floats, qd: Floats) -> None:
 
 
 def warn_of_steps(ready: Prepared, state: Floats, qd: Floats) -> None:
-    """Warn of steps of the user's choice that are too long, by a repetition of few runs in steps half as long."""
+    """Warn of steps of the user's choice that are too long, by a repetition of few runs in steps half as long.
+
+    Who ignores the warning does not pay for it.
+    """
     loop, batch = ready.loop, qd.shape[:-2]
     if ready.compiled is None or ready.known_as_stiff or isinstance(loop.integrator, str) or loop.substeps is None:
+        return
+    if _is_ignored(StiffnessWarning):
         return
     warned = _WARNED if loop.integrator.order > 2 else _WARNED_OF_LOW_ORDER
     with np.errstate(over="ignore", invalid="ignore"):
@@ -79,6 +85,14 @@ def warn_of_steps(ready: Prepared, state: Floats, qd: Floats) -> None:
     errors = [_error_of(ready, np.unravel_index(run, batch) if batch else (), qd) for run in chosen]
     if errors and max(errors) > warned:
         _warn(ready, max(errors))
+
+
+def _is_ignored(kind: type[Warning]) -> bool:
+    """Whether a filter for all modules ignores warnings of a kind."""
+    for action, message, category, module, _ in warnings.filters:
+        if message is None and module is None and issubclass(kind, category):
+            return action == "ignore"
+    return False
 
 
 def _error_of(ready: Prepared, run: tuple[np.intp, ...], qd: Floats) -> float:
