@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from itertools import product
 from os import PathLike
 from pathlib import Path
@@ -15,6 +16,9 @@ from numpy.typing import ArrayLike
 
 from chasles import verbs
 from chasles.errors import ArgumentError, MissingExtraError
+from chasles.model.formats.mesh_files import with_meshes
+from chasles.model.formats.to_toml import to_toml
+from chasles.model.formats.toml import parse_toml
 from chasles.writing import TABLE, path_to_write, replacing
 
 try:
@@ -163,6 +167,9 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
     def to_netcdf(self, path: Any = None, *args: Any, **keywords: Any) -> Any:
         """Write the run as a netCDF file, whole or not at all; parameters as for `xarray.Dataset.to_netcdf`.
 
+        The file does not name the folders of this machine: where the robot's meshes are is said from the place of the
+        file, if both are below one folder.
+
         Raises
         ------
         ArgumentError
@@ -171,9 +178,11 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         mode = args[0] if args else keywords.get("mode", "w")
         if not isinstance(path, str | PathLike) or mode != "w" or not keywords.get("compute", True):
             return super().to_netcdf(path, *args, **keywords)
+        place = Path(path).absolute().parent
+        portable = self._with_mesh_folders(lambda folder: _seen_from(place, folder))
         with replacing(path) as beside:
             try:
-                return super().to_netcdf(beside, *args, **keywords)
+                return xarray.Dataset.to_netcdf(portable, beside, *args, **keywords)
             except RuntimeError as error:  # as netCDF4 says that a disk is full
                 raise OSError(f"{error}; is the disk full?") from None
 
@@ -285,4 +294,24 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         """
         with xarray.open_dataset(path) as data:
             loaded = data.load()
-        return cls(loaded.data_vars, loaded.coords, loaded.attrs)
+        place = Path(path).absolute().parent
+        run = cls(loaded.data_vars, loaded.coords, loaded.attrs)
+        return run._with_mesh_folders(lambda folder: os.path.normpath(place / folder))
+
+    def _with_mesh_folders(self, change: Callable[[str], str]) -> Self:
+        """Return the run with other folders of the robot's meshes; itself if there are none."""
+        text = str(self.attrs.get("robot_toml", ""))
+        if "folder = " not in text:
+            return self
+        robot = parse_toml(text, check=False)
+        moved = with_meshes(robot, lambda mesh: mesh.replace(folder=change(mesh.folder)) if mesh.folder else mesh)
+        return self.assign_attrs(robot_toml=to_toml(moved, mesh_folders=True))
+
+
+def _seen_from(place: Path, folder: str) -> str:
+    """Return the path of a folder from another; empty if only the root of the file system has both below it."""
+    try:
+        common = os.path.commonpath([place, folder])
+    except ValueError:  # on different drives
+        return ""
+    return "" if common == os.path.dirname(common) else os.path.relpath(folder, place)

@@ -16,7 +16,7 @@ from chasles.errors import ArgumentError
 from chasles.writing import write
 
 if TYPE_CHECKING:
-    from chasles.model import Description, Shape, TomlForm
+    from chasles.model import Description, Mesh, TomlForm
 
 
 class Form(StrEnum):
@@ -123,20 +123,15 @@ def written(description: Description, form: Form, packages: Mapping[str, Path] |
 
 def _with_meshes_seen_from(description: Description, folder: Path) -> Description:
     """Return the robot with the meshes that it names relative to its own folder named relative to another."""
-    from chasles.model import Mesh
+    from chasles.model.formats.mesh_files import with_meshes
 
-    def seen(shape: Shape) -> Shape:
-        mesh = shape.geometry
-        if not isinstance(mesh, Mesh) or not mesh.folder or "://" in mesh.file or Path(mesh.file).is_absolute():
-            return shape
-        file = os.path.relpath(Path(mesh.folder, mesh.file), folder)
-        return shape.replace(geometry=mesh.replace(file=Path(file).as_posix(), folder=str(folder)))
+    def seen(mesh: Mesh) -> Mesh:
+        if not mesh.folder or "://" in mesh.file or Path(mesh.file).is_absolute():
+            return mesh
+        file = Path(os.path.relpath(Path(mesh.folder, mesh.file), folder)).as_posix()
+        return mesh.replace(file=file, folder=str(folder))
 
-    links = [
-        link.replace(visuals=tuple(map(seen, link.visuals)), collisions=tuple(map(seen, link.collisions)))
-        for link in description.links
-    ]
-    return description.replace(links=tuple(links))
+    return with_meshes(description, seen)
 
 
 _WITHOUT_SHAPES = (Form.DH, Form.MODIFIED_DH, Form.SCREWS, Form.ROBOOP, Form.MODIFIED_ROBOOP)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
@@ -11,7 +11,7 @@ from chasles.errors import ModelError
 from chasles.model.description import Description
 from chasles.model.formats.xacro_process import package_folders
 from chasles.model.record import shortened
-from chasles.model.shapes import Mesh
+from chasles.model.shapes import Mesh, Shape
 
 Packages = Mapping[str, str | os.PathLike[str]]
 _ROOTS = (("ROS_PACKAGE_PATH", ""), ("AMENT_PREFIX_PATH", "share"), ("GAZEBO_MODEL_PATH", ""))
@@ -90,6 +90,21 @@ def missing_meshes(description: Description, packages: Packages | None = None) -
                 except ModelError as error:
                     missing[shape.geometry.file] = str(error)
     return missing
+
+
+def with_meshes(description: Description, change: Callable[[Mesh], Mesh]) -> Description:
+    """Make a copy whose meshes are changed."""
+
+    def changed(shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+        return tuple(
+            shape.replace(geometry=change(shape.geometry)) if isinstance(shape.geometry, Mesh) else shape
+            for shape in shapes
+        )
+
+    links = (
+        link.replace(visuals=changed(link.visuals), collisions=changed(link.collisions)) for link in description.links
+    )
+    return description.replace(links=tuple(links))
 
 
 def _address(name: str) -> tuple[str, str, str]:
