@@ -172,7 +172,9 @@ def on_cluster(study: Definition, missing: list[Part], scheduler: Any) -> Genera
                 performed = future.result()
             except KilledWorker as error:
                 raise WorkerError(f"workers died repeatedly during {_named(study, futures[future])}: {error}") from None
-            except (CancelledError, CommClosedError) as error:
+            except (CancelledError, CommClosedError, OSError) as error:
+                if future.status == "error":  # the part's own, and not that of fetching its result
+                    raise
                 raise WorkerError(
                     f"the connection to the scheduler was lost during {_named(study, futures[future])}: {error}; start "
                     "the scheduler and the study again"
