@@ -13,6 +13,7 @@ from chasles.findings import Finding, Rule
 from chasles.model.formats.xml import Element
 from chasles.model.numbers import written_number
 from chasles.model.plausibility import Lines
+from chasles.model.record import shortened
 
 MISSPELT_TAG = Rule(
     "misspelt-tag",
@@ -158,13 +159,15 @@ def element_findings(root: Element) -> Iterator[Finding]:
         yield from _of_angles(element, owner)
 
 
-def _unknown(element: Element) -> Iterator[Finding]:
+def _unknown(element: Element, owner: Element | None = None) -> Iterator[Finding]:
+    """Yield what is not known in an element and below; `owner` is the named element around it."""
     known = _KNOWN.get(element.tag, {})
+    named = element if "name" in element.attributes else owner
     for child in element.children:
         if ":" in child.tag:  # a name of another vocabulary
             continue
         if child.tag not in known:
-            yield from _not_known(child, known)
+            yield from _not_known(child, named, known)
             continue
         attributes = known[child.tag]
         if attributes is None:
@@ -172,16 +175,16 @@ def _unknown(element: Element) -> Iterator[Finding]:
         for name in child.attributes:
             if name not in attributes and ":" not in name:
                 close = _close(name, attributes)
-                facts = {**_place(child, element), "attribute": name}
+                facts = {**_place(child, named), "attribute": name}
                 if close is None:
                     yield from UNKNOWN_ATTRIBUTE.told(math.nan, **facts)
                 else:
                     yield from MISSPELT_ATTRIBUTE.told(math.nan, **facts, close=close)
-        yield from _unknown(child)
+        yield from _unknown(child, named)
 
 
-def _not_known(child: Element, known: Mapping[str, object]) -> Iterator[Finding]:
-    facts = {**_place(child), "tag": child.tag[:80]}
+def _not_known(child: Element, owner: Element | None, known: Mapping[str, object]) -> Iterator[Finding]:
+    facts = {**_place(child, owner), "tag": child.tag[:80]}
     close = _close(child.tag, known)
     if close is None:
         yield from UNKNOWN_TAG.told(math.nan, **facts)
@@ -198,9 +201,9 @@ def _close(name: str, known: Mapping[str, object] | set[str]) -> str | None:
 
 def _place(element: Element, owner: Element | None = None) -> dict[str, object]:
     named = element if "name" in element.attributes or owner is None or owner.tag == "robot" else owner
-    inner = "" if named is element else f"<{element.tag}> of "
+    outer = "" if named is element else f" of <{named.tag}> {shortened(named.attributes.get('name', ''))}"
     return {
-        "where": f"{inner}{named}",
+        "where": f"{element}{outer}",
         "element": named.tag,
         "name": named.attributes.get("name"),
         "line": element.line,
