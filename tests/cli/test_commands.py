@@ -447,6 +447,7 @@ def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
         (["--controller", "pid", "--set", "frequncy=3"], "no setting 'frequncy' of controller 'pid'. Did you mean"),
         (["--out", "no/such/folder/a.html"], "its folder does not exist; create 'no/such/folder' first"),
         (["--vary", "payload.mas=0:1"], "payload.mass"),
+        (["--vary", "controller.kpp=0:1"], "Did you mean 'controller.kp'?"),
         (["--vary", "gravity=0:1"], "shape"),
         (["--vary", "payload.mass=0:1", "--vary", "payload.mass=0:1"], "twice"),
         (["--vary", "payload.mass=0,1", "--runs", "3"], "needs one value per run"),
@@ -511,6 +512,10 @@ def test_simulate_says_which_joints_stood_at_their_limits():
         (["simulate", "panda", "--json", "true"], "--json takes no value: leave 'true' out"),
         (["view", "--no-check", "no", "panda"], "--no-check takes no value: leave 'no' out"),
         (["cache", "info", "--json", "1"], "--json takes no value: leave '1' out"),
+        (
+            ["ik", "ur5", "--limits", "false", "--position", "1,0,0"],
+            "--limits takes no value: type --no-limits instead",
+        ),
         (["simulate", "panda", "--duration", "1,5"], "'--duration': '1,5' is not a number"),
         (["excite", "panda", "--out", "a.csv", "--starts", "2.5"], "'--starts': '2.5' is not a whole number"),
         (

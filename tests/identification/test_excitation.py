@@ -147,6 +147,12 @@ def test_command_says_that_its_time_was_over(tmp_path: Path) -> None:
     assert "ended at its time limit of 1e-09 s, before all 3 starts" in " ".join(answer.stdout.split())
 
 
+def test_a_wrong_rate_is_refused_before_the_search(tmp_path: Path) -> None:
+    answer = CliRunner().invoke(application, ["excite", "panda", "--out", str(tmp_path / "a.csv"), "--rate", "0"])
+    assert answer.exit_code == 2
+    assert "--rate is 0.0; it must be positive" in answer.stderr
+
+
 def test_an_interrupted_command_leaves_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
@@ -194,6 +200,7 @@ def test_identified_from_a_planned_motion() -> None:
         ({"period": -1.0}, "period"),
         ({"harmonics": 1}, "harmonics"),
         ({"criterion": "best"}, "criterion"),
+        ({"seed": -1}, "seed must be a whole number from 0"),
         (
             {"regions": [Region("tool", (0.0, 0.0, 1.0), -1.0)], "starts": 1, "iterations": 5},
             "no motion.*tool is up to .* m outside",

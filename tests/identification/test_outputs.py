@@ -61,7 +61,7 @@ def test_json(log_file: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--columns", "effort=tau1,tau9"], "no column for 'effort' 'tau9'"),
+        (["--columns", "effort=tau1,tau9"], "no column 'tau9'"),
         (["--unit", "q=furlong"], "furlong"),
         (["--columns", "q"], "expected NAME=VALUE"),
         (["--out", "model.xml"], "must end in .toml or .urdf, not 'model.xml'"),

@@ -19,7 +19,7 @@ from chasles.errors import ArgumentError
 from chasles.robot import Robot, require_plain_coordinates
 from chasles.simulation.metrics import pose_errors
 from chasles.visual.encoding import shown_unit
-from chasles.visual.summary import peak, root_mean_square
+from chasles.visual.summary import peak, position_name, root_mean_square
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
@@ -116,7 +116,7 @@ def varied_values(
     values = varied(texts, runs)
     for name, value in values.items():
         shape = shapes.get(name, ())  # the simulation refuses names that do not exist
-        if name.startswith("controller."):
+        if name.startswith("controller.") and name in shapes:
             values[name] = np.broadcast_to(value[:, None], (len(value), *shape)).copy()
         elif shape:
             raise ArgumentError(f"--vary: '{name}' has the shape {shape}; only single numbers can be varied here")
@@ -153,7 +153,11 @@ def missed_goal(
             way = max(own for own, of in zip(ways.tolist(), units, strict=True) if of == unit)
             if error > _HALF * max(way, _SMALL_WAY[unit]):
                 found.append(
-                    (error / _SMALL_WAY[unit], name, error_text(error, "m") if unit == "m" else angle_text(error))
+                    (
+                        error / _SMALL_WAY[unit],
+                        position_name(name),
+                        error_text(error, "m") if unit == "m" else angle_text(error),
+                    )
                 )
     if not found:
         return ""

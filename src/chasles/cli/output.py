@@ -17,7 +17,7 @@ from rich.text import Text
 
 from chasles.errors import ArgumentError
 from chasles.visual.encoding import shown_unit
-from chasles.visual.summary import tracking_summary
+from chasles.visual.summary import position_name, tracking_summary
 from chasles.writing import path_to_write
 
 if TYPE_CHECKING:
@@ -162,7 +162,7 @@ def joint_table(run: xarray.Dataset, title: str = "Tracking") -> Table:
     for row in tracking_summary(run):
         add_row(
             made,
-            row.joint,
+            position_name(row.joint),
             error_text(row.rms_error, row.unit),
             error_text(row.peak_error, row.unit),
             f"{number(row.peak_effort)} {shown_unit(row.effort_unit)}",

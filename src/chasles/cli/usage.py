@@ -12,7 +12,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
-_TRUTHS = ("true", "false", "yes", "no", "on", "off", "1", "0")
+_FALSE = ("false", "no", "off", "0")
+_TRUTHS = ("true", "yes", "on", "1", *_FALSE)
 _EXAMPLE = re.compile(r"^    (chasles .*)$", re.MULTILINE)
 
 
@@ -58,9 +59,11 @@ class PlainCommand(TyperCommand):
 
     def _value_of_flag(self, ctx: Any, typed: Sequence[str]) -> str | None:
         """Say that a flag takes no value, if one was given."""
-        names = {name for option in self.get_params(ctx) if _is_flag(option) for name in option.opts}
+        flags = {name: option for option in self.get_params(ctx) if _is_flag(option) for name in option.opts}
         for name, value in pairwise(typed):
-            if name in names and value.lower() in _TRUTHS:
+            if name in flags and value.lower() in _TRUTHS:
+                if flags[name].secondary_opts and value.lower() in _FALSE:
+                    return f"{name} takes no value: type {flags[name].secondary_opts[0]} instead"
                 return f"{name} takes no value: leave '{value}' out, or the option too if you do not want it"
         return None
 

@@ -131,7 +131,7 @@ def find_columns(
             raise UnknownNameError("quantity of a log", quantity, QUANTITIES)
         for column in _chosen(choice, joints) if quantity != "time" else [str(choice)]:
             if column not in table:
-                raise UnknownNameError(f"column for '{quantity}'", column, table)
+                raise UnknownNameError("column", column, table)
     parsed = [_parse(name, joints) for name in table]
     names: dict[str, tuple[str, ...]] = {}
     for quantity in QUANTITIES:

@@ -169,7 +169,7 @@ def excite(
         problem = ExcitationProblem(robot, duration, order, acceleration_limits, jerk_limits, regions, complement, own)
         problem.wanted = _places(wanted, problem.base.names)
         search = _Search(problem, kind, most, begin + limit, advance)
-        best = search.best(count, np.random.default_rng(seed))
+        best = search.best(count, np.random.default_rng(whole_number(seed, "seed", 0, 2**63)))
         if best is None:
             tried = f"{search.starts} start{'' if search.starts == 1 else 's'}"
             reached = f" within the time limit of {limit:g} s" if search.ended_early else ""

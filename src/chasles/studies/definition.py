@@ -89,7 +89,7 @@ class Definition:
         titles = [robot.title for robot in self.robots]
         for name in robots:
             if name not in titles:
-                raise UnknownNameError("robot of the study", name, titles)
+                raise UnknownNameError("robot", name, titles, of="the study")
         kept = tuple(robot for robot in self.robots if robot.title in robots)
         controllers = (
             choice

@@ -113,6 +113,18 @@ def joint_units(run: xarray.Dataset) -> list[str]:
     return [str(unit) for unit in run["unit"].values] if "unit" in run.coords else ["rad"] * run.sizes["joint"]
 
 
+def position_name(joint: str) -> str:
+    """Return the name of the coordinate, or the rotation, that belongs to a velocity of a free or spherical joint.
+
+    >>> position_name("base.vz"), position_name("base.wx"), position_name("elbow")
+    ('base.z', 'base.rx', 'elbow')
+    """
+    owner, dot, velocity = joint.rpartition(".")
+    if not dot or velocity not in ("wx", "wy", "wz", "vx", "vy", "vz"):
+        return joint
+    return f"{owner}.{'r' if velocity[0] == 'w' else ''}{velocity[1]}"
+
+
 def tracking_summary(run: xarray.Dataset) -> list[JointTracking]:
     """Return tracking errors and efforts per joint.
 

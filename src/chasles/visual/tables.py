@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from chasles.robot import Robot
 from chasles.visual.encoding import shown_unit
 from chasles.visual.panels import quantiles
-from chasles.visual.summary import JointTracking, joint_units, run_dims
+from chasles.visual.summary import JointTracking, joint_units, position_name, run_dims
 
 if TYPE_CHECKING:
     import xarray
@@ -40,7 +40,7 @@ def joint_table(rows: Sequence[JointTracking], robot: Robot | None, *, errors: b
     tracking = ["RMS error", "peak error"] if errors else []
     head = ["joint", *tracking, "peak torque", *(["of limit"] if with_limits else [])]
     small = [_SMALL[row.unit] for row in rows]
-    columns = [[breakable(row.joint) for row in rows]]
+    columns = [[breakable(position_name(row.joint)) for row in rows]]
     if errors:
         for error in ("rms_error", "peak_error"):
             values = [getattr(row, error) * scale for row, (_, scale) in zip(rows, small, strict=True)]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chasles import verbs
 from chasles.simulation.metrics import run_metrics
 from chasles.visual.encoding import shown_unit
-from chasles.visual.summary import joint_units, require_run, run_dims, run_labels
+from chasles.visual.summary import joint_units, position_name, require_run, run_dims, run_labels
 
 #: Units that read better a thousandth at a time.
 _SMALL = {"rad": "mrad", "m": "mm"}
@@ -90,7 +90,7 @@ def _single(run: xarray.Dataset, numbers: xarray.Dataset) -> list[str]:
         rms = float(numbers["rms_error"].values[joints].max())
         sentences.append(
             f"The {_kind(run, unit)}joints stayed within {with_degrees(peak, unit)} of their reference "
-            f"({_position_name(joint)} at worst), "
+            f"({position_name(joint)} at worst), "
             f"{quantity_text(rms, unit)} RMS."
         )
     if "peak_position_error" in numbers:
@@ -143,18 +143,6 @@ def _by_unit(run: xarray.Dataset) -> dict[str, NDArray[np.intp]]:
 def _kind(run: xarray.Dataset, unit: str) -> str:
     """Return the kind of joints with a unit, if there are several kinds."""
     return "" if len(_by_unit(run)) == 1 else "revolute " if unit == "rad" else "prismatic "
-
-
-def _position_name(joint: str) -> str:
-    """Return the name of the coordinate, or the rotation, that belongs to a velocity of a free or spherical joint.
-
-    >>> _position_name("base.vz"), _position_name("base.wx"), _position_name("elbow")
-    ('base.z', 'base.rx', 'elbow')
-    """
-    owner, dot, velocity = joint.rpartition(".")
-    if not dot or velocity not in ("wx", "wy", "wz", "vx", "vy", "vz"):
-        return joint
-    return f"{owner}.{'r' if velocity[0] == 'w' else ''}{velocity[1]}"
 
 
 def _worst(values: Any, names: Any) -> tuple[float, str]:

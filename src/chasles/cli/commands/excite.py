@@ -50,9 +50,11 @@ def excite_command(
     """
     require_writable(out, TABLE)
 
+    from chasles.arguments import real
     from chasles.cli.values import joint_values, loaded
     from chasles.identification import Region, excite
 
+    real(rate, "--rate", above=0.0)
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     limits = None if acceleration is None else joint_values(acceleration, "--acceleration", arm)
     frames = [*arm.description.link_names[2:], "tool"]

@@ -87,7 +87,7 @@ def study(
     require_writable(out, PAGE)
     begin = time.perf_counter()
     try:
-        found = chosen.run(place, workers=workers or get_threads(), scheduler=scheduler)
+        found = chosen.run(place, workers=get_threads() if workers is None else workers, scheduler=scheduler)
     except KeyboardInterrupt:
         errors.print(
             f"Interrupted. Finished runs are kept in {place}; the same command continues.",
