@@ -16,8 +16,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from tests.mechanics.test_closed_chains import random_closed_robot
 from tests.oracles.closed_machines import LINKAGES, scissor, slider_crank
+from tests.plant.test_base_motion import Moving, no_turn
 
 import chasles as ch
+from chasles.errors import ArgumentError
 from chasles.model import Description
 from chasles.simulation.bifurcations import BifurcationWarning
 
@@ -157,3 +159,31 @@ def test_a_robot_that_starts_at_rest_at_a_dead_centre_falls() -> None:
     run = ch.simulate(robot, None, duration=1.0, q0=folded, audit=True)
     assert np.ptp(run.q.values[:, 0]) > 1.0
     assert np.ptp(energy(run)) < BAR
+
+
+def test_a_linkage_on_an_accelerating_base_swings_as_in_another_gravity() -> None:
+    """Past its dead centres, with a weight at its tool, and with the work that moves the base in the audit."""
+    across = np.array([3.0, -1.0, 0.0])
+
+    def forward(t: Any) -> tuple[Any, Any, Any]:
+        t = np.asarray(t)[..., None]
+        return 0.5 * across * t**2, across * t, across + 0.0 * t
+
+    robot = ch.Robot(LINKAGES["five-bar"]()).with_gravity([0.0, 0.0, -9.81])
+    down = np.array([0.0, 0.0, 0.0, 0.0, 0.0, -5.0])
+    pull = [ch.ExternalWrench("pull", lambda t, parameters: down, axes="world")]
+    carried = ch.Plant(robot, base=ch.BaseMotion(Moving([0, 0, 1], no_turn, forward)), wrenches=pull)
+    other = robot.with_gravity(np.array([0.0, 0.0, -9.81]) - across)
+    runs = [ch.simulate(plant, None, duration=1.0, audit=True) for plant in (carried, ch.Plant(other, wrenches=pull))]
+    assert runs[0].q.values == pytest.approx(runs[1].q.values, abs=1e-6)
+    assert np.abs(runs[0].energy_audit().residual).max() < BAR
+    G = robot.velocity_map(runs[0].q.values)
+    assert (np.linalg.det(np.einsum("kij,kil->kjl", G[:-1], G[1:])) < 0.0).any()
+
+
+def test_ends_of_loops_do_not_vary_in_a_simulation() -> None:
+    robot = ch.Robot(LINKAGES["five-bar"]())
+    with pytest.raises(ArgumentError, match=r"'joints.elbow1.position' cannot vary .* simulate one robot for each"):
+        ch.simulate(robot, None, duration=0.1, vary={"joints.elbow1.position": [[0.3, 0.0, 0.0], [0.31, 0.0, 0.0]]})
+    run = ch.simulate(robot, None, duration=0.01, vary={"base.position": [[0.0, 0.0, 0.0], [0.0, 0.0, 1.0]]})
+    assert run.q.values[0] == pytest.approx(run.q.values[1], abs=1e-12)

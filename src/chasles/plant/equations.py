@@ -14,6 +14,7 @@ from chasles.engine.records import Record
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.model import Description
+from chasles.plant.all_joints import AllJoints, refuse_varied_loops
 from chasles.plant.base_motion import PATH_SIZE, BaseState
 from chasles.plant.effect import where_positive
 from chasles.plant.payloads import PickedPayload
@@ -59,9 +60,6 @@ class Acting(NamedTuple):
 class Equations:
     """Right-hand side of a plant's equations of motion, as plain arithmetic that can be traced.
 
-    With loops the state holds the velocities of all joints, those of the independent ones as ``qd`` and the others as
-    ``following``: the independent ones alone do not determine the motion at their dead centres.
-
     Attributes
     ----------
     plant
@@ -95,36 +93,14 @@ class Equations:
         return Robot(description.replace(loops=(), independent=())) if description.loops else self.robot
 
     @cached_property
-    def _following(self) -> list[int]:
-        """Indices of the joint velocities that are not independent."""
-        description = self.plant.robot.description
-        return [k for k in range(len(description.joint_velocity_names)) if k not in description.independent_indices]
+    def joints(self) -> AllJoints:
+        """Velocities of all joints in the state's parts."""
+        refuse_varied_loops(self.plant.robot.description, self.varied)
+        return AllJoints(self.plant.robot)
 
     def velocities(self, x: Record) -> Array:
         """Return the velocities of all joints."""
-        return self._of_all_joints(x.qd, x.following)
-
-    def _of_all_joints(self, independent: Array, others: Array) -> Array:
-        """Return values of all joints, from those of the independent and of the other ones."""
-        if not self._following:
-            return independent
-        places = [*self.plant.robot.description.independent_indices, *self._following]
-        return np.concatenate([independent, others])[np.argsort(places)]
-
-    def following_velocities(self, q: Array, qd: Array, varied: Mapping[str, Any]) -> Array:
-        """Return the velocities (..., k) of the joints that are not independent, from numbers (..., nq) and (..., n).
-
-        Where the independent ones do not determine them, at a dead centre, the smallest ones.
-        """
-        if not self._following:
-            return np.zeros(0)
-        independent = list(self.plant.robot.description.independent_indices)
-        rows = list(self.plant.robot.description.mobility.constraints)
-        J = np.asarray(self.plant.robot.loop_constraints(q, vary=varied).J)[..., rows, :]
-        chosen = np.broadcast_to(np.eye(J.shape[-1])[independent], (*J.shape[:-2], len(independent), J.shape[-1]))
-        inverse = np.linalg.pinv(np.concatenate([J, chosen], axis=-2), rcond=1e-9)
-        velocities: Array = (inverse[..., -len(independent) :] @ qd[..., None])[..., 0]
-        return velocities[..., self._following]
+        return self.joints.joined(x.qd, x.following)
 
     @cached_property
     def _jumping(self) -> tuple[str, ...]:
@@ -153,7 +129,7 @@ class Equations:
         return {
             "q": (robot.nq,),
             "qd": (robot.n,),
-            "following": (len(self._following),),
+            "following": (len(self.joints.following),),
             "motors": (0 if plant.motors is None else plant.motors.state_size,),
             "elastic_joints": (0 if plant.elastic_joints is None else plant.elastic_joints.state_layout.size,),
         }
@@ -232,7 +208,7 @@ class Equations:
         return rates | self._accelerations(x, on_joints, acting, instant, values, friction_over)
 
     def _forward_dynamics(self, friction_over: float, **options: Any) -> Function:
-        if self._following:
+        if self.joints.following:
             return self.robot.constrained_accelerations.specialize(step=friction_over, **options)
         if friction_over == 0.0:
             return self.robot.forward_dynamics.specialize(**options)
@@ -255,15 +231,10 @@ class Equations:
     def normalized(self, x: Record) -> dict[str, Any]:
         """Return the state with its quaternions, if any, normalized, and its loops closed."""
         robot = self.plant.robot
-        if not self._following:
+        if not self.joints.following:
             return {**x, "q": x.q if robot.nq == robot.n else robot.normalize(x.q)}
         q, velocities = robot.closed_state(x.q, self.velocities(x))
-        return {**x, "q": q, **self._parts_of(velocities)}
-
-    def _parts_of(self, of_all_joints: Array) -> dict[str, Any]:
-        """Return the parts of the state from velocities, or accelerations, of all joints."""
-        independent = list(self.plant.robot.description.independent_indices)
-        return {"qd": of_all_joints[independent], "following": of_all_joints[self._following]}
+        return {**x, "q": q, **self.joints.parts(velocities)}
 
     def motor_torque(self, x: Record, command: Array, values: Values) -> Any:
         """Return the motor torques (n,) on the joints; with elastic joints on the motor side."""
@@ -336,24 +307,22 @@ class Equations:
         """Return the rates of the parts of the state that are velocities, under torques (n,) on independent joints."""
         wrenches = self.by_frame(acting)
         robot_values = self.robot_values(instant.clock, values)
-        forces = self._of_all_joints(tau, np.zeros(len(self._following)))
+        forces = self.joints.joined(tau, np.zeros(len(self.joints.following)))
         if self.floating is not None:
             if friction_over:
                 raise ArgumentError("'implicit-friction-euler' simulates no moving base: choose another integrator")
             # M qdd = tau - what the joints need for the base's motion alone.
             still = np.zeros(self.tree.n)
             needed = self.inverse_dynamics(x, still, wrenches, instant, values)[6:]
-            if not self._following:
+            if not self.joints.following:
                 inverse = self.robot.inverse_mass_matrix.specialize(vary=tuple(robot_values))
-                return {"qd": inverse(x.q, *robot_values.values()) @ (tau - needed), "following": x.following}
+                return self.joints.parts(inverse(x.q, *robot_values.values()) @ (tau - needed))
             alone = self.tree.inverse_dynamics.specialize(vary=tuple(robot_values))
             forces = forces - needed + alone(x.q, self.velocities(x), still, *robot_values.values())
             wrenches = {}
         dynamics = self._forward_dynamics(friction_over, vary=tuple(robot_values), wrenches=tuple(wrenches))
         given = (x.q, self.velocities(x), forces, *robot_values.values(), *wrenches.values())
-        return (
-            self._parts_of(dynamics(*given)) if self._following else {"qd": dynamics(*given), "following": x.following}
-        )
+        return self.joints.parts(dynamics(*given))
 
     def inverse_dynamics(
         self, x: Record, accelerations: Array, wrenches: Mapping[str, Any], instant: Instant, values: Values

@@ -52,7 +52,7 @@ def initial_state(
             "plant": {
                 "q": q,
                 "qd": qd,
-                "following": equations.following_velocities(q, qd, described),
+                "following": equations.joints.at_start(q, qd, described),
                 "motors": np.zeros(0) if motors is None else motors.initial_state(holding),
                 "elastic_joints": springs,
                 "audit": {} if loop.accounts is None else dict.fromkeys(loop.accounts.shapes, 0.0),
