@@ -12,6 +12,7 @@ from tests.visual.browser import Browser, Tab
 from tests.visual.stand_in_run import stand_in
 
 import chasles as ch
+from chasles.visual.encoding import with_still
 from chasles.visual.report import write_report
 
 #: Each image that the page paints is kept, with its time and its poses.
@@ -118,6 +119,20 @@ def test_an_identification_fits_a_narrow_dark_page(in_a_tab: Callable[[Path], Ta
     panels = tab.ask(PANELS)
     assert len(panels) == 4 * 6  # figures and joints
     assert all(0.0 <= left < right <= 400.0 for left, right in panels)
+    assert tab.complaints() == []
+
+
+def test_a_still_holds_the_place_of_a_figure_until_it_is_drawn(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
+    """Without a network Plotly never draws: then no blank stands below the still."""
+    still = '<svg width="90" height="50" style="display:block"></svg>'
+    page = tmp_path / "notebook.html"
+    page.write_text("<!doctype html><body>" + with_still('<div id="figure" style="height:300px"></div>', still))
+    tab = in_a_tab(page)
+    height = "document.body.firstElementChild.offsetHeight"
+    assert tab.ask(height) == 50
+    tab.ask("document.getElementById('figure').innerHTML = '<svg class=main-svg></svg>'")
+    tab.ask("new Promise(done => setTimeout(done, 500))")
+    assert tab.ask(height) == 300
     assert tab.complaints() == []
 
 
