@@ -118,8 +118,8 @@ def test_numpy_functions_take_traced_scalars() -> None:
         name="mixed",
     )
     np.testing.assert_allclose(program.replay([0.5, 2.0]), [np.sin(0.5), 1.0, 7.0, np.arctan2(2.0, 0.5)])
-    with pytest.raises(TraceError, match=r"np.hypot knows no traced values"):
-        trace(lambda x: np.hypot(x, 1.0), {"x": ()}, name="unknown")
+    with pytest.raises(TraceError, match=r"np.fmax knows no traced values.*maximum of chasles.engine"):
+        trace(lambda x: np.fmax(x, 1.0), {"x": ()}, name="unknown")
 
 
 @pytest.mark.parametrize("shape", [3, (1.5,), (-1,), "ab"])

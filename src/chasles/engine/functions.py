@@ -13,7 +13,7 @@ import numpy as np
 
 from chasles.engine import folding
 from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Array, Real, Traced, Truth, boxed
+from chasles.engine.scalar import Array, Real, Traced, TracedArray, Truth, boxed, traced_array
 from chasles.engine.symbols import apply, is_symbol
 
 #: Array, or nested lists of real numbers.
@@ -79,7 +79,8 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
         arrays = [boxed(operand) for operand in operands]
         if any(array.dtype == object for array in arrays):
             with np.errstate(all="ignore"):  # SymPy's work on a NaN is no event in the caller's arithmetic
-                return over_objects(*arrays)
+                found = over_objects(*arrays)
+            return traced_array(found) if any(isinstance(a, Traced | TracedArray) for a in operands) else found
         return operation.numpy(*arrays)
 
     function.__name__ = function.__qualname__ = traced.__name__ if name != "abs" else "absolute"

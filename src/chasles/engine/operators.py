@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.folding import (
-    FOLDING,
     absolute,
     acos,
     add,
@@ -37,18 +36,11 @@ from chasles.engine.folding import (
     tan,
     tanh,
 )  # fmt: skip
-from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Condition, Number, Scalar, Traced, boxed
+from chasles.engine.numpy_functions import remainder, take_part, take_part_whole
+from chasles.engine.scalar import Condition, Scalar, Traced, TracedArray, traced_array
 from chasles.errors import TraceError
 
 _NUMBERS = (int, float, np.integer, np.floating, np.bool_)
-
-_FUNCTIONS: dict[Any, Callable[..., Any]] = {
-    OPERATIONS[name].numpy: function for name, function in FOLDING.items() if name != "where"
-}
-_FUNCTIONS |= {np.greater: lambda a, b: less(b, a), np.greater_equal: lambda a, b: less_equal(b, a)}
-#: Each of NumPy's functions over arrays of numbers and traced scalars.
-_BY_UFUNC = {ufunc: np.frompyfunc(function, ufunc.nin, 1) for ufunc, function in _FUNCTIONS.items()}
 
 
 def _operator(function: Callable[..., Any]) -> Callable[[Scalar, Any], Any]:
@@ -60,7 +52,8 @@ def _operator(function: Callable[..., Any]) -> Callable[[Scalar, Any], Any]:
         if isinstance(other, _NUMBERS):
             return function(self, float(other))
         if isinstance(other, np.ndarray):
-            return np.frompyfunc(lambda element: _refused(method(self, element), element), 1, 1)(other)
+            by_element = np.frompyfunc(lambda element: _refused(method(self, element), element), 1, 1)
+            return traced_array(by_element(np.asarray(other)))
         return NotImplemented
 
     return method
@@ -74,23 +67,11 @@ def _refused(result: Any, element: object) -> Any:
     return result
 
 
-def _remainder(a: Number, b: Number) -> Number:
-    return sub(a, mul(b, floor(div(a, b))))
-
-
-def _take_part(self: Traced, ufunc: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
-    """Take part in NumPy's functions: np.sin(scalar), np.float64(2.0) * scalar, array + scalar."""
-    function = _BY_UFUNC.get(ufunc)
-    if function is None or method != "__call__" or keywords:
-        raise TraceError(f"np.{ufunc.__name__} knows no traced values; use the functions of chasles.engine")
-    return function(*map(boxed, operands))
-
-
 def attach_operators() -> None:
     """Give scalars and conditions their operators."""
     methods: dict[str, Callable[..., Any]] = {"__neg__": neg, "__abs__": absolute, "__pos__": lambda x: x}
     arithmetic = {
-        "add": add, "sub": sub, "mul": mul, "truediv": div, "pow": power, "mod": _remainder,
+        "add": add, "sub": sub, "mul": mul, "truediv": div, "pow": power, "mod": remainder,
         "floordiv": lambda a, b: floor(div(a, b)),
     }  # fmt: skip
     for name, function in arithmetic.items():
@@ -116,4 +97,6 @@ def attach_operators() -> None:
     }
     for name, method in logical.items():
         setattr(Condition, name, method)
-    setattr(Traced, "__array_ufunc__", _take_part)  # noqa: B010  (mypy knows no such attribute)
+    for kind in (Traced, TracedArray):
+        setattr(kind, "__array_ufunc__", take_part)  # noqa: B010  (mypy knows no such attribute)
+        setattr(kind, "__array_function__", take_part_whole)  # noqa: B010

@@ -151,6 +151,19 @@ class Scalar(Traced):
         return f"Scalar({self.graph.instructions[self.index][0]}, %{self.index})"
 
 
+class TracedArray(np.ndarray[Any, Any]):
+    """An array of traced scalars: NumPy's functions of it are those of programs (`chasles.engine.numpy_functions`)."""
+
+    __slots__ = ()
+
+
+def traced_array(result: Any) -> Any:
+    """Return an array of objects as an array of traced scalars, anything else as it is."""
+    if isinstance(result, np.ndarray) and result.dtype == object:
+        return result.view(TracedArray)
+    return result
+
+
 def boxed(operand: object) -> np.ndarray[Any, Any]:
     """Return an operand as an array, a traced value as one without axes."""
     if isinstance(operand, Traced):

@@ -9,10 +9,11 @@ import numpy as np
 
 from chasles.engine.folding import call
 from chasles.engine.graph import Graph
+from chasles.engine.numpy_functions import refused_by_numpy
 from chasles.engine.program import Argument, Program
 from chasles.engine.records import Layout, Shapes, is_record
-from chasles.engine.scalar import Condition, Scalar, Traced
-from chasles.errors import ArgumentError, TraceError
+from chasles.engine.scalar import Condition, Scalar, Traced, traced_array
+from chasles.errors import ArgumentError, ChaslesError, TraceError
 
 
 def trace(
@@ -60,7 +61,12 @@ def trace(
         position += argument.size
         array = unflatten(scalars, argument.shape)
         traced.append(array if argument.layout is None else argument.layout.split(array))
-    returned = function(*traced)
+    try:
+        returned = function(*traced)
+    except (TypeError, ValueError, AttributeError, SystemError) as error:
+        if isinstance(error, ChaslesError) or (refusal := refused_by_numpy(error)) is None:
+            raise
+        raise refusal from error
     values = returned if isinstance(returned, tuple) else (returned,)
     if outputs is None and hasattr(returned, "_fields"):
         outputs = returned._fields
@@ -93,7 +99,7 @@ def unflatten(scalars: Sequence[Any], shape: tuple[int, ...]) -> Any:
         return scalars[0]
     array = np.empty(len(scalars), dtype=object)
     array[:] = scalars
-    return array.reshape(shape)
+    return traced_array(array.reshape(shape))
 
 
 def call_traced(program: Program, arguments: Sequence[Any], *, inline: bool) -> Any:
