@@ -18,8 +18,28 @@ def test_every_name_is_there_and_is_the_packages_own() -> None:
         assert home.startswith("chasles") or isinstance(value, str) or value.__name__ == f"chasles.{name}", name
     assert set(dir(ch)) == set(ch.__all__)
     assert ch.simulate is ch.simulation.simulate
-    with pytest.raises(AttributeError, match="no attribute 'simulat'"):
-        ch.simulat  # noqa: B018
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("simulat", "did you mean 'simulate'?"),
+        ("PD", "it is chasles.control.PD"),
+        ("rotation_x", "it is chasles.geometry.rotation_x"),
+        ("Description", "it is chasles.model.Description"),
+        ("mass_matrix", "robots have it: chasles.load('ur5').mass_matrix"),
+        ("FKinSpace", "it is chasles.interop.modern_robotics.FKinSpace"),
+        ("dhtom", "it is chasles.interop.spacelib.dhtom"),
+        ("rotx", "'rotx' of Robotics Toolbox for Python is chasles.geometry.rotation_x(angle) here"),
+        ("jtraj", "'jtraj' of Robotics Toolbox for Python is chasles.PointToPoint(q0, q1, duration) here"),
+    ],
+)
+def test_names_that_are_elsewhere_are_found(name: str, said: str) -> None:
+    with pytest.raises(AttributeError) as raised:
+        getattr(ch, name)
+    assert str(raised.value) == f"module 'chasles' has no attribute '{name}'; {said}"
+    assert not hasattr(ch, "nothing_like_it")
+    assert not hasattr(ch, "_private")
 
 
 def test_importing_brings_nothing_but_what_is_used() -> None:

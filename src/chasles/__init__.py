@@ -3,6 +3,7 @@
 A name's package is imported when the name is first used: importing Chasles alone takes no time.
 """
 
+from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -151,6 +152,7 @@ _PACKAGES = (
     "inverse_kinematics", "mechanics", "mobile", "model", "parallel", "planning", "plant", "robot", "simulation",
     "studies", "trajectories", "visual",
 )  # fmt: skip
+_LIBRARIES = ("interop.modern_robotics", "interop.spacelib", "interop.roboop", "interop.mazure")
 _NAMES = {
     "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
     "distances": ("clearance",),
@@ -198,10 +200,30 @@ if not TYPE_CHECKING:  # tools see the imports above, and that a misspelt name i
         if name in _PACKAGES:
             return import_module(f"chasles.{name}")
         if name not in _HOMES:
-            hint = None if name.startswith("_") else import_module("chasles.mechanics.other_names").translation(name)
-            raise AttributeError(f"module 'chasles' has no attribute '{name}'" + (f"; {hint}" if hint else ""))
+            raise AttributeError(f"module 'chasles' has no attribute '{name}'{_hint(name)}")
         value = globals()[name] = getattr(import_module(f"chasles.{_HOMES[name]}"), name)
         return value
+
+
+def _hint(name: str) -> str:
+    """Return where a name is that is not here, or what else may be meant."""
+    if name.startswith("_"):
+        return ""
+    other_names = import_module("chasles.mechanics.other_names")
+    if home := _home(name, (package for package in _PACKAGES if package != "algorithms")):
+        return f"; it is {home}.{name}"
+    if hasattr(import_module("chasles.robot").Robot, name):
+        return f"; robots have it: chasles.load('ur5').{name}"
+    if other_names.translation(name) is None and (home := _home(name, _LIBRARIES)):
+        return f"; it is {home}.{name}"
+    said: str = other_names.hint(name, __all__)
+    return said
+
+
+def _home(name: str, packages: Iterable[str]) -> str | None:
+    """Return the first package that has a public name."""
+    homes = (f"chasles.{package}" for package in packages)
+    return next((home for home in homes if name in getattr(import_module(home), "__all__", ())), None)
 
 
 def __dir__() -> list[str]:

@@ -68,6 +68,16 @@ def how_to_install(extra: str) -> str:
 
 #: More names than this help nobody in a message.
 _LISTED = 60
+_SHORTEST_PART = 3
+
+
+def _similar(name: str, known: Iterable[str]) -> list[str]:
+    """Return names that may be meant: ``controller.kp`` for kp, spellings nearly the same, world-aligned for world."""
+    names = list(known)
+    last = [other for other in names if other.rpartition(".")[2] == name]
+    spelled = difflib.get_close_matches(name, names, n=5)
+    longer = [other for other in names if len(name) >= _SHORTEST_PART and name in other]
+    return list(dict.fromkeys([*last, *spelled, *longer]))[:5]
 
 
 class UnknownNameError(ChaslesError, LookupError):
@@ -76,8 +86,7 @@ class UnknownNameError(ChaslesError, LookupError):
     def __init__(self, kind: str, name: str, known: Iterable[str], *, of: str = "") -> None:
         names = list(known)
         by_lower_case = {known_name.lower(): known_name for known_name in names}
-        close = [known_name for known_name in names if known_name.endswith(f".{name}")][:5]
-        close = close or [by_lower_case[c] for c in difflib.get_close_matches(str(name).lower(), by_lower_case, n=5)]
+        close = [by_lower_case[c] for c in _similar(str(name).lower(), by_lower_case)]
         hint = f" Did you mean '{close[0]}'?" if close else ""
         listing = ", ".join(names) if names else "none"
         if len(names) > _LISTED:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
@@ -19,7 +18,7 @@ from chasles.engine.targets.c_files import write_c
 from chasles.errors import ArgumentError
 from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, require_plain_coordinates
 from chasles.mechanics.computation import Computation
-from chasles.mechanics.other_names import translation
+from chasles.mechanics.other_names import hint
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -61,12 +60,8 @@ class Robot(Mechanics):
 
         def __getattr__(self, name):
             """Say what another library's name, or one that is misspelt, is called here."""
-            message = f"robots have no attribute '{name}'"
-            if not name.startswith("_"):
-                close = difflib.get_close_matches(name, [known for known in dir(self) if known[0] != "_"], n=1)
-                hint = translation(name) or (f"did you mean '{close[0]}'?" if close else None)
-                message += f"; {hint}" if hint else ""
-            raise AttributeError(message, name=name, obj=self)
+            said = "" if name.startswith("_") else hint(name, dir(self))
+            raise AttributeError(f"robots have no attribute '{name}'{said}", name=name, obj=self)
 
     @cached_property
     def inverse_kinematics(self) -> InverseKinematics:

@@ -8,7 +8,7 @@ from abc import ABCMeta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.errors import ArgumentError, ArgumentTypeError, ChaslesError, UnknownArgumentError, UnknownNameError
 
 _UNDER_CONSTRUCTION = "_under_construction"
 #: Members this similar to one of the base class (0 to 1) are taken for misspellings of it.
@@ -28,7 +28,12 @@ class CheckedMembers(ABCMeta):
             """Make an object, and examine its class if that is a user's."""
             if cls.__abstractmethods__:
                 _require_known_members(cls, ())
-            made = cls._construct(*args, **keywords)
+            try:
+                made = cls._construct(*args, **keywords)
+            except TypeError as error:
+                if isinstance(error, ChaslesError) or (refusal := _misfit(cls, args, keywords)) is None:
+                    raise
+                raise refusal from None
             if isinstance(made, cls) and not _is_ours(cls):
                 _require_known_members(cls, tuple(made.__dict__))
             return made
@@ -54,6 +59,21 @@ class _SealedClass(CheckedMembers):
                 made.__init__(*args, **keywords)
                 del made.__dict__[_UNDER_CONSTRUCTION]
             return made
+
+
+def _misfit(
+    cls: type, args: tuple[object, ...], keywords: dict[str, object]
+) -> ArgumentError | UnknownNameError | None:
+    """Return what to say of arguments that a class does not take, or None if it takes them."""
+    parameters = inspect.signature(cls).parameters
+    try:
+        inspect.signature(cls).bind(*args, **keywords)
+    except TypeError as reason:
+        unknown = next((name for name in keywords if name not in parameters), None)
+        if unknown is not None:
+            return UnknownArgumentError(f"argument of {cls.__name__}", unknown, parameters)
+        return ArgumentTypeError(f"{cls.__name__}({', '.join(parameters)}): {reason}")
+    return None
 
 
 def _is_ours(cls: type) -> bool:

@@ -147,3 +147,13 @@ def test_environment_variables(variable: str, value: str, expression: str, expec
     environment = {**os.environ, variable: value}
     result = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, check=True)
     assert result.stdout.decode().strip() == expected
+
+
+def test_a_function_without_shapes_is_told_to_declare_them() -> None:
+    def spring(x: Any, k: Any) -> Any:
+        return -k * x
+
+    with pytest.raises(ArgumentError, match=r"^spring needs the shapes .* @chasles\.function\(x=\(3,\), k=\(\)\)"):
+        ch.function(spring)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="shapes of its arguments"):
+        ch.function((3,))  # type: ignore[arg-type]

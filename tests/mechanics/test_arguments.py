@@ -350,3 +350,41 @@ def test_what_holds_no_real_numbers_is_not_made_real(take: Any, values: Any, dis
     take(values)
     with pytest.raises(ArgumentTypeError, match="real numbers"):
         take(disguise(values))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda arm: arm.to_urdf("x.urdf"), r"^Robot\.to_urdf\(\) takes"),
+        (lambda arm: arm.random_configuration(sed=1), r"^Robot\.random_configuration\(\) got"),
+        (lambda arm: arm.with_payload(ms=1.0), r"^Robot\.with_payload\(\) got"),
+        (lambda arm: ch.control.PD(arm, Kp=1.0), r"no argument of PD 'Kp'\. Did you mean 'kp'\? Existing: robot, kp"),
+        (lambda arm: ch.PDGravity(arm, kp=1.0, damping=2.0), r"no argument of PDGravity 'damping'\. Existing: robot"),
+        (lambda arm: ch.PointToPoint([0.0], [1.0], durration=1.0), r"of PointToPoint 'durration'.* mean 'duration'\?"),
+        (lambda arm: ch.control.PD(), r"^PD\(robot, .*\): missing a required argument: 'robot'"),
+    ],
+)
+def test_arguments_that_do_not_exist_are_named_as_the_user_typed_the_call(call: Any, said: str) -> None:
+    with pytest.raises(TypeError, match=said):
+        call(ch.load("planar2r"))
+
+
+def test_frames_that_are_meant_are_named() -> None:
+    arm = ch.load("planar2r")
+    with pytest.raises(LookupError, match=r"no value of frame 'world'\. Did you mean 'world-aligned'\?"):
+        arm.jacobian(arm.home, frame="world")
+    for several in (["link0", "tool"], ("link0", "tool")):
+        with pytest.raises(TypeError, match=r"target must be the name of one frame.*frame_poses\(q\)"):
+            arm.forward_kinematics(arm.home, target=several)
+        with pytest.raises(TypeError, match=r"target must be the name of one frame.*frame_jacobians"):
+            arm.jacobian(arm.home, frame="body", target=several)
+
+
+def test_completion_of_functions_shows_what_users_call() -> None:
+    arm = ch.load("planar2r")
+    functions = (arm.forward_kinematics, ch.geometry.rotation_x, arm.forward_kinematics.jacobian())
+    for function in functions:
+        shown = {name for name in dir(function) if not name.startswith("_")}
+        assert {"program", "specialize", "jacobian", "to_c"} - shown <= {"specialize"}
+        assert not shown & {"call_directly", "general_of", "general_call", "completed", "make", "direct_call", "usage"}
+        assert all(hasattr(function, name) for name in shown)

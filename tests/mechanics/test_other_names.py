@@ -55,6 +55,20 @@ def test_the_old_names_are_those_of_the_libraries() -> None:
         assert not missing, library
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("rotx", "'rotx' of Robotics Toolbox for Python is chasles.geometry.rotation_x(angle) here"),
+        ("rpy2r", "'rpy2r' of Robotics Toolbox for Python is chasles.geometry.rotation_from_euler_angles("),
+        ("mju_mulPose", "'mju_mulPose' of MuJoCo is chasles.geometry.compose_poses(a, b) here"),
+        ("log_posee", "did you mean 'log_pose'?"),
+    ],
+)
+def test_geometry_answers_too(name: str, said: str) -> None:
+    with pytest.raises(AttributeError, match=re.escape(f"module 'chasles.geometry' has no attribute '{name}'; {said}")):
+        getattr(ch.geometry, name)
+
+
 def test_misspelt_names_are_corrected_and_private_ones_are_plain() -> None:
     arm = ch.load("planar2r")
     with pytest.raises(AttributeError, match=r"no attribute 'mass_matrx'; did you mean 'mass_matrix'\?"):

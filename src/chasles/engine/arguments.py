@@ -172,3 +172,13 @@ def shown(value: object) -> str:
     """Return the repr of a value, cut so that a large one does not flood a message."""
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
+
+
+def undeclared_shapes(plain: object) -> ArgumentTypeError:
+    """Return what to say of a function that was to be compiled without the shapes of its arguments."""
+    names = list(inspect.signature(plain).parameters) if callable(plain) else []
+    shapes = ", ".join(f"{name}=()" if k else f"{name}=(3,)" for k, name in enumerate(names or ["x", "k"]))
+    return ArgumentTypeError(
+        f"{getattr(plain, '__name__', 'the function')} needs the shapes of its arguments without batch axes: write "
+        f"@chasles.function({shapes}) above it, with (3,) for vectors of three and () for numbers"
+    )

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
-from chasles.engine.arguments import defaults_of, in_order
+from chasles.engine.arguments import defaults_of, in_order, undeclared_shapes
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
 from chasles.engine.kernels import Kernel, Shape
 from chasles.engine.program import Program
@@ -338,6 +338,9 @@ class Function(DirectlyCalled, Generic[Result]):
         outputs = lower(self.program, values, simplify=simplify)
         return outputs[0] if len(outputs) == 1 else outputs
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in _BETWEEN_PARTS]
+
     def __reduce__(self) -> Any:
         return _restore, (self.program, self._runner.shape, self.dtype, self.__doc__, self._result, self._defaults)
 
@@ -345,6 +348,11 @@ class Function(DirectlyCalled, Generic[Result]):
         return f"<Function {self.program.name}{self.signature} in {self.dtype}>"
 
 
+#: Members by which the parts of this package work together, which users need not see.
+_BETWEEN_PARTS = {
+    "call_directly", "completed", "direct_address", "direct_call", "general_call", "general_of", "make", "option_names",
+    "signature_of_call", "usage",
+}  # fmt: skip
 #: The argument that all functions take beside their own.
 OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)
 
@@ -356,12 +364,19 @@ def _restore(
 
 
 def function(
-    *, outputs: Sequence[str] | None = None, dtype: str = "float64", **inputs: Shapes
+    undeclared: None = None,
+    /,
+    *,
+    outputs: Sequence[str] | None = None,
+    dtype: str = "float64",
+    **inputs: Shapes,
 ) -> Callable[[Callable[..., Result]], Function[Result]]:
     """Make a compiled function of a plain Python function.
 
     Parameters
     ----------
+    undeclared
+        Nothing: a function without shapes, as ``@ch.function`` alone hands it over, is refused.
     outputs
         Names of the outputs; see `chasles.engine.trace`.
     dtype
@@ -379,7 +394,7 @@ def function(
     Raises
     ------
     ArgumentError
-        If the names are those of the function's parameters in another order.
+        If the names are those of the function's parameters in another order, or shapes are missing.
 
     Examples
     --------
@@ -392,6 +407,8 @@ def function(
     >>> spring([1.0, 2.0, 3.0], [1.0, 2.0]).shape  # a batch of two stiffnesses
     (2, 3)
     """
+    if undeclared is not None:
+        raise undeclared_shapes(undeclared)
 
     def decorate(plain: Callable[..., Result]) -> Function[Result]:
         def program() -> Program:

@@ -34,8 +34,14 @@ else:
             names = import_module(f"{__name__}.names")
             globals().update({known: getattr(names, known) for known in ("__all__", *names.__all__)})
         if name not in globals():
-            raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+            said = "" if name.startswith("_") else _hint(name)
+            raise AttributeError(f"module '{__name__}' has no attribute '{name}'{said}")
         return globals()[name]
+
+    def _hint(name: str) -> str:
+        """Return what another library's name, or one that is misspelt, is called here."""
+        said: str = import_module("chasles.mechanics.other_names").hint(name, __dir__())
+        return said
 
     def __dir__() -> list[str]:
         """Names for users."""

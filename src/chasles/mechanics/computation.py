@@ -325,4 +325,9 @@ def _frames(description: Description, names: Sequence[str] | None) -> tuple[str,
 
 def _frame(description: Description, name: str) -> str:
     """Return the frame that a name means: ``"tool"`` is the default frame of every robot."""
+    if not isinstance(name, str):
+        raise ArgumentTypeError(
+            f"target must be the name of one frame, such as 'tool', not {name!r}; "
+            "frame_poses(q) and frame_jacobians(q, frame=…, targets=[…]) give those of several"
+        )
     return description.tool if name == "tool" and name not in description.frame_names else name

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 ROBOTICS_TOOLBOX = {
     "fkine": "forward_kinematics(q)",
     "fkine_all": "frame_poses(q)",
@@ -251,3 +254,19 @@ def translation(name: str) -> str | None:
         if name in names:
             return f"'{name}' of {library} is {names[name]} here"
     return None
+
+
+def hint(name: str, known: Iterable[str]) -> str:
+    """Return the end of a sentence on a name that does not exist: what is meant by it, if that can be told.
+
+    Examples
+    --------
+    >>> hint("fkin", ["inverse_dynamics"]), hint("inverse_dynamic", ["inverse_dynamics"])
+    ('', "; did you mean 'inverse_dynamics'?")
+    """
+    if name.startswith("_"):
+        return ""
+    if said := translation(name):
+        return f"; {said}"
+    close = difflib.get_close_matches(name, [other for other in known if not other.startswith("_")], n=1)
+    return f"; did you mean '{close[0]}'?" if close else ""
