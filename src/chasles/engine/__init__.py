@@ -25,6 +25,7 @@ from chasles.engine.functions import (
     tanh,
     where,
 )
+from chasles.engine.linear import of_numpy
 from chasles.engine.operators import attach_operators
 from chasles.engine.program import Argument, Program
 from chasles.engine.records import Layout, Record
@@ -33,6 +34,7 @@ from chasles.engine.threads import get_threads, set_threads, threads
 from chasles.engine.tracing import trace
 
 attach_operators()
+of_numpy.attach()
 
 __all__ = [
     "Argument",

@@ -163,17 +163,14 @@ def _det(a: Any) -> Any:
 
 
 #: NumPy's functions of whole arrays that are computed in another way.
-_BY_FUNCTION: dict[Any, Callable[..., Any]] = {np.where: _where, np.linalg.norm: _norm, np.linalg.det: _det}
+BY_FUNCTION: dict[Any, Callable[..., Any]] = {np.where: _where, np.linalg.norm: _norm, np.linalg.det: _det}
 
-_SOLVING = (
-    "for a symmetric positive definite matrix write solve(factor(A), b) or inverse(factor(A)) of "
-    "chasles.engine.linear_solve; a pose or rotation has chasles.geometry.inverse_pose, or its transpose"
-)
+_SOLVING = "write np.linalg.solve or np.linalg.inv of a square matrix, or the functions of chasles.engine.linear"
 _ROUNDING = "write floor(x + 0.5) of chasles.engine"
 _ORDERING = "write minimum and maximum of chasles.engine, or where(a < b, a, b)"
 #: What to write in place of a function that is refused.
 _INSTEAD = {
-    **dict.fromkeys(("linalg.inv", "linalg.solve", "linalg.pinv", "linalg.lstsq", "linalg.cholesky"), _SOLVING),
+    **dict.fromkeys(("linalg.pinv", "linalg.lstsq", "linalg.cholesky"), _SOLVING),
     **dict.fromkeys(("round", "around", "rint", "trunc", "fix"), _ROUNDING),
     **dict.fromkeys(("sort", "argsort", "argmax", "argmin", "median", "unique", "partition"), _ORDERING),
     **dict.fromkeys(("fmax", "fmin"), _ORDERING),
@@ -192,9 +189,12 @@ _INSTEAD = {
 _GENERAL = "use the functions of chasles.engine (where, maximum, clip, sqrt, …)"
 
 
-def _refusal(name: str, reason: str = "") -> TraceError:
+_JOIN = "join traced values by np.stack in place of np.array, or use the functions of chasles.engine"
+
+
+def _refusal(name: str, reason: str = "", advice: str = _GENERAL) -> TraceError:
     said = f" ({reason})" if reason else ""
-    return TraceError(f"np.{name} knows no traced values{said}; {_INSTEAD.get(name, _GENERAL)}")
+    return TraceError(f"np.{name} knows no traced values{said}; {_INSTEAD.get(name, advice)}")
 
 
 _PLAIN = np.empty(0)
@@ -205,7 +205,7 @@ def take_part_whole(
 ) -> Any:
     """Take part in a function of whole arrays: np.concatenate((x, y)), np.where(x > 0, x, y), np.linalg.norm(x)."""
     try:
-        if own := _BY_FUNCTION.get(function):
+        if own := BY_FUNCTION.get(function):
             return own(*arguments, **keywords)
         return _traced(_PLAIN.__array_function__(function, (np.ndarray,), arguments, keywords))
     except (TypeError, AttributeError) as error:
@@ -233,10 +233,10 @@ def refused_by_numpy(error: Exception) -> TraceError | None:
         module = str(frame.tb_frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] == "numpy" and not isinstance(error, ValueError):
             part = "linalg." if module.startswith("numpy.linalg") else ""
-            return _refusal(part + frame.tb_frame.f_code.co_name.lstrip("_"), text)
+            return _refusal(part + frame.tb_frame.f_code.co_name.lstrip("_"), text, _JOIN)
         frame = frame.tb_next
     if found is not None and hasattr(np, name := found[1] or found[2]):
-        return _refusal(name, text)
+        return _refusal(name, text, _JOIN)
     if any(sign in text for sign in _SIGNS):
-        return TraceError(f"this cannot be done with traced values: {text}; {_GENERAL}")
+        return TraceError(f"this cannot be done with traced values: {text}; {_JOIN}")
     return None
