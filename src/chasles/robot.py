@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
+from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import ArrayLike
@@ -197,6 +198,12 @@ def _check(robot: Robot, **options: Any) -> Any:
 
 
 verbs.check.register(Robot)(_check)
+
+
+for _part in Mechanics.__bases__:
+    for _name, _member in vars(_part).items():
+        if isinstance(_member, FunctionType) and not _name.startswith("_"):  # as Python's messages on arguments name it
+            _member.__module__, _member.__qualname__ = __name__, f"Robot.{_name}"
 
 
 def load(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from types import FunctionType
-
 from chasles import verbs
 from chasles.mechanics.configurations import Configurations
 from chasles.mechanics.copies import Copies
@@ -26,9 +24,3 @@ class Mechanics(
 
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))
-
-
-for _part in Mechanics.__bases__:
-    for _name, _member in vars(_part).items():
-        if isinstance(_member, FunctionType) and not _name.startswith("_"):
-            _member.__qualname__ = f"Robot.{_name}"  # what Python's own messages on wrong arguments call it
