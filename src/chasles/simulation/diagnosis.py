@@ -1,4 +1,4 @@
-"""Why a run diverged, lost accuracy, or stood at its effort limits, in terms of the robot."""
+"""Why a run diverged or stood at its effort limits, in terms of the robot."""
 
 from __future__ import annotations
 
