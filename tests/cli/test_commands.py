@@ -79,7 +79,8 @@ def test_help_fits_80_columns_without_cuts(command):
 def test_robots():
     data = json.loads(run("robots", "--json").stdout)
     assert [robot["name"] for robot in data] == list(shipped())
-    assert next(robot["joints"] for robot in data if robot["name"] == "panda") == 7
+    joints = {robot["name"]: robot["joints"] for robot in data}
+    assert (joints["panda"], joints["delta"], joints["stewart"]) == (7, 3, 6)
     listing = run("robots").stdout.splitlines()
     assert len(listing) < len(shipped()) + 8  # one line a robot
     assert all(sum(line.split()[:1] == [name] for line in listing) == 1 for name in shipped())

@@ -15,7 +15,7 @@ from chasles.studies.controllers import KINDS
 #: Packages that cost half of a second and more.
 HEAVY = (
     "scipy.optimize", "scipy.signal", "scipy.stats", "xarray", "pandas", "plotly", "chasles.control", "chasles.studies",
-    "chasles.identification", "chasles.inverse_kinematics", "chasles.simulation",
+    "chasles.algorithms", "chasles.identification", "chasles.inverse_kinematics", "chasles.simulation",
 )  # fmt: skip
 SCRIPT = f"""
 import json, sys
