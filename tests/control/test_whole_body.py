@@ -171,3 +171,12 @@ def test_bad_plans_are_refused() -> None:
             call()
     with pytest.raises(LookupError, match="frame"):
         WholeBodyTorque(ROBOT, stance()).solve(STANDING, np.zeros(18), Stance([], [Contact("hoof")]))
+
+
+def test_summaries_judge_laws_by_the_reference_only_if_they_follow_it() -> None:
+    arm = ch.load("planar2r")
+    rest = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 0.05)
+    lifted = WholeBodyTorque(arm, Stance([PostureTask([0.5, 0.0], cost=1.0, gain=20.0)]))
+    assert "pursues tasks of its own" in ch.simulate(arm, lifted, rest, period=0.01).summary()
+    following = ch.control.WholeBodyFollowing(arm, gain=20.0)
+    assert "stayed within" in ch.simulate(arm, following, rest, period=0.01).summary()

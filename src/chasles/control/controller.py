@@ -65,6 +65,9 @@ class Controller(HasBounds, Sealed):
         ``"joint"`` (default) for joint motions only, ``"pose"`` for motions of a frame as well.
     traceable
         Whether the law may be traced and compiled (default), or is plain Python, called once a period.
+    follows_reference
+        Whether the law pursues the reference (default), so that summaries judge it by the error from it; False for laws
+        with tasks of their own.
     measured_wrench
         Frame or link whose wrench from the environment the loop measures for the law, which finds it in ``now.wrench``;
         default None.
@@ -91,6 +94,7 @@ class Controller(HasBounds, Sealed):
     inner: Controller | None = None
     robot: Robot | None = None
     reference_kind: ReferenceKind = "joint"
+    follows_reference: bool = True
     measured_wrench: str | None = None
     traceable: bool = True
 

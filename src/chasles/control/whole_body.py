@@ -160,6 +160,7 @@ class WholeBodyTorque(RobotController):
     """
 
     name = "whole-body torque"
+    follows_reference = False
     contact_damping: Array
     bounds: Mapping[str, Bound] = {**RobotController.bounds, "contact_damping": NOT_NEGATIVE}
     traceable = False
@@ -333,6 +334,7 @@ class WholeBodyFollowing(WholeBodyTorque):
     """
 
     kind = "whole-body-torque"
+    follows_reference = True
 
     def __init__(
         self,

@@ -285,6 +285,7 @@ def _label(ready: Prepared, recorded: list[Floats], speeds: str) -> Run:
     loop, given = ready.loop, ready.given
     attributes = {
         "controller": loop.controller.name,
+        "follows_reference": int(loop.controller.follows_reference),
         "reference": repr(ready.reference),
         "integrator": loop.integrator if isinstance(loop.integrator, str) else loop.integrator.name,
         "period": loop.period,

@@ -38,7 +38,9 @@ def run_summary(run: xarray.Dataset, metrics: xarray.Dataset | None = None) -> s
     labels = run_labels(run)
     finite = np.isfinite(numbers["peak_torque"].values.reshape(len(labels), -1)).all(axis=-1)
     sentences = [_what(run), *_divergence(run, finite)]
-    if finite.any():
+    if not run.attrs.get("follows_reference", 1):
+        sentences.append("The law pursues tasks of its own, not the reference that errors are measured from.")
+    elif finite.any():
         several = len(labels) > 1
         sentences += _batch(run, numbers, labels) if several else _single(run, numbers)
     return " ".join(sentences)

@@ -87,6 +87,7 @@ class DisturbanceObserver(RobotController):
         self.inner = inner
         self.name = f"{inner.name} + disturbance observer"
         self.reference_kind = inner.reference_kind
+        self.follows_reference = inner.follows_reference
         self.measured_wrench = inner.measured_wrench
 
     @classmethod
