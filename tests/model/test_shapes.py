@@ -141,7 +141,7 @@ def test_mjcf_shapes_are_where_the_file_puts_them() -> None:
 def test_geoms_that_touch_are_drawn_unless_others_are_there_for_it(geom: str, drawn: bool) -> None:
     text = (
         '<mujoco><asset><material name="red" rgba="1 0 0 1"/></asset><worldbody><body name="b">'
-        '<inertial pos="0 0 0" mass="1" diaginertia="1 1 1"/>{}'
+        '<inertial pos="0 0 0" mass="1" diaginertia="0.01 0.01 0.01"/>{}'
         '<geom type="sphere" size="0.2" {}/></body></worldbody></mujoco>'
     )
     ball = '<geom type="capsule" size="0.1 0.2" contype="0" conaffinity="0" group="1"/>'
