@@ -14,11 +14,11 @@ from chasles.engine.records import Record
 from chasles.engine.scalar import Array, Real
 from chasles.errors import ArgumentError
 from chasles.model import Description
-from chasles.plant.all_joints import AllJoints, refuse_varied_loops
 from chasles.plant.base_motion import PATH_SIZE, BaseState
 from chasles.plant.effect import where_positive
 from chasles.plant.payloads import PickedPayload
 from chasles.plant.plant import Plant
+from chasles.plant.velocity_parts import VelocityParts, refuse_varied_loops
 from chasles.plant.wrenches import ExternalWrench
 from chasles.robot import Robot
 
@@ -93,10 +93,10 @@ class Equations:
         return Robot(description.replace(loops=(), independent=())) if description.loops else self.robot
 
     @cached_property
-    def joints(self) -> AllJoints:
+    def joints(self) -> VelocityParts:
         """Velocities of all joints in the state's parts."""
         refuse_varied_loops(self.plant.robot.description, self.varied)
-        return AllJoints(self.plant.robot)
+        return VelocityParts(self.plant.robot)
 
     def velocities(self, x: Record) -> Array:
         """Return the velocities of all joints."""

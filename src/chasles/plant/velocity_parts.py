@@ -14,7 +14,7 @@ from chasles.model import Description
 from chasles.robot import Robot
 
 
-class AllJoints:
+class VelocityParts:
     """How the velocities of all joints are made of the parts ``qd`` and ``following`` of a plant's state.
 
     With loops the independent velocities alone do not determine the motion at their dead centres. Without, all joints
