@@ -36,7 +36,7 @@ class WheeledBase(Sealed):
     Examples
     --------
     >>> base = WheeledBase.mecanum(half_length=0.235, half_width=0.15, radius=0.0475)
-    >>> base.twist([10.0, 10.0, 10.0, 10.0]).round(12)  # straight ahead, 10 rad/s · 0.0475 m
+    >>> base.twist([10.0, 10.0, 10.0, 10.0]).round(12) + 0.0  # straight ahead, 10 rad/s · 0.0475 m
     array([0.   , 0.475, 0.   ])
     >>> base.wheel_speeds([0.0, 0.0, 0.475]).round(12)  # to the left
     array([-10.,  10., -10.,  10.])

@@ -182,7 +182,7 @@ def test_what_cannot_be_shown_leaves_one_color_and_one_sentence(
     (note,) = damaged.notes
     assert note == "the texture of mesh 'board.obj' cannot be read; the mesh has one color"
     (tmp_path / "board.png").unlink()
-    assert robot_bodies(_robot(path)).notes == []
+    assert robot_bodies(_robot(path)).notes == [note]
     for module in (mesh_surfaces, ch.visual.bodies):
         monkeypatch.setattr(module, "find_spec", lambda _: None)
     (note,) = robot_bodies(_robot(path)).notes
