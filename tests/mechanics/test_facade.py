@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import json
 import os
 import pickle
@@ -11,13 +12,13 @@ import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.errors import ArgumentError, ArgumentTypeError, ChaslesError
 from chasles.model import Description, Joint, Link
 
 EPS = np.finfo(float).eps
@@ -270,3 +271,21 @@ def test_a_sub_tree_moves_as_it_did_in_the_whole_robot(panda: ch.Robot) -> None:
         for robot, x in ((panda, q), (forearm, q[4:]))
     ]
     np.testing.assert_allclose(*T_link4_tool, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_kinematics", "loop_constraints", "torque_regressor"])
+def test_the_class_knows_how_its_computations_are_called(name: str) -> None:
+    on_the_class, arm = getattr(ch.Robot, name), ch.load("planar2r")
+    robot, *parameters = inspect.signature(on_the_class).parameters.values()
+    assert robot.name == "self"
+    assert parameters == list(inspect.signature(getattr(arm, name)).parameters.values())
+    assert set(get_type_hints(on_the_class)) == {*(parameter.name for parameter in parameters), "return"}
+    assert on_the_class.__doc__ == getattr(arm, name).__doc__
+
+
+def test_a_computation_is_called_on_the_class_with_the_robot_first() -> None:
+    arm = ch.load("planar2r")
+    q = [0.3, -0.2]
+    np.testing.assert_array_equal(ch.Robot.mass_matrix(arm, q), arm.mass_matrix(q))
+    with pytest.raises(ArgumentTypeError, match=r"call mass_matrix of a robot, arm.mass_matrix\(…\), or give"):
+        ch.Robot.mass_matrix(q)  # type: ignore[arg-type]

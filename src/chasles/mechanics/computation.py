@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from functools import update_wrapper
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, overload
 
 import numpy as np
@@ -98,9 +99,9 @@ class Computation(Generic[P, Result]):
         self.needs_masses = needs_masses
         self.result = outputs if isinstance(outputs, type) else None
         self.outputs: Sequence[str] = outputs._fields if isinstance(outputs, type) else outputs  # type: ignore[attr-defined]
-        self.name = self.__name__ = declaration.__name__
+        update_wrapper(self, declaration, updated=())  # name, types and signature, for `help` and editors on the class
+        self.name = declaration.__name__
         self.__doc__ = contract(algorithm, self.name, inspect.getdoc(declaration) or "")
-        self.__module__ = declaration.__module__  # where doctest looks for the examples
         _robot, *parameters = inspect.signature(declaration).parameters.values()
         self.signature = inspect.signature(declaration).replace(parameters=parameters)
         by_place = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -111,6 +112,12 @@ class Computation(Generic[P, Result]):
             for parameter in parameters
             if parameter.kind is not by_place and parameter.name not in (*_ARRAYS_BY_NAME, "out")
         }
+
+    def __call__(self, robot: HasDescription, *args: P.args, **kwargs: P.kwargs) -> Result:
+        """Compute for a robot, which a call on the class gives first: ``Robot.mass_matrix(arm, q)``."""
+        if not hasattr(robot, "description"):
+            raise ArgumentTypeError(f"call {self.name} of a robot, arm.{self.name}(…), or give the robot first")
+        return self.__get__(robot, type(robot))(*args, **kwargs)
 
     @overload
     def __get__(self, robot: None, owner: type) -> Computation[P, Result]: ...
