@@ -18,7 +18,7 @@ from chasles.studies.results import StudyResults
 from chasles.studies.running import LoweredFrequencyWarning
 from chasles.studies.sensitivity import CELL, sensitivities
 from chasles.studies.statistics import median, proportion, rank_effects
-from chasles.studies.summaries import Spread
+from chasles.studies.summaries import Quantiles
 
 
 def made_up(errors: dict[str, np.ndarray], study: studies.Study) -> StudyResults:
@@ -40,7 +40,7 @@ def study() -> studies.Study:
 
 def test_quantiles_count_lost_runs_as_infinite() -> None:
     values = np.array([*range(90), *[np.inf] * 10], dtype=float)
-    spread = Spread.of(values)
+    spread = Quantiles.of(values)
     assert (spread.low, spread.median, spread.high) == (5.0, 50.0, np.inf)
 
 

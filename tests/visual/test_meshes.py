@@ -16,7 +16,7 @@ from chasles.errors import ModelError, UnknownNameError
 from chasles.model import Box, Capsule, Cylinder, Description, Ellipsoid, Joint, Link, Mesh, Shape, Sphere
 from chasles.model.formats.mesh_surfaces import surfaces
 from chasles.visual.bodies import packed, robot_bodies
-from chasles.visual.textures import Coat, packed_coat
+from chasles.visual.textures import SurfaceTexture, packed_coat
 
 trimesh = pytest.importorskip("trimesh")
 
@@ -146,6 +146,6 @@ def test_archives_are_not_unpacked(tmp_path: Path, ending: str) -> None:
 
 
 def test_a_coat_without_corners_is_packed() -> None:
-    described, pieces = packed_coat(Coat(np.empty((0, 3, 2)), 0))
+    described, pieces = packed_coat(SurfaceTexture(np.empty((0, 3, 2)), 0))
     assert described == [0, 0, [0.0, 0.0], [0.0, 0.0]]
     assert pieces == [b"", b""]

@@ -38,7 +38,7 @@ from chasles.geometry.elementary import Array, cross, rotation_taking_z_to, twis
 
 if TYPE_CHECKING:
     from chasles.model.loop import Constraint
-    from chasles.model.tree import ClosedLoop, Tree
+    from chasles.model.tree import LoopConstraint, Tree
 
 
 class LoopConstraints(NamedTuple):
@@ -281,7 +281,7 @@ class _Ways(NamedTuple):
     """Frame 1 and frame 2."""
 
 
-def _ways_round(tree: Tree, q: Array, loop: ClosedLoop) -> _Ways:
+def _ways_round(tree: Tree, q: Array, loop: LoopConstraint) -> _Ways:
     places = loop.first, loop.second
     ways = [carriers_of(tree, place.body) for place in places]
     common = WORLD

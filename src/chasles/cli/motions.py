@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.arguments import real
 from chasles.cli.output import angle_text, error_text
-from chasles.cli.standing import Standing
+from chasles.cli.standing import GroundStance
 from chasles.cli.values import configuration, joint_values, not_negative, numbers, random_configuration, varied
 from chasles.control import Controller
 from chasles.control.floating_base import is_floating
@@ -47,13 +47,13 @@ def model_of(robot: Robot, free_base: bool, gravity: str | None, motor_inertia: 
     return _with_motor_inertia(robot, motor_inertia)
 
 
-def standing(model: Robot, contacts: list[str], q: NDArray[np.float64]) -> Standing | None:
+def standing(model: Robot, contacts: list[str], q: NDArray[np.float64]) -> GroundStance | None:
     """Return the robot on the feet of --contact, or None without them."""
     if not contacts:
         return None
     if not is_floating(model):
         raise ArgumentError(f"--contact: robot '{model.name}' stands on its fixed base; add --free-base")
-    return Standing.of(model, contacts, q)
+    return GroundStance.of(model, contacts, q)
 
 
 def plant_of(model: Robot, payload: float, viscous: str | None, coulomb: str | None) -> Robot:

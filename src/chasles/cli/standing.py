@@ -23,7 +23,7 @@ _LEVEL = 5e-3  # m, by which the heights of feet may differ
 
 
 @dataclass(frozen=True)
-class Standing:
+class GroundStance:
     """A robot with named points of its feet, which stand on level ground at a configuration.
 
     Attributes
@@ -41,7 +41,7 @@ class Standing:
     height: float
 
     @classmethod
-    def of(cls, robot: Robot, texts: Sequence[str], q: NDArray[np.float64]) -> Standing:
+    def of(cls, robot: Robot, texts: Sequence[str], q: NDArray[np.float64]) -> GroundStance:
         """Read feet: each the name of a frame, or ``NAME=LENGTHxWIDTH`` for the corners of a sole around its origin."""
         frames, points = [], []
         for text in texts:

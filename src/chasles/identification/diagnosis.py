@@ -34,7 +34,7 @@ SURE = 5.0
 
 
 @dataclass(frozen=True)
-class Reading:
+class LogInterpretation:
     """Another way to read a log: which signals have other signs, places or zero positions."""
 
     words: str
@@ -113,7 +113,7 @@ def _log_errors(
     return np.asarray(0.5 * np.log(np.mean(residuals**2, axis=0) + 1e-12))
 
 
-def _readings(names: tuple[str, ...], n: int, turning: NDArray[np.bool_]) -> Iterator[Reading]:
+def _readings(names: tuple[str, ...], n: int, turning: NDArray[np.bool_]) -> Iterator[LogInterpretation]:
     straight, ones = tuple(range(n)), np.ones(n)
 
     def flipped(joint: int) -> FloatArray:
@@ -123,15 +123,15 @@ def _readings(names: tuple[str, ...], n: int, turning: NDArray[np.bool_]) -> Ite
         for quarters in (1, 2, -1):
             offset = np.where(np.arange(n) == joint, quarters * 0.5 * np.pi, 0.0)
             words = f"{90 * quarters:+d}° added to the position of '{names[joint]}'"
-            yield Reading(words, straight, ones, straight, ones, offset)
+            yield LogInterpretation(words, straight, ones, straight, ones, offset)
     for joint in range(n):
-        yield Reading(
+        yield LogInterpretation(
             f"the position of '{names[joint]}' with the opposite sign", straight, flipped(joint), straight, ones
         )
-        yield Reading(
+        yield LogInterpretation(
             f"the effort of '{names[joint]}' with the opposite sign", straight, ones, straight, flipped(joint)
         )
-        yield Reading(
+        yield LogInterpretation(
             f"position and effort of '{names[joint]}' with the opposite sign",
             straight,
             flipped(joint),
@@ -142,6 +142,6 @@ def _readings(names: tuple[str, ...], n: int, turning: NDArray[np.bool_]) -> Ite
         order = list(straight)
         order[a], order[b] = b, a
         both = f"'{names[a]}' and '{names[b]}'"
-        yield Reading(f"the positions of {both} exchanged", tuple(order), ones, straight, ones)
-        yield Reading(f"the efforts of {both} exchanged", straight, ones, tuple(order), ones)
-        yield Reading(f"positions and efforts of {both} exchanged", tuple(order), ones, tuple(order), ones)
+        yield LogInterpretation(f"the positions of {both} exchanged", tuple(order), ones, straight, ones)
+        yield LogInterpretation(f"the efforts of {both} exchanged", straight, ones, tuple(order), ones)
+        yield LogInterpretation(f"positions and efforts of {both} exchanged", tuple(order), ones, tuple(order), ones)

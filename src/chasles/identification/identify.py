@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from chasles.arguments import real, truth
 from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
-from chasles.identification.alignment import Parts, misalignments
 from chasles.identification.comparison import Prediction
+from chasles.identification.delays_and_offsets import FitAndHeldOut, misalignments
 from chasles.identification.diagnosis import resting_joints
 from chasles.identification.drive_gains import DriveGains, gains_from_model
 from chasles.identification.equations import PRIOR_WIDTH, Equations, Terms, Unknowns, unknowns
@@ -181,7 +181,7 @@ def identify(
     warnings += overfitting(robot, own, predictions)
     if not guessed:
         warnings += other_weights(robot, own, model, train)
-    warnings += misalignments(Parts(robot, own, found, equations, other))
+    warnings += misalignments(FitAndHeldOut(robot, own, found, equations, other))
     expected = _expected(found, other, predictions["least squares", "training"])
     used = equations.moving & own.measured
     with np.errstate(invalid="ignore"):

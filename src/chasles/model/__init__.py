@@ -38,7 +38,7 @@ from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Shape, Sphere
 from chasles.model.tools import with_tool
-from chasles.model.tree import Body, ClosedLoop, Placement, Tree, build_tree, spanning_tree
+from chasles.model.tree import Body, LoopConstraint, Placement, Tree, build_tree, spanning_tree
 
 if TYPE_CHECKING:
     from chasles.model.formats.dh import from_dh
@@ -63,7 +63,6 @@ __all__ = [
     "Body",
     "Box",
     "Capsule",
-    "ClosedLoop",
     "Cylinder",
     "DHTable",
     "Description",
@@ -78,6 +77,7 @@ __all__ = [
     "Limits",
     "Link",
     "Loop",
+    "LoopConstraint",
     "LoopKind",
     "Mesh",
     "Mimic",

@@ -105,7 +105,7 @@ class Placement:
 
 
 @dataclass(frozen=True, eq=False)
-class ClosedLoop:
+class LoopConstraint:
     """A loop of a robot: the two frames that it joins, each on its body, and what it demands of them; see `Loop`."""
 
     name: str
@@ -137,7 +137,7 @@ class Tree:
     nq: int
     n: int
     gravity: NDArray[Any]
-    loops: tuple[ClosedLoop, ...] = ()
+    loops: tuple[LoopConstraint, ...] = ()
     independent: tuple[int, ...] = ()
     constraints: tuple[int, ...] = ()
     actuated: tuple[int, ...] = ()
@@ -259,12 +259,12 @@ def spanning_tree(description: Description, values: Mapping[str, Any] | None = N
     )
 
 
-def _closed_loop(loop: Loop, frames: Mapping[str, Placement]) -> ClosedLoop:
+def _closed_loop(loop: Loop, frames: Mapping[str, Placement]) -> LoopConstraint:
     first, second = (
         _onward(frames[frame], T[:3, :3], T[:3, 3])
         for frame, T in ((loop.first, loop.T_first_joint), (loop.second, loop.T_second_joint))
     )
-    return ClosedLoop(loop.name, first, second, loop.constraints, loop.aligned, loop.tolerance)
+    return LoopConstraint(loop.name, first, second, loop.constraints, loop.aligned, loop.tolerance)
 
 
 class _Parameters:

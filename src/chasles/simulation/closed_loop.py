@@ -26,8 +26,8 @@ from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
 from chasles.simulation.controlled_period import PACE, ControlledPeriod, Stage, new_period
 from chasles.simulation.limits import limited_torques
-from chasles.simulation.plant_steps import INSIDE, HeldInputs, PlantSteps, Start
-from chasles.simulation.recording import Recording, Variable
+from chasles.simulation.plant_steps import INSIDE, HeldInputs, PlantSteps, StepStart
+from chasles.simulation.recording import RecordedVariables, Variable
 from chasles.simulation.references import LoopReference
 
 #: Speed, rad/s or m/s, across which dry friction that jumps at rest turns round for implicit methods: a joint that
@@ -42,7 +42,7 @@ def no_controller(now: Now) -> Array:
     return 0.0 * now.qd
 
 
-class Sample(NamedTuple):
+class CallResult(NamedTuple):
     """One call of the controller.
 
     Attributes
@@ -195,10 +195,12 @@ class ClosedLoop:
         return Layout({"last_call": (), "pace": PACE, "loop": self.layout.shapes, "queue": queue})
 
     @cached_property
-    def recording(self) -> Recording:
+    def recording(self) -> RecordedVariables:
         """What is recorded at each sample."""
         memory = self.controller.memory_layout.size if self.record_memory else None
-        return Recording(self.equations, self.accounts, memory, follows_frame=self.reference.n is None, late=self.late)
+        return RecordedVariables(
+            self.equations, self.accounts, memory, follows_frame=self.reference.n is None, late=self.late
+        )
 
     @property
     def variables(self) -> tuple[Variable, ...]:
@@ -269,7 +271,7 @@ class ClosedLoop:
     def controller_function(self) -> Function:
         """One call alone: (given, state, values) -> (following, *recorded).
 
-        The first result has the parts ``queue``, torques on their way, and those of `Sample.following`.
+        The first result has the parts ``queue``, torques on their way, and those of `CallResult.following`.
         """
 
         def call(given: Record, state: Record, values: Record = _NO_VALUES) -> tuple[Any, ...]:
@@ -329,7 +331,7 @@ class ClosedLoop:
         """The plant's motion through a period in steps that the error controls."""
         return ControlledPeriod(self.steps, self.stages)
 
-    def sample(self, given: Record, state: Record, values: Mapping[str, Any]) -> Sample:
+    def sample(self, given: Record, state: Record, values: Mapping[str, Any]) -> CallResult:
         """Read the sensors, call reference and controller once; on records of numbers or traced scalars."""
         t, x = given.t, state.plant
         motion: Any = self.reference.at(given, _part("reference", values))
@@ -367,14 +369,17 @@ class ClosedLoop:
         recorded = self.recording.values(x, demanded, queue[0], motion, (q, qd), memory, instant, acting, values)
         waiting = np.array(queue[1:]).reshape(self.late, self.plant.n)
         follows = {"sensors": sensed, "configuration": known, "controller": following, "torques": waiting}
-        return Sample(t, queue, follows, recorded)
+        return CallResult(t, queue, follows, recorded)
 
     def advance(self, t: Real, x: Record, queue: list[Any], outside: Array, values: Mapping[str, Any]) -> Record:
         """Integrate the plant over one period under the torques of the queue that fall into it."""
         before = self.clock_before(t)
         for stage in self.stages:
             h = stage.step(self.period)
-            start, held = Start(t, stage.begin * self.period, before), HeldInputs(queue[stage.torque], outside, values)
+            start, held = (
+                StepStart(t, stage.begin * self.period, before),
+                HeldInputs(queue[stage.torque], outside, values),
+            )
             x = self.steps.run(x, start, held, h, stage.steps)
             before = t + (stage.end * self.period - 0.5 * h)
         return x

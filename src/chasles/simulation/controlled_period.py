@@ -18,7 +18,7 @@ from chasles.engine.records import Record, Shapes
 from chasles.engine.scalar import Array, Real
 from chasles.integrators import StepControl
 from chasles.integrators.attempts import PROGRESS, Progress, RunState, Status, attempt
-from chasles.simulation.plant_steps import HeldInputs, PlantSteps, Start
+from chasles.simulation.plant_steps import HeldInputs, PlantSteps, StepStart
 
 #: Events nearer to each other than this part of a period are one.
 APART = 4e-9
@@ -39,7 +39,7 @@ class Stage(NamedTuple):
         return (self.end - self.begin) * period / self.steps
 
 
-class Pace(NamedTuple):
+class AttemptState(NamedTuple):
     """What a run carries from attempt to attempt besides the plant's state.
 
     Attributes
@@ -60,20 +60,20 @@ class Pace(NamedTuple):
     made: Any
 
 
-#: Shapes of a `Pace`.
-PACE = Pace(PROGRESS, (), (), ())
+#: Shapes of a `AttemptState`.
+PACE = AttemptState(PROGRESS, (), (), ())
 
 
-def first_pace(period: float, clock: float) -> Pace:
+def first_pace(period: float, clock: float) -> AttemptState:
     """Pace of runs that have not begun."""
-    return Pace(Progress(0.0, period, 1.0, 1.0, 0.0, 0.0, float(Status.ARRIVED)), 0.0, clock, 0.0)
+    return AttemptState(Progress(0.0, period, 1.0, 1.0, 0.0, 0.0, float(Status.ARRIVED)), 0.0, clock, 0.0)
 
 
-def new_period(pace: Pace) -> Pace:
+def new_period(pace: AttemptState) -> AttemptState:
     """Pace of a run as its next period begins; one that was given up stays so."""
     progress = pace.progress
     status = where(progress.status == Status.ARRIVED, float(Status.RUNNING), progress.status)
-    return Pace(progress._replace(t=0.0, calm=1.0, status=status), 0.0, pace.clock, 0.0)
+    return AttemptState(progress._replace(t=0.0, calm=1.0, status=status), 0.0, pace.clock, 0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +93,7 @@ class ControlledPeriod:
 
     def attempt(
         self,
-        pace: Pace,
+        pace: AttemptState,
         x: Record,
         t: Real,
         queue: Array,
@@ -101,7 +101,7 @@ class ControlledPeriod:
         values: Mapping[str, Any],
         rtol: Real,
         atol: Array,
-    ) -> tuple[Pace, Any]:
+    ) -> tuple[AttemptState, Any]:
         """Try one step of a run that is still running; on traced scalars.
 
         Parameters
@@ -129,7 +129,7 @@ class ControlledPeriod:
             command = where(begin < stage.begin * steps.period, command, queue[stage.torque])
         clock = where(running, t + 0.5 * (begin + end), pace.clock)
         held = HeldInputs(command, outside, values)
-        x = steps.entered(x, Start(t, begin, pace.clock), held, clock)
+        x = steps.entered(x, StepStart(t, begin, pace.clock), held, clock)
         f = steps.right_hand_side(t, begin, end - begin, clock, held)
         y = steps.layout.join(x)
         (progress, y), _ = attempt(
@@ -144,7 +144,7 @@ class ControlledPeriod:
             t=where(goes_on, 0.0, progress.t), status=where(too_many, float(Status.TOO_MANY_STEPS), status)
         )
         y = where(progress.status > Status.ARRIVED, np.nan, steps.layout.join(steps.normalized(y)))
-        return Pace(progress, where(goes_on, end, begin), clock, made), steps.layout.split(y)
+        return AttemptState(progress, where(goes_on, end, begin), clock, made), steps.layout.split(y)
 
     @cached_property
     def solve(self) -> Function:

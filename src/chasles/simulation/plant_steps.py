@@ -23,7 +23,7 @@ INSIDE = 1e-9
 _WRITTEN_OUT = 4
 
 
-class Start(NamedTuple):
+class StepStart(NamedTuple):
     """Where a row of steps starts.
 
     Attributes
@@ -40,10 +40,10 @@ class Start(NamedTuple):
     offset: Real
     before: Any
 
-    def after(self, h: float, count: int) -> Start:
+    def after(self, h: float, count: int) -> StepStart:
         """Start of the row that follows `count` steps of length h."""
         offset = self.offset + count * h
-        return Start(self.t, offset, self.t + (offset - 0.5 * h))
+        return StepStart(self.t, offset, self.t + (offset - 0.5 * h))
 
 
 class HeldInputs(NamedTuple):
@@ -165,13 +165,13 @@ class PlantSteps:
         """
 
         def after(x: Record, before: Array, t: Real, offset: Real, clock: Real, held: HeldInputs) -> Array:
-            return self.layout.join(self.entered(x, Start(t, offset, before), held, clock))
+            return self.layout.join(self.entered(x, StepStart(t, offset, before), held, clock))
 
         inputs: dict[str, Shapes] = {"x": self.layout.shapes, "before": (), "t": (), "offset": (), "clock": ()}
         program = trace(after, {**inputs, "held": self.held.shapes}, name="after_events", outputs=["x_next"])
         return Function(program)
 
-    def run(self, x: Record, start: Start, held: HeldInputs, h: float, count: int) -> Record:
+    def run(self, x: Record, start: StepStart, held: HeldInputs, h: float, count: int) -> Record:
         """Plant's state after `count` steps of length h, on traced scalars."""
         if count > (1 if self.integrator.implicit else _WRITTEN_OUT):
             half = count // 2
@@ -184,7 +184,7 @@ class PlantSteps:
             start = start.after(h, 1)
         return x
 
-    def _one(self, x: Record, start: Start, held: HeldInputs, h: float) -> Record:
+    def _one(self, x: Record, start: StepStart, held: HeldInputs, h: float) -> Record:
         clock = start.t + (start.offset + 0.5 * h)
         x = self.entered(x, start, held, clock)
         f = self.right_hand_side(start.t, start.offset, h, clock, held)
@@ -209,7 +209,7 @@ class PlantSteps:
         """State after a step, as a record, with unit quaternions."""
         return Record(self.equations.normalized(self.layout.split(y)))
 
-    def entered(self, x: Record, start: Start, held: HeldInputs, clock: Real) -> Record:
+    def entered(self, x: Record, start: StepStart, held: HeldInputs, clock: Real) -> Record:
         """State as a stretch begins; see `EnergyAccounts.after_events`."""
         if self.accounts is None:
             return x
@@ -220,13 +220,13 @@ class PlantSteps:
         """Right-hand side through a stretch, as a function of the time since it began; see `rates`."""
         return PlantRightHandSide(self.rates, (t, offset, span, clock, self.held.join(held)), self)
 
-    def _call_row(self, x: Record, start: Start, held: HeldInputs, h: float, count: int) -> Any:
+    def _call_row(self, x: Record, start: StepStart, held: HeldInputs, h: float, count: int) -> Any:
         """The steps as a call of one program, which is written once however often it is called."""
         key = (h, count)
         if key not in self._rows:
 
             def row(x: Record, t: Real, offset: Real, before: Array, held: HeldInputs) -> Array:
-                return self.layout.join(self.run(x, Start(t, offset, before), held, h, count))
+                return self.layout.join(self.run(x, StepStart(t, offset, before), held, h, count))
 
             inputs: dict[str, Shapes] = {"x": self.layout.shapes, "t": (), "offset": (), "before": ()}
             inputs["held"] = self.held.shapes

@@ -14,7 +14,7 @@ from chasles.engine import Function, Layout
 from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
-from chasles.simulation.controlled_period import APART, MOST_ATTEMPTS, Pace, first_pace, new_period
+from chasles.simulation.controlled_period import APART, MOST_ATTEMPTS, AttemptState, first_pace, new_period
 from chasles.simulation.integrators import SCIPY_IMPLICIT
 
 Floats = NDArray[np.float64]
@@ -108,7 +108,7 @@ def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
 def controlled_step(loop: ClosedLoop, values: Values, rtol: float, atol: float) -> Advance:
     """Return the compiled plant over one period in steps that the error controls, over all runs at once."""
     function, layout = compiled_function(loop, "period_function"), loop.steps.layout
-    pace: Pace | None = None
+    pace: AttemptState | None = None
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
         nonlocal pace

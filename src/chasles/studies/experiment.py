@@ -25,7 +25,7 @@ from chasles.studies.controllers import attained_poles, make_controller
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import measure
-from chasles.studies.unknown_plants import Bench, fastest_effect, plant_of, values_of
+from chasles.studies.unknown_plants import StudiedRobot, fastest_effect, plant_of, values_of
 from chasles.trajectories.joint.closed import on_manifold
 
 Floats = NDArray[np.float64]
@@ -36,7 +36,7 @@ _STABLE = 2.0  # longest step of the Runge-Kutta method times the friction's rat
 
 
 @dataclass(frozen=True)
-class Part:
+class RunBatch:
     """Runs of one controller on one robot at one sample rate with one delay.
 
     Attributes
@@ -64,7 +64,7 @@ class Part:
         return self.last - self.first
 
 
-def parts(study: Definition) -> list[Part]:
+def parts(study: Definition) -> list[RunBatch]:
     """Cut a study into parts, in the order in which they are best done: one robot after another."""
     made = []
     runs = draw(study)
@@ -77,11 +77,11 @@ def parts(study: Definition) -> list[Part]:
                 chunk = study.execution.chunk if study.tuning is None else count  # a search is made once
                 for first in range(0, count, chunk):
                     last = min(first + chunk, count)
-                    made.append(Part(robot, controller, rate, delay, first, last))
+                    made.append(RunBatch(robot, controller, rate, delay, first, last))
     return made
 
 
-def prepare(study: Definition) -> list[Bench]:
+def prepare(study: Definition) -> list[StudiedRobot]:
     """Make the robots' benches, and refuse what cannot work before the long work begins.
 
     Raises
@@ -120,7 +120,7 @@ def lowered_frequencies(study: Definition) -> list[str]:
     return said
 
 
-def controller_of(study: Definition, part: Part, changed: Mapping[str, float] | None = None) -> Controller:
+def controller_of(study: Definition, part: RunBatch, changed: Mapping[str, float] | None = None) -> Controller:
     """Make the controller of a part, with some settings changed.
 
     Raises
@@ -136,7 +136,7 @@ def controller_of(study: Definition, part: Part, changed: Mapping[str, float] | 
 
 
 @lru_cache(maxsize=16)
-def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
+def bench(robot: StudyRobot, coulomb_velocity: float) -> StudiedRobot:
     """Make a robot's bench."""
     described = Robot(parse_toml(robot.toml, check=False))
     model = described.with_friction(viscous=0.0, coulomb=0.0, coulomb_velocity=coulomb_velocity)
@@ -145,10 +145,10 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> Bench:
     torque = model.inverse_dynamics(planned.q, planned.qd, planned.qdd)
     peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)
     inertia = np.diagonal(model.mass_matrix(planned.q), axis1=-2, axis2=-1).mean(axis=0)
-    return Bench(model, motion, peak_torque, top_speed, inertia)
+    return StudiedRobot(model, motion, peak_torque, top_speed, inertia)
 
 
-def perform(study: Definition, part: Part, controller: Controller) -> dict[str, Floats]:
+def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[str, Floats]:
     """Simulate the runs of a part and measure them.
 
     Parameters
@@ -185,13 +185,13 @@ def perform(study: Definition, part: Part, controller: Controller) -> dict[str, 
     return measure(made.model, made.peak_torque, run, study.execution.lost_beyond)
 
 
-def size_of(study: Definition, part: Part) -> tuple[int, int]:
+def size_of(study: Definition, part: RunBatch) -> tuple[int, int]:
     """Numbers of coordinates and velocities of a part's robot."""
     model = bench(study.robots[part.robot], study.factors.coulomb_velocity).model
     return model.nq, model.n
 
 
-def schedule_of(study: Definition, part: Part, controller: Controller) -> ScheduledValues | None:
+def schedule_of(study: Definition, part: RunBatch, controller: Controller) -> ScheduledValues | None:
     """Values that a controller computes before the runs of a part begin, for every call; None for most."""
     if not controller.has_schedule:
         return None
@@ -204,13 +204,13 @@ def schedule_of(study: Definition, part: Part, controller: Controller) -> Schedu
     return scheduled(controller, times, reference, reference.parameters)
 
 
-def _timing(study: Definition, made: Bench, period: float) -> tuple[float, int]:
+def _timing(study: Definition, made: StudiedRobot, period: float) -> tuple[float, int]:
     """Duration of a run, s, and number of periods from one recorded sample to the next."""
     duration = float(made.motion.duration) + study.execution.rest
     return duration, max(1, round(duration / period / _SAMPLES))
 
 
-def plant_values(study: Definition, made: Bench, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
+def plant_values(study: Definition, made: StudiedRobot, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
     """Parameters of the plant in the chosen runs, as ``vary=`` takes them."""
     factors = study.factors
     _, first = np.unique(runs.point, return_index=True)  # the first run with each combination of unknowns
@@ -220,7 +220,7 @@ def plant_values(study: Definition, made: Bench, runs: Runs, chosen: NDArray[np.
     return values | values_of(factors, made, unknowns, study.execution.step)
 
 
-def _substeps(study: Definition, made: Bench, period: float) -> int:
+def _substeps(study: Definition, made: StudiedRobot, period: float) -> int:
     """Steps in a period that are short enough for the fastest effect of the study, along the whole motion."""
     factors, step = study.factors, study.execution.step
     strongest = values_of(
@@ -234,7 +234,7 @@ def _substeps(study: Definition, made: Bench, period: float) -> int:
     return max(math.ceil(period / step * (1.0 - 1e-9)), needed)
 
 
-def _check_torques(robot: StudyRobot, made: Bench) -> None:
+def _check_torques(robot: StudyRobot, made: StudiedRobot) -> None:
     for name, torque, limit in zip(made.model.velocity_names, made.peak_torque, made.model.effort_limits, strict=True):
         if torque > limit:
             raise ArgumentError(

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.studies.results import StudyResults
 from chasles.studies.settings import shown_unknown
-from chasles.studies.summaries import Curve
+from chasles.studies.summaries import ResponseCurve
 from chasles.visual.encoding import plot_text, typed_array
 from chasles.visual.panels import COLORS, QUIET, STYLE, axis_name, title_above
 
@@ -31,7 +31,7 @@ class Panel:
 
     title: str
     x_title: str
-    curves: dict[str, Curve]
+    curves: dict[str, ResponseCurve]
     markers: bool = False
     logarithmic: bool = False
     ticks: tuple[float, ...] | None = None
@@ -92,8 +92,8 @@ def _panels(results: StudyResults, robot: str, names: list[str]) -> list[Panel]:
     return [*panels, Panel("Over time: largest joint error", "time [s]", curves)]
 
 
-def _scaled(curve: Curve, scale: float) -> Curve:
-    return Curve(curve.x * scale, curve.low, curve.median, curve.high, curve.lost)
+def _scaled(curve: ResponseCurve, scale: float) -> ResponseCurve:
+    return ResponseCurve(curve.x * scale, curve.low, curve.median, curve.high, curve.lost)
 
 
 def _style(number: int, name: str, group: int) -> dict[str, Any]:
@@ -109,7 +109,7 @@ def _style(number: int, name: str, group: int) -> dict[str, Any]:
 
 
 def _band(
-    style: dict[str, Any], panel: Panel, curve: Curve, color: str, ceiling: float, *, legend: bool
+    style: dict[str, Any], panel: Panel, curve: ResponseCurve, color: str, ceiling: float, *, legend: bool
 ) -> list[dict[str, Any]]:
     x = typed_array(curve.x)
     low, median, high = (1e3 * np.minimum(part, ceiling) for part in (curve.low, curve.median, curve.high))

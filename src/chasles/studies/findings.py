@@ -10,7 +10,7 @@ import numpy as np
 from chasles.studies.results import StudyResults, study_findings
 from chasles.studies.settings import shown_unknown
 from chasles.studies.statistics import Comparison, Interval, proportion
-from chasles.studies.summaries import Cell, Findings
+from chasles.studies.summaries import Condition, Findings
 
 #: Rank regression coefficients below this are not worth a word.
 _NOTABLE = 0.1
@@ -160,7 +160,7 @@ def _effects(results: StudyResults, robot: str) -> list[str]:
     ]
 
 
-def _place(cell: Cell) -> str:
+def _place(cell: Condition) -> str:
     late = f" with a delay of {cell.delay:g} T" if cell.delay else ""
     return f"{cell.rate:g} Hz{late}"
 

@@ -21,7 +21,7 @@ from chasles.engine.identity import UnidentifiedError, identity
 from chasles.errors import ArgumentError, ChaslesError
 from chasles.packaged_files import folder_of
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import Part, controller_of, schedule_of, size_of
+from chasles.studies.experiment import RunBatch, controller_of, schedule_of, size_of
 
 #: Changes with what follows, so that no results of another format are taken for these.
 _FORMAT = 5
@@ -72,7 +72,7 @@ def environment() -> dict[str, str]:
     }
 
 
-def origin_of(study: Definition, part: Part, controller: Controller | None) -> Origin:
+def origin_of(study: Definition, part: RunBatch, controller: Controller | None) -> Origin:
     """Origin of the result that a controller gives in a part of a study. Titles have no part in it.
 
     A controller of the user's own counts by what it computes, not as the function that made it: what that function
@@ -86,7 +86,7 @@ def origin_of(study: Definition, part: Part, controller: Controller | None) -> O
     return _origin(study, part, None if controller is None else _controller_identity(study, part, controller))
 
 
-def _origin(study: Definition, part: Part, controller: str | None) -> Origin:
+def _origin(study: Definition, part: RunBatch, controller: str | None) -> Origin:
     """Origin of a result, for the identity of a user's controller; None for one that its settings describe."""
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
     settings = str(choice.kind), dict(choice.settings)
@@ -107,9 +107,9 @@ class Origins:
     def __init__(self, study: Definition) -> None:
         self.study = study
         self._controllers: dict[tuple[int, int, float, float], str | UnidentifiedError | None] = {}
-        self._origins: dict[Part, Origin] = {}
+        self._origins: dict[RunBatch, Origin] = {}
 
-    def of(self, part: Part) -> Origin:
+    def of(self, part: RunBatch) -> Origin:
         """Origin of a part's result.
 
         Raises
@@ -121,7 +121,7 @@ class Origins:
             self._origins[part] = _origin(self.study, part, self._controller(part))
         return self._origins[part]
 
-    def check(self, part: Part, origin: Origin | None) -> None:
+    def check(self, part: RunBatch, origin: Origin | None) -> None:
         """Refuse a result of another origin than this process says.
 
         Raises
@@ -155,7 +155,7 @@ class Origins:
             "module was imported keep their old values there; bind the values to the function with functools.partial"
         )
 
-    def _controller(self, part: Part) -> str | None:
+    def _controller(self, part: RunBatch) -> str | None:
         """Identity of a part's controller; None if its settings describe it."""
         key = part.robot, part.controller, part.rate, part.delay
         if key not in self._controllers:
@@ -165,7 +165,7 @@ class Origins:
             raise found
         return found
 
-    def _identified(self, part: Part) -> str | UnidentifiedError | None:
+    def _identified(self, part: RunBatch) -> str | UnidentifiedError | None:
         if not callable(self.study.controllers[part.controller].kind):
             return None
         try:
@@ -174,7 +174,7 @@ class Origins:
             return error
 
 
-def _controller_identity(study: Definition, part: Part, controller: Controller) -> str:
+def _controller_identity(study: Definition, part: RunBatch, controller: Controller) -> str:
     """Identity of a controller with its gains, its memory at the start and its schedule."""
     try:
         return identity(controller, by_version=False)

@@ -20,11 +20,11 @@ from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.controllers import attained_poles
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw
-from chasles.studies.experiment import Part, bench, controller_of
+from chasles.studies.experiment import RunBatch, bench, controller_of
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.sensitivity import Sensitivities, rank_sensitivities
 from chasles.studies.statistics import Comparison, Interval, compare, median, proportion, rank_effects, ranks
-from chasles.studies.summaries import QUARTILES, Cell, Curve, Findings, Spread, Summary
+from chasles.studies.summaries import QUARTILES, Condition, Findings, Quantiles, ResponseCurve, Summary
 from chasles.studies.tuning import CANDIDATES, SCORES, Front, best, front
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class StudyResults:
     candidates: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, study: Definition, parts: Mapping[Part, Arrays], computed: int) -> Self:
+    def of(cls, study: Definition, parts: Mapping[RunBatch, Arrays], computed: int) -> Self:
         """Put the parts of a study together."""
         runs = draw(study)
         values: dict[tuple[int, int], dict[str, Floats]] = {}
@@ -161,7 +161,7 @@ class StudyResults:
         """One for each robot and controller, in the order of the study."""
         rows = []
         for (r, c), values in self.values.items():
-            spreads: dict[str, Any] = {name: Spread.of(values[name]) for name in MEASURES if name != "lost_at"}
+            spreads: dict[str, Any] = {name: Quantiles.of(values[name]) for name in MEASURES if name != "lost_at"}
             lost = float(np.isfinite(values["lost_at"]).mean())
             titles = self.study.robots[r].title, self.study.controllers[c].title
             rows.append(Summary(*titles, len(self.runs), lost, **spreads))
@@ -223,7 +223,7 @@ class StudyResults:
         _, cell = np.unique(np.stack([self.runs.rate, self.runs.delay]), axis=1, return_inverse=True)
         return varying, cell.ravel()
 
-    def cells(self, robot: str, controller: str) -> list[Cell]:
+    def cells(self, robot: str, controller: str) -> list[Condition]:
         """Return what a controller did on a robot at each sample rate and delay."""
         key = self._numbers(robot, controller)
         if key not in self._cells:
@@ -231,11 +231,11 @@ class StudyResults:
         return self._cells[key]
 
     @cached_property
-    def _cells(self) -> dict[tuple[int, int], list[Cell]]:
+    def _cells(self) -> dict[tuple[int, int], list[Condition]]:
         """Cells that were asked for, by the numbers of robot and controller."""
         return {}
 
-    def _made_cells(self, robot: str, controller: str) -> list[Cell]:
+    def _made_cells(self, robot: str, controller: str) -> list[Condition]:
         values = self.of_pair(robot, controller)
         place, number = self._numbers(robot, controller)
         choice, made = self.study.controllers[number], self.study.robots[place]
@@ -247,7 +247,7 @@ class StudyResults:
             settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
             poles = attained_poles(choice.kind, settings, known.model, known.motion, 1.0 / rate, delay)
             error = median(values["rms_error"][chosen])
-            found.append(Cell(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
+            found.append(Condition(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
         return found
 
     def margins(self, robot: str, controller: str, payload: float = 0.0) -> dict[tuple[float, float], LoopMargins]:
@@ -273,11 +273,13 @@ class StudyResults:
         found = {}
         for rate, delay in self.study.factors.cells:
             changed = self.tuned(robot, controller, rate, delay)
-            law = controller_of(self.study, Part(place, number, rate, delay, 0, 0), changed)
+            law = controller_of(self.study, RunBatch(place, number, rate, delay, 0, 0), changed)
             found[rate, delay] = loop_margins(plant, law, made.motion, period=1.0 / rate, delay=delay)
         return found
 
-    def curve(self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10) -> Curve:
+    def curve(
+        self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10
+    ) -> ResponseCurve:
         """A measure against a factor, over all values of the other factors.
 
         Parameters
@@ -296,8 +298,8 @@ class StudyResults:
         values = self.of_pair(robot, controller)
         x = self.runs[factor]
         groups = _classes(x, len(x) if factor in ("rate", "delay") else classes)
-        spreads = [Spread.of(values[measure][group], QUARTILES) for group in groups]
-        return Curve(
+        spreads = [Quantiles.of(values[measure][group], QUARTILES) for group in groups]
+        return ResponseCurve(
             np.array([np.median(x[group]) for group in groups]),
             np.array([spread.low for spread in spreads]),
             np.array([spread.median for spread in spreads]),
@@ -305,11 +307,11 @@ class StudyResults:
             np.array([np.isfinite(values["lost_at"][group]).mean() for group in groups]),
         )
 
-    def profile(self, robot: str, controller: str) -> Curve:
+    def profile(self, robot: str, controller: str) -> ResponseCurve:
         """Largest joint error over the run, from its start, 0, to its end, 1."""
         values = self.of_pair(robot, controller)["profile"]
         low, median, high = np.quantile(values, QUARTILES, axis=0, method="higher")
-        return Curve(PROFILE, low, median, high, np.isinf(values).mean(axis=0))
+        return ResponseCurve(PROFILE, low, median, high, np.isinf(values).mean(axis=0))
 
     def findings(self) -> Findings:
         """Results in words, which are computed from the numbers."""

@@ -10,7 +10,7 @@ from typing import Any
 from chasles.errors import warn
 from chasles.progress import is_watched, progress_bar
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import Part, lowered_frequencies, parts, prepare
+from chasles.studies.experiment import RunBatch, lowered_frequencies, parts, prepare
 from chasles.studies.origin import Origins
 from chasles.studies.results import StudyResults
 from chasles.studies.store import Arrays, Store
@@ -43,7 +43,7 @@ def run(
     """
     store = None if folder is None else Store(folder, study)
     wanted = parts(study)
-    done: dict[Part, Arrays] = {}
+    done: dict[RunBatch, Arrays] = {}
     try:
         if store is not None:
             done |= _stored(store, wanted)
@@ -62,7 +62,7 @@ def run(
     return StudyResults.of(study, {part: done[part] for part in wanted}, computed=len(missing))
 
 
-def _stored(store: Store, wanted: list[Part]) -> dict[Part, Arrays]:
+def _stored(store: Store, wanted: list[RunBatch]) -> dict[RunBatch, Arrays]:
     """Results that are on disk already."""
     found = {part: known for part in wanted if (known := store.load(part)) is not None}
     if store.damaged:
@@ -89,8 +89,8 @@ def _interrupted(store: Store | None, done: int, wanted: int) -> str:
 
 def _performed(
     study: Definition,
-    wanted: list[Part],
-    missing: list[Part],
+    wanted: list[RunBatch],
+    missing: list[RunBatch],
     workers: int | None,
     scheduler: Any,
     progress: bool | None,

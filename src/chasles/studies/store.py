@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from chasles.engine.identity import UnidentifiedError
 from chasles.errors import ArgumentError
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import Part
+from chasles.studies.experiment import RunBatch
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.origin import Origin, Origins
 from chasles.studies.tuning import CANDIDATES, COLUMNS
@@ -68,14 +68,14 @@ class Store:
             reason = getattr(error, "strerror", None) or error
             raise ArgumentError(f"results cannot be stored in {self.folder}: {reason}") from None
 
-    def path(self, part: Part) -> Path:
+    def path(self, part: RunBatch) -> Path:
         """File of a part."""
         robot, controller = self.study.robots[part.robot], self.study.controllers[part.controller]
         words = f"{robot.title} {controller.title} {part.rate:g}Hz {part.delay:g}T {part.first}-{part.last}"
         readable = re.sub(r"[^a-z0-9.]+", "-", words.lower()).strip("-.")[:80]
         return self.folder / f"{readable}-{self.origin(part).digest[:24]}.npz"
 
-    def origin(self, part: Part) -> Origin:
+    def origin(self, part: RunBatch) -> Origin:
         """Origin of a part's result.
 
         Raises
@@ -85,7 +85,7 @@ class Store:
         """
         return self.origins.of(part)
 
-    def load(self, part: Part) -> Arrays | None:
+    def load(self, part: RunBatch) -> Arrays | None:
         """Results of a part, or None if there are none, the file is damaged, or nothing identifies the controller."""
         try:
             path = self.path(part)
@@ -100,7 +100,7 @@ class Store:
             self.damaged.append(path)
             return None
 
-    def save(self, part: Part, arrays: Arrays) -> None:
+    def save(self, part: RunBatch, arrays: Arrays) -> None:
         """Store results of a part, whole or not at all; those of a controller that nothing identifies are not kept.
 
         Raises
@@ -116,7 +116,7 @@ class Store:
         np.savez(file, **content)
         write(self.path(part), file.getvalue())
 
-    def _shapes(self, part: Part) -> dict[str, tuple[int, ...]]:
+    def _shapes(self, part: RunBatch) -> dict[str, tuple[int, ...]]:
         """Shapes of a part's arrays by name."""
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MEASURES, (part.runs,))
         shapes["profile"] = (part.runs, len(PROFILE))

@@ -36,7 +36,7 @@ class Findings:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Quantiles:
     """Low, middle and high of a measure over runs: its quantiles of 5, 50 and 95 % unless others are asked for.
 
     Lost runs count as infinite.
@@ -82,18 +82,18 @@ class Summary:
     controller: str
     runs: int
     lost: float
-    rms_error: Spread
-    peak_error: Spread
-    final_error: Spread
-    rms_tool_error: Spread
-    peak_tool_error: Spread
-    effort: Spread
-    torque_rate: Spread
-    work: Spread
+    rms_error: Quantiles
+    peak_error: Quantiles
+    final_error: Quantiles
+    rms_tool_error: Quantiles
+    peak_tool_error: Quantiles
+    effort: Quantiles
+    torque_rate: Quantiles
+    work: Quantiles
 
 
 @dataclass(frozen=True)
-class Cell:
+class Condition:
     """One controller on one robot at one sample rate and delay.
 
     Attributes
@@ -121,8 +121,8 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Curve:
-    """A measure against a factor: `Spread` in each of some classes of runs.
+class ResponseCurve:
+    """A measure against a factor: `Quantiles` in each of some classes of runs.
 
     Attributes
     ----------

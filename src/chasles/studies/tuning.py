@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chasles.errors import ChaslesError
 from chasles.studies.controllers import knobs
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import Part, controller_of, perform
+from chasles.studies.experiment import RunBatch, controller_of, perform
 from chasles.studies.settings import KNOBS, UNBOUNDED, Tuning
 
 Floats = NDArray[np.float64]
@@ -40,7 +40,7 @@ class Front(NamedTuple):
     settings: tuple[dict[str, float], ...]
 
 
-def tune(study: Definition, part: Part) -> Floats:
+def tune(study: Definition, part: RunBatch) -> Floats:
     """Search the gains of a controller for one robot, rate and delay; return all candidates.
 
     The candidates are the study's own settings, points of a Sobol sequence that fill the ranges (on logarithmic
@@ -118,14 +118,14 @@ def ranges_of(tuning: Tuning, rate: float) -> dict[str, tuple[float, float]]:
     return {name: getattr(tuning, name) for name in KNOBS} | {"frequency": (low, max(min(high, np.pi * rate), low))}
 
 
-def _scores(study: Definition, part: Part, tuning: Tuning) -> Callable[[Mapping[str, float]], Floats]:
+def _scores(study: Definition, part: RunBatch, tuning: Tuning) -> Callable[[Mapping[str, float]], Floats]:
     """Return the function that scores settings on the training draws."""
     training = study.replace(
         tuning=None,
         factors=study.factors_at(part.rate, part.delay),
         design=tuning.design,
     )
-    whole = Part(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
+    whole = RunBatch(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
     worst = study.execution.lost_beyond
     lost = np.array([worst, np.inf, 1.0, np.inf, np.inf])
 

@@ -29,7 +29,7 @@ _LEAST_STEP = 1e-9  # of encoders, rad or m
 
 
 @dataclass(frozen=True)
-class Bench:
+class StudiedRobot:
     """A robot, what controllers believe of it, and the motion.
 
     Attributes
@@ -51,7 +51,7 @@ class Bench:
     inertia: Floats
 
 
-def plant_of(factors: Factors, made: Bench, period: float) -> Plant:
+def plant_of(factors: Factors, made: StudiedRobot, period: float) -> Plant:
     """Return the robot with the effects that the factors name, at a sample period, s."""
     n, acting = made.model.n, factors.ranges
     friction = motors = elastic_joints = sensors = None
@@ -92,7 +92,7 @@ def plant_of(factors: Factors, made: Bench, period: float) -> Plant:
     return plant
 
 
-def values_of(factors: Factors, made: Bench, unknowns: Mapping[str, Floats], step: float) -> dict[str, Floats]:
+def values_of(factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Floats], step: float) -> dict[str, Floats]:
     """Return parameters of the plant for each run, as ``vary=`` takes them, but for the errors of the model.
 
     Parameters
@@ -140,7 +140,7 @@ def values_of(factors: Factors, made: Bench, unknowns: Mapping[str, Floats], ste
     return values | _other_parameters(factors, made, unknowns, step)
 
 
-def fastest_effect(factors: Factors, made: Bench, step: float) -> float:
+def fastest_effect(factors: Factors, made: StudiedRobot, step: float) -> float:
     """Return the rate, 1/s, at which the fastest motor or elastic joint of the study acts; friction is not counted."""
     rates = [0.0]
     if "motor_lag" in factors.ranges:
@@ -163,7 +163,7 @@ def _has_dry_friction(factors: Factors) -> bool:
     return bool(factors.friction[1]) and bool(factors.static_friction[1] or factors.position_friction[1])
 
 
-def _friction_values(factors: Factors, made: Bench, unknowns: Mapping[str, Floats]) -> dict[str, Floats]:
+def _friction_values(factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Floats]) -> dict[str, Floats]:
     most = unknowns["friction"][:, None] * made.peak_torque
     speed = np.where(made.top_speed > 0.0, made.top_speed, np.inf)
     viscous, coulomb = factors.viscous_share * most / speed, (1.0 - factors.viscous_share) * most
@@ -181,7 +181,9 @@ def _friction_values(factors: Factors, made: Bench, unknowns: Mapping[str, Float
     return values
 
 
-def _other_parameters(factors: Factors, made: Bench, unknowns: Mapping[str, Floats], step: float) -> dict[str, Floats]:
+def _other_parameters(
+    factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Floats], step: float
+) -> dict[str, Floats]:
     """Return the parameters that are drawn under their own names; all entries of an array have the value drawn."""
     if not factors.plant:
         return {}

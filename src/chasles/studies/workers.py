@@ -21,7 +21,7 @@ from chasles.engine.identity import UnidentifiedError
 from chasles.errors import ArgumentError, MissingExtraError
 from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, StiffnessWarning
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import Part, controller_of, perform
+from chasles.studies.experiment import RunBatch, controller_of, perform
 from chasles.studies.origin import Origin, WorkerError, origin_of
 from chasles.studies.store import Arrays
 from chasles.studies.tuning import CANDIDATES, best, tune
@@ -37,12 +37,12 @@ PATIENCE = 10.0
 class Performed(NamedTuple):
     """Result of a part, and its origin; None if nothing tells what the controller computes."""
 
-    part: Part
+    part: RunBatch
     arrays: Arrays
     origin: Origin | None
 
 
-def perform_part(study: Definition, part: Part) -> Performed:
+def perform_part(study: Definition, part: RunBatch) -> Performed:
     """Make the controller of a part, tune it if the study does, and simulate and measure its runs."""
     controller = controller_of(study, part)
     try:
@@ -59,7 +59,7 @@ def perform_part(study: Definition, part: Part) -> Performed:
         return Performed(part, perform(study, part, tuned) | {CANDIDATES: candidates}, origin)
 
 
-def on_this_machine(study: Definition, missing: list[Part], workers: int | None) -> Generator[Performed]:
+def on_this_machine(study: Definition, missing: list[RunBatch], workers: int | None) -> Generator[Performed]:
     """Results of parts as they come, from processes of this machine or from this one."""
     count = min(1 if workers is None else whole_number(workers, "workers", 1, MOST_WORKERS), len(missing))
     if count == 1:
@@ -80,7 +80,7 @@ def _require_sendable(study: Definition) -> None:
         ) from None
 
 
-def _in_processes(study: Definition, missing: list[Part], count: int) -> Generator[Performed]:
+def _in_processes(study: Definition, missing: list[RunBatch], count: int) -> Generator[Performed]:
     left = list(missing)
     for _ in range(1 + RETRIES):
         context: Any = _Recorder(get_context("spawn"))  # a fork would copy this process's threads in an unknown state
@@ -88,7 +88,7 @@ def _in_processes(study: Definition, missing: list[Part], count: int) -> Generat
         pool = ProcessPoolExecutor(count, mp_context=context, initializer=_prepare_worker, initargs=(study, lifeline))
         came = False
         try:
-            waiting: dict[Future[Performed], Part] = {}
+            waiting: dict[Future[Performed], RunBatch] = {}
             while left or waiting:
                 # Few at a time, so that an interrupted study does not have to finish them all.
                 while left and len(waiting) < 2 * count:
@@ -152,7 +152,7 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def on_cluster(study: Definition, missing: list[Part], scheduler: Any) -> Generator[Performed]:
+def on_cluster(study: Definition, missing: list[RunBatch], scheduler: Any) -> Generator[Performed]:
     """Results of parts as they come, from the workers of a Dask cluster, which need Chasles, too."""
     try:
         from distributed import CancelledError, Client, KilledWorker, as_completed
@@ -162,7 +162,7 @@ def on_cluster(study: Definition, missing: list[Part], scheduler: Any) -> Genera
     client: Any = scheduler if isinstance(scheduler, Client) else None
     if client is None:
         client = _connected(scheduler, Client)
-    futures: dict[Any, Part] = {}
+    futures: dict[Any, RunBatch] = {}
     try:
         # Each task carries the study: data held for all by one worker would be lost with it.
         futures = {client.submit(_work_on_cluster, study, part, pure=False, retries=RETRIES): part for part in missing}
@@ -203,7 +203,7 @@ def _connected(scheduler: Any, connect: Any) -> Any:
     raise ArgumentError(f"the scheduler {scheduler!r} greets in a way that this version of distributed does not expect")
 
 
-def _named(study: Definition, part: Part) -> str:
+def _named(study: Definition, part: RunBatch) -> str:
     robot, controller = study.robots[part.robot].title, study.controllers[part.controller].title
     return f"'{controller}' on '{robot}' at {part.rate:g} Hz, delay {part.delay:g} periods"
 
@@ -232,12 +232,12 @@ def _end_with(lifeline: Connection) -> None:
     os._exit(1)
 
 
-def _work(part: Part) -> Performed:
+def _work(part: RunBatch) -> Performed:
     assert _study is not None
     return perform_part(_study, part)
 
 
-def _work_on_cluster(study: Definition, part: Part) -> Performed:
+def _work_on_cluster(study: Definition, part: RunBatch) -> Performed:
     _use_one_core()
     return perform_part(study, part)
 

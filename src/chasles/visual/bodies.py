@@ -23,7 +23,7 @@ from chasles.model import Description, Shape
 from chasles.model.formats.mesh_files import shown_name
 from chasles.model.formats.mesh_surfaces import Texture, surfaces
 from chasles.model.shapes import Mesh
-from chasles.visual.textures import Coat, Images, packed_coat
+from chasles.visual.textures import Images, SurfaceTexture, packed_coat
 
 Floats = NDArray[np.float64]
 Kind = Literal["visual", "collision", "drawn"]
@@ -72,7 +72,7 @@ class Bodies:
 
     placed: list[Placed] = field(default_factory=list)
     triangles: list[tuple[Floats, NDArray[np.intp]]] = field(default_factory=list)
-    coats: list[Coat | None] = field(default_factory=list)
+    coats: list[SurfaceTexture | None] = field(default_factory=list)
     images: Images = field(default_factory=Images)
     incomplete: set[str] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)

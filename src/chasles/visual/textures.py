@@ -23,7 +23,7 @@ _QUALITY = 80
 _MOST_PIXELS = 16 * MOST_BYTES  # WebP hardly needs less than half a bit a pixel
 
 
-class Coat(NamedTuple):
+class SurfaceTexture(NamedTuple):
     """Texture of a surface: places (m, 3, 2) of the triangles' corners in an image, and the index of that image."""
 
     uv: Floats
@@ -37,7 +37,7 @@ class Images:
     pixels: list[Image] = field(default_factory=list)
     _known: dict[tuple[tuple[int, ...], bytes], int] = field(default_factory=dict)
 
-    def coat(self, texture: Texture | None) -> Coat | None:
+    def coat(self, texture: Texture | None) -> SurfaceTexture | None:
         """Return the coat that a texture makes, and keep its image; None where there is no image."""
         if texture is None or texture.image is None:
             return None
@@ -45,7 +45,7 @@ class Images:
         if key not in self._known:
             self._known[key] = len(self.pixels)
             self.pixels.append(texture.image)
-        return Coat(texture.uv, self._known[key])
+        return SurfaceTexture(texture.uv, self._known[key])
 
     def encoded(self, most: int = MOST_BYTES) -> list[str]:
         """Return the images as WebP (base64), scaled down until they fit; empty if they do not fit at 128 pixels."""
@@ -74,7 +74,7 @@ def _webp(image: Any, width: int) -> bytes:
     return stream.getvalue()
 
 
-def packed_coat(coat: Coat) -> tuple[list[Any], list[bytes]]:
+def packed_coat(coat: SurfaceTexture) -> tuple[list[Any], list[bytes]]:
     """Return the description of a coat for a page, and its bytes: distinct places in 16 bits, and that of each corner.
 
     Returns

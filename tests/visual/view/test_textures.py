@@ -17,7 +17,7 @@ from chasles.model import Description, Joint, Link, Mesh, Shape
 from chasles.model.formats import mesh_surfaces
 from chasles.model.formats.mesh_surfaces import Texture, surfaces
 from chasles.visual.bodies import packed, robot_bodies
-from chasles.visual.textures import Coat, Images, packed_coat
+from chasles.visual.textures import Images, SurfaceTexture, packed_coat
 
 trimesh = pytest.importorskip("trimesh")
 PIL = pytest.importorskip("PIL.Image")
@@ -143,7 +143,7 @@ def test_meshes_without_area_or_place_in_their_image(tmp_path: Path, changes: di
 
 def test_packed_places_are_those_given() -> None:
     uv = np.random.default_rng(0).uniform(-3.0, 2.0, (500, 3, 2))
-    (image, count, low, step), (places, corners) = packed_coat(Coat(uv, 4))
+    (image, count, low, step), (places, corners) = packed_coat(SurfaceTexture(uv, 4))
     assert image == 4
     table = np.frombuffer(places, "<u2").reshape(2, count).T
     found = (np.array(low) + table * step)[np.frombuffer(corners, "<u2")].reshape(uv.shape)

@@ -19,7 +19,7 @@ from chasles.writing import PAGE, write
 if TYPE_CHECKING:
     from chasles.studies import Study
     from chasles.studies.results import StudyResults
-    from chasles.studies.summaries import Spread, Summary
+    from chasles.studies.summaries import Quantiles, Summary
 
 
 def study(
@@ -158,7 +158,7 @@ def _table(robot: str, unit: str, rows: list[Summary]) -> Table:
     return made
 
 
-def _spread(spread: Spread, scale: float) -> str:
+def _spread(spread: Quantiles, scale: float) -> str:
     return f"{_number(spread.median, scale)} ({_number(spread.low, scale)} … {_number(spread.high, scale)})"
 
 
@@ -168,7 +168,7 @@ def _number(value: float, scale: float) -> str:
 
 def _record(row: Summary) -> dict[str, object]:
     """Return a summary as plain data."""
-    from chasles.studies.summaries import Spread
+    from chasles.studies.summaries import Quantiles
 
     record: dict[str, object] = {"robot": row.robot, "controller": row.controller, "runs": row.runs, "lost": row.lost}
-    return record | {name: vars(value) for name, value in vars(row).items() if isinstance(value, Spread)}
+    return record | {name: vars(value) for name, value in vars(row).items() if isinstance(value, Quantiles)}

@@ -20,7 +20,6 @@ from chasles.engine.immortal import immortal
 from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
 from chasles.engine.memory import empty_at
 from chasles.engine.targets.native import batches
-from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.objects import (
     CONTIGUOUS_AND_ALIGNED,
@@ -41,6 +40,7 @@ from chasles.engine.targets.native.objects import (
     core_size,
     instance_call,
 )
+from chasles.engine.targets.native.result_layout import Delivery
 from chasles.engine.targets.native.writer import literal
 
 ENTRY, INSTANCE_ENTRY = "chasles_call", "chasles_instance_call"

@@ -12,10 +12,10 @@ from itertools import accumulate
 
 from chasles.engine.kernels import CoreArray, Kernel, Width
 from chasles.engine.targets.native import calls, objects, transposition
-from chasles.engine.targets.native.delivery import Delivery
 from chasles.engine.targets.native.functions import add_program
 from chasles.engine.targets.native.kernel_writer import KernelWriter, declarations
 from chasles.engine.targets.native.module import Module
+from chasles.engine.targets.native.result_layout import Delivery
 
 #: Bytes of results from which they are written past the caches, which do not hold them until somebody reads them.
 _STREAMED = 1 << 25

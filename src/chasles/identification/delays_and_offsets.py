@@ -56,7 +56,7 @@ class Aligned:
 
 
 @dataclass(frozen=True)
-class Parts:
+class FitAndHeldOut:
     """Estimate with the equations that it came from and those of the unseen part."""
 
     robot: Robot
@@ -65,7 +65,7 @@ class Parts:
     train: Equations
     unseen: Equations
 
-    def changed(self, change: Change, size: float) -> Parts:
+    def changed(self, change: Change, size: float) -> FitAndHeldOut:
         """Estimate from changed signals, with the same friction terms."""
         train, unseen = (self._equations(own, change, size) for own in (self.train, self.unseen))
         found = estimate(self.robot, train, self.log.measured, self.found.unknowns.terms)
@@ -95,7 +95,7 @@ class Parts:
         return Equations(self.robot, self.found.unknowns, change(own.signals, size), self.log.coupling, end)
 
 
-def misalignments(parts: Parts) -> list[str]:
+def misalignments(parts: FitAndHeldOut) -> list[str]:
     """Delay of the efforts and the clearest zero offset of a joint, in words, as far as the log shows them."""
     sentences = []
     delay = _confirmed(parts, delayed)
@@ -179,7 +179,7 @@ def _additional(column: FloatArray, columns: FloatArray, found: Estimate) -> Add
     return Additional(-size * taken, size, squares)
 
 
-def _confirmed(parts: Parts, change: Change) -> Aligned | None:
+def _confirmed(parts: FitAndHeldOut, change: Change) -> Aligned | None:
     """Size of a change, if the fitted part of the log asks for it and the unseen part confirms it."""
     size, own = 0.0, parts
     told = parts.log.measured & (parts.unseen_errors() > 0.0)

@@ -8,7 +8,7 @@ from tests.engine.random_programs import random_program, safe_inputs
 
 from chasles.engine import Function, Program, cache, trace
 from chasles.engine.kernels import Kernel
-from chasles.engine.targets.native import delivery, functions, kernels, machine
+from chasles.engine.targets.native import functions, kernels, machine, result_layout
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 GUARD = 123.0
@@ -117,7 +117,7 @@ def test_results_whose_lines_are_claimed_are_the_same(
     for name, out in outs.items():
         for result, truth in zip(function(x, out=out), expected, strict=True):
             np.testing.assert_array_equal(result, truth, err_msg=name)
-    monkeypatch.setattr(delivery, "_MOST_LINES", 3)
+    monkeypatch.setattr(result_layout, "_MOST_LINES", 3)
     assert claim not in "\n".join(kernels.write_kernel(Kernel(program), dtype, 8, "many"))
 
 
