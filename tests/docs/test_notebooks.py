@@ -45,7 +45,7 @@ def test_a_lesson_runs(notebooks: dict[str, nbformat.NotebookNode], tmp_path: Pa
 def test_all_other_lessons_run(notebooks: dict[str, nbformat.NotebookNode], tmp_path: Path) -> None:
     others = [name for name in notebooks if name != QUICK]
     for name, shown in zip(others, executed([notebooks[name] for name in others], tmp_path), strict=True):
-        assert "True" in shown, name
+        assert sum(bool(outputs) for outputs in json.loads(shown)) >= 5, name  # cells that show what they computed
 
 
 #: Runs notebooks in one kernel, each with its own imports and no use for what others left. Jupyter leaves sockets open,
