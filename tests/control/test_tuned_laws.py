@@ -9,7 +9,7 @@ import pytest
 
 import chasles as ch
 from chasles.control import ComputedTorque, ModelReferenceAdaptive, NaturalAdaptive, SlidingMode, SlotineLi
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, UnknownNameError
 
 PERIOD = 1 / 250
 
@@ -80,3 +80,17 @@ def test_given_parameters_replace_those_of_the_rule_and_wrong_ones_are_refused(
     for wrong in ({"payload": -1.0}, {"frequency": 0.0}, {"bodies": "elbow"}):
         with pytest.raises((ArgumentError, ch.errors.UnknownNameError)):
             NaturalAdaptive.tuned(arm, motion, PERIOD, **wrong)
+
+
+@pytest.mark.parametrize(
+    ("law", "setting", "said"),
+    [
+        (ComputedTorque, {"dampng": 1.0}, "no setting 'dampng' of ComputedTorque. Did you mean 'damping'"),
+        (SlotineLi, {"integral": 1.0}, "no setting 'integral' of SlotineLi"),
+        (ch.control.NominalTorque, {}, "no rule gives the gains of NominalTorque"),
+    ],
+)
+def test_settings_that_a_law_does_not_have_are_named(law: Any, setting: dict[str, float], said: str) -> None:
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    with pytest.raises((ArgumentError, UnknownNameError), match=said):
+        law.tuned(ch.load("planar2r"), motion, 0.01, **setting)

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.arguments import NOT_NEGATIVE, Bound, reals
 from chasles.control.controller import Controller, checked_memory
 from chasles.control.pole_design import PoleDesign
-from chasles.errors import ArgumentError
+from chasles.errors import ArgumentError, UnknownNameError
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot import Robot
 from chasles.trajectories import JointTrajectory
@@ -109,7 +109,20 @@ class RobotController(Controller):
     def arguments(
         cls, robot: Robot, motion: JointTrajectory, period: float, settings: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the arguments of the constructor for settings of `tuned`."""
+        """Return the arguments of the constructor for settings of `tuned`.
+
+        Raises
+        ------
+        ArgumentError
+            The law has no rule.
+        UnknownNameError
+            A setting does not exist.
+        """
+        by_place = [name for name in inspect.signature(cls).parameters if name not in ("robot", "task")]
+        known = dict.fromkeys([*design_settings(cls), *rule_settings(cls), *keywords(cls), *by_place])
+        for name in settings if has_rule(cls) else ():
+            if name not in known:
+                raise UnknownNameError("setting", name, known, of=cls.__name__)
         rule = {name: settings[name] for name in rule_settings(cls) if name in settings}
         taken = {*design_settings(cls), *rule}
         given = {name: value for name, value in settings.items() if name not in taken}
