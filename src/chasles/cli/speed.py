@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import threads
+from chasles.engine import aside, threads
 from chasles.robot import Robot
 
 _BATCH = 4096
+_FIRST_CALLS = 4  # of a batch, after which code for such batches is worth its compilation
 _KERNELS: tuple[tuple[str, str, int, dict[str, str]], ...] = (
     ("inverse dynamics", "inverse_dynamics", 3, {}),
     ("forward dynamics", "forward_dynamics", 3, {}),
@@ -77,6 +78,9 @@ def kernel_speeds(robot: Robot, effort: float = 0.02) -> list[KernelSpeed]:
 
 def _seconds(call: Callable[[], Any], effort: float) -> float:
     """Return the shortest time of a call, the one least disturbed by other programs."""
+    for _ in range(_FIRST_CALLS):
+        call()
+    aside.wait()  # the code of later calls is compiled meanwhile
     call()
     start = time.perf_counter()
     call()
