@@ -165,7 +165,7 @@ def density(inertia: Inertia, rounding: float = 0.0) -> float | None:
     Parameters
     ----------
     inertia
-        Of the body.
+        Mass and inertia of the body.
     rounding
         Part of the largest moment by which its principal moments may be wrong; the density is the smallest possible.
 
