@@ -19,7 +19,7 @@ import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
 from benchmarks.tables import Table
-from chasles.errors import ChaslesError
+from chasles.base.errors import ChaslesError
 from chasles.model import read
 
 SUFFIXES = (".urdf", ".xacro", ".sdf", ".world", ".xml")

@@ -7,8 +7,8 @@ from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
-from tests.parallel.platforms import moved, random_platform, random_poses, roboop
-from tests.parallel.test_stewart_poses import DIETMAIER, DIETMAIER_LENGTHS
+from tests.machines.parallel.platforms import moved, random_platform, random_poses, roboop
+from tests.machines.parallel.test_stewart_poses import DIETMAIER, DIETMAIER_LENGTHS
 
 from benchmarks.tables import Table, at_least, at_most, rate, seconds
 from benchmarks.timing import fastest

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from statistics import median
 from time import perf_counter, process_time
 
-from chasles.engine import aside
+from chasles.engine.running import aside
 
 
 def interleaved(

@@ -19,12 +19,12 @@ def ring(degrees: list[float], radius: float) -> NDArray[np.float64]:
 
 def main(samples: int = 61) -> None:
     """Look at a motion platform."""
-    stewart = ch.parallel.StewartPlatform(
+    stewart = ch.machines.StewartPlatform(
         base=ring([-10, 10, 110, 130, 230, 250], 1.0),
         platform=ring([-50, 50, 70, 170, 190, 290], 0.6),
-        legs=ch.parallel.Leg(
-            lower=ch.parallel.LegBody(mass=4.0, center=0.3, transverse_inertia=0.12),
-            upper=ch.parallel.LegBody(mass=2.0, center=0.25, transverse_inertia=0.05),
+        legs=ch.machines.Leg(
+            lower=ch.machines.LegBody(mass=4.0, center=0.3, transverse_inertia=0.12),
+            upper=ch.machines.LegBody(mass=2.0, center=0.25, transverse_inertia=0.05),
         ),
         mass=50.0,
         inertia=(4.0, 4.0, 8.0),
@@ -51,7 +51,7 @@ def main(samples: int = 61) -> None:
     print(f"of these proven: {np.count_nonzero(poses.certified)}")
     print(f"of these within the limits: {np.count_nonzero(stewart.check(poses.T).ok)}")
 
-    found = ch.parallel.workspace_map(stewart, ("x", "z"), center=T[0], extent=0.5, samples=samples)
+    found = ch.machines.workspace_map(stewart, ("x", "z"), center=T[0], extent=0.5, samples=samples)
     print(f"{100.0 * found.share:.1f} % of the poses in a square of 1 m keep all limits; found.plot() draws them")
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import chasles
-from chasles.packaged_files import folder_of
+from chasles.base.packaged_files import folder_of
 
 
 def test_a_folder_is_itself() -> None:

@@ -14,9 +14,9 @@ import pytest
 
 import chasles as ch
 from chasles import control
-from chasles.cached import cached_property
-from chasles.errors import ArgumentError
-from chasles.sealed import Sealed, SealedError
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed, SealedError
 from chasles.trajectories import JointTrajectory
 
 

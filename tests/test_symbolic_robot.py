@@ -9,7 +9,7 @@ import pytest
 import sympy
 
 import chasles as ch
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 
 l1, l2, m1, m2, I1, I2, r1, r2, g = sympy.symbols("l1 l2 m1 m2 I1 I2 r1 r2 g")
 

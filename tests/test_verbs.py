@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles import verbs
-from chasles.errors import ArgumentTypeError
+from chasles.base import verbs
+from chasles.base.errors import ArgumentTypeError
 from chasles.trajectories import JointTrajectory
 
 MOTION = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import PAGE, add, path_to_write, replacing, write, write_all
 from chasles.cli import main
-from chasles.errors import ArgumentError
 from chasles.interop import spacelib
 from chasles.interop.modern_robotics.mobile_manipulation import write_animation
 from chasles.interop.roboop.data_files import IO_matrix_file
-from chasles.writing import PAGE, add, path_to_write, replacing, write, write_all
 
 SOURCE = Path(ch.__file__).parent
 GOOD = b"a good file of an hour's work\n" * 3
@@ -95,7 +95,7 @@ def test_failed_write_keeps_the_old_file(name: str, tmp_path: Path, full_disk: C
 
 def test_no_module_writes_a_file_by_itself() -> None:
     # The cache's entries are nobody's work, and are written beside, too; copies out of a zip file are temporary.
-    own = {"writing.py", "engine/cache.py", "packaged_files.py"}
+    own = {"base/writing.py", "engine/kernels/cache.py", "base/packaged_files.py"}
     found = []
     for path in SOURCE.rglob("*.py"):
         for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

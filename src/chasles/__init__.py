@@ -7,39 +7,40 @@ from collections.abc import Iterable
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from chasles import verbs
 from chasles._version import __version__
-from chasles.errors import ChaslesError
-from chasles.verbs import check, movie, peaks, picture, plot, report, view
+from chasles.base import verbs
+from chasles.base.errors import ChaslesError
+from chasles.base.verbs import check, movie, peaks, picture, plot, report, view
 
 if TYPE_CHECKING:
     from chasles import algorithms as algorithms
-    from chasles import control, distances, geometry, identification, integrators, parallel, planning, studies
+    from chasles import control, distances, geometry, identification, integrators, planning, studies
     from chasles import engine as engine
     from chasles import interop as interop
     from chasles import inverse_kinematics as inverse_kinematics
+    from chasles import machines as machines
     from chasles import mechanics as mechanics
-    from chasles import mobile as mobile
     from chasles import model as model
-    from chasles import plant as plant
     from chasles import robot as robot
     from chasles import simulation as simulation
     from chasles import trajectories as trajectories
     from chasles import visual as visual
     from chasles.control import ComputedTorque, Controller, PDGravity, PythonLaw
+    from chasles.control.momentum_observer import MomentumObserver
     from chasles.distances.clearance import clearance
     from chasles.engine import Function, Program, trace
     from chasles.engine.function import function
-    from chasles.engine.threads import get_threads, set_threads, threads
+    from chasles.engine.kernels.threads import get_threads, set_threads, threads
     from chasles.identification.calibration import calibrate
     from chasles.identification.excitation import excite
     from chasles.identification.identify import identify
-    from chasles.identification.log import Log
-    from chasles.identification.momentum_observer import MomentumObserver
+    from chasles.identification.logs.log import Log
     from chasles.identification.payload import identify_payload
     from chasles.integrators.integrate import integrate
     from chasles.planning.plan import plan
-    from chasles.plant import (
+    from chasles.robot.robot import Robot, load
+    from chasles.robot.symbolic import SymbolicRobot
+    from chasles.simulation.plant import (
         BaseMotion,
         ContactPlane,
         ElasticJoints,
@@ -50,9 +51,7 @@ if TYPE_CHECKING:
         Plant,
         Sensors,
     )
-    from chasles.robot import Robot, load
     from chasles.simulation.simulate import simulate
-    from chasles.symbolic_robot import SymbolicRobot
     from chasles.trajectories import (
         BlendedWaypoints,
         BSpline,
@@ -128,9 +127,9 @@ __all__ = [
     "integrate",
     "integrators",
     "load",
+    "machines",
     "movie",
     "online_trajectory",
-    "parallel",
     "peaks",
     "picture",
     "plan",
@@ -149,24 +148,24 @@ __all__ = [
 
 _PACKAGES = (
     "algorithms", "control", "distances", "engine", "geometry", "identification", "integrators", "interop",
-    "inverse_kinematics", "mechanics", "mobile", "model", "parallel", "planning", "plant", "robot", "simulation",
-    "studies", "trajectories", "visual",
+    "inverse_kinematics", "machines", "mechanics", "model", "planning", "robot", "simulation", "studies",
+    "trajectories", "visual",
 )  # fmt: skip
 _LIBRARIES = ("interop.modern_robotics", "interop.spacelib", "interop.roboop", "interop.mazure")
 _NAMES = {
-    "control": ("ComputedTorque", "Controller", "PDGravity", "PythonLaw"),
+    "control": ("ComputedTorque", "MomentumObserver", "Controller", "PDGravity", "PythonLaw"),
     "distances": ("clearance",),
     "engine": ("Function", "Program", "function", "get_threads", "set_threads", "threads", "trace"),
-    "identification": ("Log", "MomentumObserver", "calibrate", "excite", "identify", "identify_payload"),
+    "identification": ("Log", "calibrate", "excite", "identify", "identify_payload"),
     "integrators": ("integrate",),
     "planning": ("plan",),
-    "plant": (
+    "simulation.plant": (
         "BaseMotion", "ContactPlane", "ElasticJoints", "ExternalWrench", "Friction", "Motors", "PickedPayload", "Plant",
         "Sensors",
     ),
-    "robot": ("Robot", "load"),
+    "robot.robot": ("Robot", "load"),
     "simulation": ("simulate",),
-    "symbolic_robot": ("SymbolicRobot",),
+    "robot.symbolic": ("SymbolicRobot",),
     "trajectories": (
         "BSpline", "BlendedWaypoints", "CartesianLimits", "Circle", "CircularArc", "ClosedMotion", "CubicSpline",
         "HermiteSpline", "OrientationSpline", "PointToPoint", "PoseSpline", "QuinticSpline", "ScrewMotion",
@@ -212,7 +211,7 @@ def _hint(name: str) -> str:
     other_names = import_module("chasles.mechanics.other_names")
     if home := _home(name, (package for package in _PACKAGES if package != "algorithms")):
         return f"; it is {home}.{name}"
-    if hasattr(import_module("chasles.robot").Robot, name):
+    if hasattr(import_module("chasles.robot.robot").Robot, name):
         return f"; robots have it: chasles.load('ur5').{name}"
     if other_names.translation(name) is None and (home := _home(name, _LIBRARIES)):
         return f"; it is {home}.{name}"

@@ -11,7 +11,7 @@ import pytest
 
 import chasles as ch
 from chasles import geometry
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.mechanics.computation import Computation
 
 SEED = int(os.environ.get("CHASLES_ATTACK_SEED", "1"))

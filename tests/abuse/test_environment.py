@@ -11,7 +11,7 @@ import pytest
 
 import chasles as ch
 from chasles.cli.commands import cache as commands
-from chasles.engine import cache
+from chasles.engine.kernels import cache
 
 
 def output(*command: str, code: int = 0, **environment: str) -> str:

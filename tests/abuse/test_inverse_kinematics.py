@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ChaslesError
+from chasles.base.errors import ChaslesError
 from chasles.inverse_kinematics import (
     AccelerationLimit,
     ConfigurationLimit,

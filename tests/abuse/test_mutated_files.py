@@ -21,7 +21,7 @@ import pytest
 from tests.cpu_time import cpu_time_limit
 
 from chasles import algorithms
-from chasles.errors import ChaslesError
+from chasles.base.errors import ChaslesError
 from chasles.model import (
     Description,
     ModelWarning,

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ChaslesError
+from chasles.base.errors import ChaslesError
 from chasles.geometry import exp_rotation, random_rotation
 from chasles.trajectories import fastest_profile, time_scaling
 from chasles.trajectories.joint.scalings import LAWS

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from chasles import algorithms as alg
 from chasles.algorithms import Grouping
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.geometry import (
     inertial_parameters_from_pseudo_inertia,
     is_physically_consistent,

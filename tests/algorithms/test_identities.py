@@ -10,8 +10,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 from chasles import algorithms as alg
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine.linear.symmetric import factor, inverse, solve
-from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.model.tree import Tree
 

@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from chasles import Robot
 from chasles import algorithms as alg
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link, Tree, build_tree, inertial_parameters
 from chasles.model.placement import homogeneous
 

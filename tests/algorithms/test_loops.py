@@ -11,8 +11,8 @@ from tests.oracles.closed_machines import FREEDOMS, MACHINES, at, five_bar, four
 import chasles as ch
 from chasles import algorithms as alg
 from chasles.algorithms.loops import loop_jacobian_derivative
+from chasles.base.errors import ArgumentError, ModelError
 from chasles.engine.linear.least_squares import least_squares
-from chasles.errors import ArgumentError, ModelError
 from chasles.model import Description, Joint, Link, Loop, spanning_tree, with_loop
 from chasles.model.loop import LOOP_KINDS
 from chasles.model.tree import Tree

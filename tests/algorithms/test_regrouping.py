@@ -12,7 +12,7 @@ from tests.oracles.example_robots import example
 
 from chasles import algorithms as alg
 from chasles.algorithms import Grouping
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import build_tree, from_dh, load, parse_urdf, with_values
 from chasles.model.inertial_parameters import inertial_parameter_names
 from chasles.model.tree import Tree

@@ -6,10 +6,10 @@ from tests.cpu_time import cpu_time_limit
 from typer.testing import CliRunner
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.cli.application import application
 from chasles.cli.demonstration import ARMS, PAYLOAD, perform
 from chasles.cli.speed import kernel_speeds
-from chasles.errors import ArgumentError
 
 
 def test_demo(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.control import (
     DisturbanceObserver,
     LinearQuadraticGaussian,
@@ -21,7 +22,6 @@ from chasles.control import (
     law_program,
 )
 from chasles.control.linear_quadratic import frequency_weights
-from chasles.errors import ArgumentError, ChaslesError
 
 ARM = ch.load("planar2r")
 MOTION = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.2)

@@ -12,7 +12,7 @@ from tests.oracles.closed_machines import five_bar, four_bar
 
 import chasles as ch
 from chasles import control
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import Inertia, Joint, Link, with_loop
 
 GAINS = {"kp": 400.0, "kd": 40.0}

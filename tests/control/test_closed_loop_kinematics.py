@@ -12,8 +12,8 @@ from tests.control.sampled_loop import at_rest, simulate
 
 import chasles as ch
 from chasles import control
+from chasles.base.errors import ArgumentError
 from chasles.control import ClosedLoopKinematics
-from chasles.errors import ArgumentError
 from chasles.geometry import log_rotation
 from chasles.inverse_kinematics import ClosedLoopInverseKinematics
 from chasles.trajectories.motion import PoseMotion

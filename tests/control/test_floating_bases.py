@@ -10,8 +10,8 @@ from tests.control.calls import called
 
 import chasles as ch
 from chasles import control
+from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import ReducedDynamics, has_motors, tracking_error
-from chasles.errors import ArgumentError
 from chasles.geometry import exp_rotation, quaternion_from_rotation
 from chasles.trajectories.motion import Motion
 

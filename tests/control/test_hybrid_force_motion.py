@@ -10,9 +10,9 @@ import scipy.linalg
 from tests.control.sampled_loop import at_rest, constant_wrench, simulate
 
 import chasles as ch
+from chasles.base.errors import ChaslesError
 from chasles.control import HybridForceMotion
 from chasles.engine import maximum
-from chasles.errors import ChaslesError
 from chasles.geometry import rotation_x, rotation_y
 
 GAINS: dict[str, Any] = {"kp": 100.0, "kd": 20.0, "kf": 1.0, "force_damping": 150.0}

@@ -12,10 +12,10 @@ from tests.control.calls import called
 from tests.control.sampled_loop import Record, at_rest, constant_wrench, simulate
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.control import Admittance, Impedance
 from chasles.control.controller import checked_memory
 from chasles.engine import maximum
-from chasles.errors import ArgumentError, ChaslesError
 from chasles.geometry import log_rotation
 
 STIFF, DAMP, MASS = np.array([300.0, 500.0, 400.0]), np.array([60.0, 90.0, 70.0]), np.array([3.0, 4.0, 5.0])

@@ -13,7 +13,7 @@ from tests.control.sampled_loop import simulate
 
 import chasles as ch
 from chasles import control
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link
 from chasles.trajectories.motion import Motion
 

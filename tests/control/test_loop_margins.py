@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import TimeVaryingRegulator, loop_margins
-from chasles.errors import ArgumentError
 
 ARM = ch.load("planar2r")
 MOTION = ch.PointToPoint([-1.57, 0.0], [0.78, 1.57], 1.0)

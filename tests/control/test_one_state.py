@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 ARM = ch.load("planar2r")
 MOTION = ch.PointToPoint([0.0, 0.0], [0.8, -0.5], duration=0.2)

@@ -13,10 +13,10 @@ from scipy.linalg import expm
 from scipy.spatial.transform import Rotation
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import pose_reference
 from chasles.control.compliance import AXES, Offset, moved, offset, spring_wrench
 from chasles.control.pose_feedback import acceleration_feedback, orientation_error
-from chasles.errors import ArgumentError
 from chasles.geometry import exp_rotation, log_rotation, pose, random_rotation
 from chasles.trajectories.motion import Motion, PoseMotion
 

@@ -14,9 +14,9 @@ from tests.control.calls import called
 from tests.control.sampled_loop import at_rest, simulate
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.control import OperationalSpace, ResolvedAcceleration
 from chasles.control.task_space import TaskSpace
-from chasles.errors import ArgumentError, ChaslesError
 from chasles.geometry import log_rotation, pose
 from chasles.trajectories.motion import Motion, PoseMotion
 

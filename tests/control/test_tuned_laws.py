@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import ComputedTorque, ModelReferenceAdaptive, NaturalAdaptive, SlidingMode, SlotineLi
-from chasles.errors import ArgumentError, UnknownNameError
 
 PERIOD = 1 / 250
 
@@ -78,7 +78,7 @@ def test_given_parameters_replace_those_of_the_rule_and_wrong_ones_are_refused(
     assert law.parameter_names[0] == "link2.m"
     assert ComputedTorque.tuned(arm, motion, 0.1).kp[0] < 5.0**2  # 20 rad/s are lowered at 10 Hz
     for wrong in ({"payload": -1.0}, {"frequency": 0.0}, {"bodies": "elbow"}):
-        with pytest.raises((ArgumentError, ch.errors.UnknownNameError)):
+        with pytest.raises((ArgumentError, UnknownNameError)):
             NaturalAdaptive.tuned(arm, motion, PERIOD, **wrong)
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import Contact, Stance, WholeBodyTorque
-from chasles.errors import ArgumentError
 from chasles.inverse_kinematics import CenterOfMassTask, FrameTask, PositionTask, PostureTask
 from chasles.model import Description, Inertia, Joint, Limits, Link
 

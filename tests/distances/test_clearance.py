@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.distances import Body, ClearanceLimit, HalfSpace, fitted_bodies
-from chasles.errors import ArgumentError
 from chasles.geometry import exp_rotation
 from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.inverse_kinematics import DampingTask, FrameTask, PositionTask, PostureTask, solve_rates

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chasles.engine import runner
+from chasles.engine.running import runner
 
 
 @pytest.fixture(autouse=True)

@@ -15,8 +15,8 @@ import numpy as np
 from hypothesis import strategies as st
 
 from chasles.engine import Argument, Program, Scalar, trace
-from chasles.engine.graph import Graph
-from chasles.engine.tracing import flatten
+from chasles.engine.program.graph import Graph
+from chasles.engine.program.tracing import flatten
 
 #: One draw: the kind of a step and where it takes its operands from.
 Draw = tuple[str, int, int, int]

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 from tests.engine.random_programs import folded, random_program, safe_inputs
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Argument, Function, Program, atan2, floor, maximum, minimum, sign, sin, trace, where
 from chasles.engine.derivatives import jacobian
+from chasles.engine.program.tracing import call_traced
 from chasles.engine.targets.c import lower
 from chasles.engine.targets.numpy import NumpyKernel
-from chasles.engine.tracing import call_traced
-from chasles.errors import ArgumentError
 
 _FLAGS = ["-std=c99", "-O1", "-ffp-contract=off", "-pedantic", "-Wall", "-Wextra", "-Werror"]
 

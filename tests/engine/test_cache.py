@@ -12,7 +12,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chasles.engine import Function, cache, trace
+from chasles.engine import Function, trace
+from chasles.engine.kernels import cache
 from chasles.engine.targets.native import machine
 
 

@@ -15,9 +15,10 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.engine import Function, aside, runner, sin, trace
-from chasles.engine.compiling import native_available
-from chasles.engine.kernels import few_samples
+from chasles.engine import Function, sin, trace
+from chasles.engine.kernels.shapes import few_samples
+from chasles.engine.running import aside, runner
+from chasles.engine.running.compiling import native_available
 from chasles.engine.targets.native import compiler as native
 from chasles.engine.targets.native import machine
 
@@ -89,7 +90,7 @@ def test_only_the_first_call_compiles(first: str, compiled: list[tuple[str, str]
 
 def test_a_long_call_ends_with_the_wide_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is cut into pieces, each computed by what is there when it begins."""
-    from chasles.engine import pieces
+    from chasles.engine.kernels import pieces
 
     function, x = wave(2.5), np.linspace(0.0, 9.0, 4000)
     function(0.5)
@@ -159,7 +160,7 @@ PROCESS = """
 import os, time
 import numpy as np
 import chasles as ch
-from chasles.engine import aside, runner
+from chasles.engine.running import aside, runner
 
 runner.WORTH_WIDE = 100
 arm = ch.load("planar2r")

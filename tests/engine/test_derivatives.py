@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import sympy
 
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine import (
     Function,
     Program,
@@ -34,9 +35,8 @@ from chasles.engine import (
     where,
 )
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
+from chasles.engine.program.tracing import call_traced
 from chasles.engine.targets.numpy import NumpyKernel
-from chasles.engine.tracing import call_traced
-from chasles.errors import ArgumentError, UnknownNameError
 
 MODES = ("forward", "reverse")
 
@@ -217,7 +217,7 @@ def _inlined(program: Program) -> Program:
     """Return the same program with every call expanded."""
 
     def run(called: Program, values: list[Any]) -> list[Any]:
-        from chasles.engine.folding import FOLDING
+        from chasles.engine.program.folding import FOLDING
 
         computed: list[Any] = []
         for operation, *rest in called.instructions:

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, sin, trace
-from chasles.engine.compiling import native_available
-from chasles.engine.empty_arrays import BesideEmpty
-from chasles.errors import ArgumentError
+from chasles.engine.kernels.empty_arrays import BesideEmpty
+from chasles.engine.running.compiling import native_available
 
 NONE = np.zeros(0)
 

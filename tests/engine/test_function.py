@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, TraceError
 from chasles.engine import Scalar, sin, where
-from chasles.errors import ArgumentError, TraceError
 
 
 @ch.function(x=(3,), k=())

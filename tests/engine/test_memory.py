@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.engine import Function, memory, trace
+from chasles.engine import Function, trace
+from chasles.engine.kernels import memory
 
 LARGE = (400, 512)  # of doubles: more than the smallest that is kept
 

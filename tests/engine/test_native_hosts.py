@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.engine import aside, cache
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels import cache
+from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.running import aside
 from chasles.engine.targets.native import compiler, kernel_writer, kernels, machine
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 

@@ -12,13 +12,13 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program, floor, sin, sqrt, trace, where
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.native import machine, objects
 from chasles.engine.targets.native.compiler import compile_kernel as compile_native
 from chasles.engine.targets.native.kernels import write_kernel
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
-from chasles.errors import ArgumentError
 
 
 def mixed() -> Program:
@@ -376,7 +376,7 @@ def test_called_programs_stay_functions() -> None:
     function = Function(inner)
 
     def twice(x):
-        from chasles.engine.tracing import call_traced
+        from chasles.engine.program.tracing import call_traced
 
         return call_traced(inner, [call_traced(inner, [x], inline=False)], inline=False)
 

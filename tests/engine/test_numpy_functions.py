@@ -11,8 +11,8 @@ import pytest
 from numpy.testing import overrides
 
 import chasles as ch
+from chasles.base.errors import ChaslesError, TraceError
 from chasles.engine import trace
-from chasles.errors import ChaslesError, TraceError
 
 VALUES = {
     "x": np.array([0.3, -0.6, 0.8]),

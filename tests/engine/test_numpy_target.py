@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tests.engine.random_programs import random_program, safe_inputs
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Program, absolute, cos, sin, trace, where
+from chasles.engine.program.tracing import call_traced
 from chasles.engine.targets.numpy import NumpyKernel, NumpyScan, NumpySolve
-from chasles.engine.tracing import call_traced
-from chasles.errors import ArgumentError
 
 
 def _product() -> Program:

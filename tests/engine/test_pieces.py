@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.engine import Function, Program, pieces, runner, sqrt, trace, where
-from chasles.engine.kernels import Kernel
-from chasles.engine.threads import run_all
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine import Function, Program, sqrt, trace, where
+from chasles.engine.kernels import pieces
+from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.kernels.threads import run_all
+from chasles.engine.running import runner
 
 RNG = np.random.default_rng(7)
 

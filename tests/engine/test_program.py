@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from tests.cpu_time import cpu_time_limit
 from tests.engine.random_programs import programs
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Argument, Program, sin, trace, where
-from chasles.engine.tracing import call_traced
-from chasles.errors import ArgumentError
+from chasles.engine.program.tracing import call_traced
 
 
 def _nested() -> Program:

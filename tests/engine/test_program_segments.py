@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from tests.engine.random_programs import random_program, safe_inputs
 
-from chasles.engine import Function, cache, trace
-from chasles.engine.kernels import Kernel
-from chasles.engine.runner import INLINE_LIMIT
+from chasles.engine import Function, trace
+from chasles.engine.kernels import cache
+from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.running.runner import INLINE_LIMIT
 from chasles.engine.targets.native import allocation, module
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 

@@ -19,7 +19,7 @@ from tests.engine.random_programs import (
 
 from chasles.engine import Program
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
-from chasles.engine.operations import OPERATIONS
+from chasles.engine.program.operations import OPERATIONS
 from chasles.engine.targets.numpy import NumpyKernel
 
 _EXAMPLES = settings(max_examples=60)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, TraceError, UnknownNameError
 from chasles.engine import Function, Layout, Record, sin, trace, where
-from chasles.errors import ArgumentError, TraceError, UnknownNameError
 
 
 class Pair(NamedTuple):

@@ -14,7 +14,7 @@ import pytest
 
 import chasles as ch
 from chasles.engine import Function, trace
-from chasles.engine.compiling import native_available
+from chasles.engine.running.compiling import native_available
 
 pytestmark = pytest.mark.skipif(not native_available(), reason="there are no direct calls without machine code")
 

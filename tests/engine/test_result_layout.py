@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from tests.engine.random_programs import random_program, safe_inputs
 
-from chasles.engine import Function, Program, cache, trace
-from chasles.engine.kernels import Kernel
+from chasles.engine import Function, Program, trace
+from chasles.engine.kernels import cache
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.native import functions, kernels, machine, result_layout
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.engine import Function, Program, aside, sin, trace
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine import Function, Program, sin, trace
+from chasles.engine.running import aside
 
 COUNT = 37
 

@@ -10,11 +10,11 @@ import pytest
 import sympy
 from tests.engine.random_programs import random_program, safe_inputs, true_values
 
+from chasles.base.errors import MissingExtraError
 from chasles.engine import Function, Program, cos, sin, trace
-from chasles.engine.operations import OPERATIONS
+from chasles.engine.program.operations import OPERATIONS
+from chasles.engine.program.tracing import call_traced
 from chasles.engine.targets.sympy import lower
-from chasles.engine.tracing import call_traced
-from chasles.errors import MissingExtraError
 
 
 def test_formulas_are_exact() -> None:
@@ -85,7 +85,7 @@ def test_random_programs_have_the_right_values(seed: int) -> None:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_each_operation(operation: str) -> None:
-    from chasles.engine.program import Argument
+    from chasles.engine.program.program import Argument
 
     takes = OPERATIONS[operation].takes
     instructions: list[tuple[Any, ...]] = [("input", 0), ("input", 1), ("less", 0, 1), ("negated", 2)]

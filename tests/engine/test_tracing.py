@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from chasles.base.errors import ArgumentError, ChaslesError, TraceError
 from chasles.engine import Function, maximum, sin, trace, where
-from chasles.engine.tracing import call_traced
-from chasles.errors import ArgumentError, ChaslesError, TraceError
+from chasles.engine.program.tracing import call_traced
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 
 import chasles as ch
 from chasles.engine import Function, trace, vectorcall
-from chasles.engine.compiling import native_available
+from chasles.engine.running.compiling import native_available
 
 needs_machine_code = pytest.mark.skipif(not native_available(), reason="there are no direct calls without machine code")
 

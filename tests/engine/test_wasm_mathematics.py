@@ -10,7 +10,7 @@ from tests.engine.test_native_mathematics import CASES, SPECIAL, samples, ulp_er
 
 import chasles.engine as engine
 from chasles.engine import Program, trace
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.wasm import lower
 
 mpmath.mp.prec = 200

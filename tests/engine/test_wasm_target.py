@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from tests.engine.random_programs import folded, programs, random_program, safe_inputs
 from tests.engine.run_wasm import Loaded, description
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import (
     Argument,
     Function,
@@ -27,10 +28,9 @@ from chasles.engine import (
     where,
 )
 from chasles.engine.derivatives import jacobian
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.numpy import NumpyKernel, NumpySolve
 from chasles.engine.targets.wasm import lower, lowering
-from chasles.errors import ArgumentError
 
 
 def _agree(program: Program, count: int = 5, tolerance: float = 1e-11) -> None:

@@ -12,8 +12,9 @@ import pytest
 from tests.engine.random_programs import random_program, safe_inputs
 
 import chasles as ch
-from chasles.engine import Function, aside, runner, sin, sqrt, trace, where
-from chasles.engine.kernels import few_samples
+from chasles.engine import Function, sin, sqrt, trace, where
+from chasles.engine.kernels.shapes import few_samples
+from chasles.engine.running import aside, runner
 from chasles.engine.targets.native import compiler as native
 from chasles.engine.targets.native import machine
 

@@ -6,7 +6,7 @@ import pytest
 import scipy.linalg
 from tests.geometry.exact_poses import hard_twists, hat
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import adjoint, compose_poses, exp_pose, inverse_pose, twist_cross, twist_cross_matrix
 
 A, B, C = hard_twists(seed=40), hard_twists(seed=41)[::-1], hard_twists(seed=42)

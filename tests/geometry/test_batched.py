@@ -11,8 +11,8 @@ import pytest
 import sympy
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, sqrt, trace, where
-from chasles.errors import ArgumentError
 from chasles.geometry import (
     batched,
     cross,

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose
 from sympy.polys.matrices import DomainMatrix
 from tests.geometry.known_motions import random_body
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import (
     action_matrix,
     hybrid_dynamics,

@@ -6,7 +6,7 @@ import pytest
 import sympy
 from tests.thinning import thinned
 
-from chasles.errors import UnknownNameError
+from chasles.base.errors import UnknownNameError
 from chasles.geometry import (
     EULER_SEQUENCES,
     angular_acceleration_from_euler_accelerations,

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import PointMasses, random_body, random_pose
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import (
     add_mass_properties,
     mass_properties_from_spatial_inertia,

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from chasles.errors import UnknownNameError
+from chasles.base.errors import UnknownNameError
 from chasles.geometry import (
     pose_from_three_points,
     pose_from_two_vectors,

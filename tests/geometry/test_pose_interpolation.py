@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.geometry.exact_poses import ANGLES, exponential, hard_twists, hat, precise
 from tests.thinning import thinned
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.geometry import compose_poses, exp_pose, interpolate_pose, interpolate_pose_motion, log_pose
 
 START = np.array([0.4, -1.1, 0.7, 0.3, -0.2, 0.9])

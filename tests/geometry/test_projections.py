@@ -7,7 +7,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import exp_rotation, mean_rotation, random_rotation, rotation_angle, rotation_distance
 
 SHAPES = [(), (1,), (3, 1, 2)]

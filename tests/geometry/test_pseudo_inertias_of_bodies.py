@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import random_body, random_pose
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import (
     is_physically_consistent,
     nearest_physically_consistent,

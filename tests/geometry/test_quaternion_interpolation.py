@@ -15,8 +15,8 @@ from tests.geometry.exact_poses import precise
 from tests.geometry.exact_quaternions import directions
 from tests.thinning import thinned
 
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine import Function
-from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import (
     QuaternionMotion,
     angle_between_quaternions,

@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 from tests.geometry import exact_quaternions as exact
 from tests.geometry.exact_poses import precise
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.geometry import (
     angular_acceleration_from_quaternion_acceleration,
     angular_velocity_from_quaternion_rate,

@@ -13,8 +13,8 @@ from tests.geometry import exact_quaternions as exact
 from tests.geometry.exact_poses import precise
 from tests.geometry.exact_quaternions import HALF_ANGLES, directions
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, trace
-from chasles.errors import ArgumentError
 from chasles.geometry import (
     angle_between_quaternions,
     axis_angle_from_quaternion,

@@ -11,7 +11,7 @@ import pytest
 from tests.geometry import exact_quaternions as exact
 from tests.geometry.exact_poses import precise
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.geometry import (
     QuaternionSpline,
     multiply_quaternions,

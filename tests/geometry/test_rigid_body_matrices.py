@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import known_motion, random_body, random_pose
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import (
     acceleration_matrix,
     acceleration_matrix_from_rate,

@@ -12,8 +12,8 @@ from scipy.spatial.transform import RigidTransform
 from tests.geometry.exact_poses import ANGLES, exact_pose, exact_pose_derivatives, hard_twists
 from tests.thinning import thinned
 
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine import Function, trace
-from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import (
     adjoint,
     compose_poses,

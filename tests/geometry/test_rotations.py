@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from tests.thinning import thinned
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import (
     angle_between_rotations,
     axis_angle_from_rotation,

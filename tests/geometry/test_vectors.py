@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import angle_between, cross, dot, norm, normalize, skew, vee
 
 SHAPES = [(), (1,), (3, 1, 2)]

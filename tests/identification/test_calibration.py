@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.base.errors import ArgumentError, IdentificationError, UnknownNameError
 from chasles.geometry import exp_pose
 from chasles.identification.geometric_errors import COMPONENTS
 

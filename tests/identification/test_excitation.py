@@ -10,8 +10,8 @@ from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.cli.application import application
-from chasles.errors import ArgumentError, UnknownNameError
 from chasles.identification import FourierMotion, Region
 from chasles.identification.excitation_problem import ExcitationProblem
 from chasles.identification.motion_shapes import SplineShape

@@ -20,7 +20,7 @@ from tests.identification.synthetic_logs import (
 )
 
 import chasles as ch
-from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.base.errors import ArgumentError, IdentificationError, UnknownNameError
 from chasles.identification import Identification, choose_cutoff, filtered_signals, gains_from_payload, shipped_log
 from chasles.identification.friction import ALWAYS
 

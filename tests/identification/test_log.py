@@ -12,9 +12,9 @@ import pytest
 from tests.identification.synthetic_logs import fourier_motion, real_planar, table
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
-from chasles.identification.columns import find_columns
-from chasles.identification.ros_bags import decode_joint_state
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.identification.logs.columns import find_columns
+from chasles.identification.logs.ros_bags import decode_joint_state
 
 ARM = ch.load("planar2r")
 MOTION = fourier_motion(2, 10.0)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, IdentificationError
+from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.identification import BaseParameterFit
 
 

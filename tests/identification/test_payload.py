@@ -10,8 +10,8 @@ from tests.identification.synthetic_logs import coloured_noise
 from typer.testing import CliRunner
 
 import chasles as ch
+from chasles.base.errors import IdentificationError
 from chasles.cli.application import application
-from chasles.errors import IdentificationError
 from chasles.identification import FourierMotion, RecursivePayload, identify_payload, payload_from_poses
 from chasles.identification.identification import student_quantile
 from chasles.identification.payload import payload_regressor, weighted_by_joint

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.base.errors import ArgumentError, IdentificationError, UnknownNameError
 from chasles.identification import FourierMotion, refine
 
 PERIOD = 0.001

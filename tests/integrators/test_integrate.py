@@ -11,8 +11,8 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, TraceError, UnknownNameError
 from chasles.engine import log, sin, where
-from chasles.errors import ArgumentError, TraceError, UnknownNameError
 from chasles.integrators import RODAS5P, Step, adaptive, compiled
 
 TIMES = np.linspace(0.0, 3.0, 31)

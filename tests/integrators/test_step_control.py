@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.engine import sin
-from chasles.errors import ArgumentError
 from chasles.integrators import StepControl
 from chasles.integrators.step_control import first_step
 

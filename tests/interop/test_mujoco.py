@@ -14,7 +14,7 @@ from tests.thinning import thinned
 
 import chasles as ch
 from chasles import algorithms
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop import mujoco as interop
 from chasles.model import build_tree, parse_mjcf
 from chasles.model.formats.files import Folder

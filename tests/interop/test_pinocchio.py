@@ -10,7 +10,7 @@ import pytest
 from tests.oracles.example_robots import example, with_complete_digits_of_pi
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop import pinocchio as interop
 from chasles.model import Joint, with_free_base
 

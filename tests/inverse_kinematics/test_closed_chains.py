@@ -7,7 +7,7 @@ import pytest
 from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("four-bar", "palletiser", "Delta", "Stewart by pose")]
 

@@ -7,7 +7,7 @@ import pytest
 from tests.inverse_kinematics.arms import QUARTER, dh_robot, within
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.inverse_kinematics import Status
 
 Q = QUARTER

@@ -7,7 +7,7 @@ import pytest
 from scipy.optimize import lsq_linear
 
 import chasles as ch
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.inverse_kinematics import (
     AccelerationLimit,
     ClosedLoopInverseKinematics,

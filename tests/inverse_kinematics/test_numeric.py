@@ -9,7 +9,7 @@ from tests.inverse_kinematics.arms import QUARTER, dh_robot, within
 from tests.thinning import thinned
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.inverse_kinematics import Status
 from chasles.model import parse_urdf
 

@@ -15,7 +15,7 @@ import pytest
 
 import chasles as ch
 from chasles import algorithms
-from chasles.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownNameError
 
 
 @pytest.fixture

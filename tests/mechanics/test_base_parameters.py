@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 
 #: PUMA 560 in modified DH: ROBOOP 1.31, reference manual, section 5.13 (inertias about the centre of mass).
 ROWS: list[dict[str, Any]] = [

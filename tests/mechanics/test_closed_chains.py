@@ -12,7 +12,7 @@ from tests.oracles.closed_machines import FRICTION, MACHINES, Y, at, bar, pivot,
 import chasles as ch
 from chasles import algorithms as alg
 from chasles.algorithms.loops import loop_jacobian_derivative
-from chasles.errors import ArgumentError, ModelError
+from chasles.base.errors import ArgumentError, ModelError
 from chasles.model import Description, Inertia, Joint, Link, build_tree, inertial_parameters, with_free_base, with_loop
 from chasles.model.tree import Tree
 

@@ -10,7 +10,7 @@ from tests.cpu_time import cpu_time_limit
 from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.mechanics.closing import WORTH_COMPILING
 
 

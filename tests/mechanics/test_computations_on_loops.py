@@ -18,7 +18,7 @@ from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
 from chasles import algorithms as alg
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.mechanics.computation import Computation, computes
 from chasles.model import spanning_tree
 

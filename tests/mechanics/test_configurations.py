@@ -13,7 +13,7 @@ from scipy import stats
 from scipy.spatial.transform import Rotation
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import Description, Joint, Limits, Link
 
 #: A ball joint, a hinge and a free joint, one after the other.

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, ArgumentTypeError, ChaslesError
+from chasles.base.errors import ArgumentError, ArgumentTypeError, ChaslesError
 from chasles.model import Description, Joint, Link
 
 EPS = np.finfo(float).eps
@@ -229,7 +229,7 @@ WITHOUT_JIT = """
 import json, sys
 import numpy as np
 import chasles as ch
-from chasles.engine.compiling import native_available
+from chasles.engine.running.compiling import native_available
 calls = json.loads(sys.argv[1])
 arm = ch.load("panda")
 states = dict(zip(("q", "qd", "qdd", "tau"), np.random.default_rng(0).normal(size=(4, 3, 7))))

@@ -11,7 +11,7 @@ from tests.oracles.example_robots import example, with_complete_digits_of_pi
 
 import chasles as ch
 from chasles import algorithms
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import Description, Inertia, Joint, Link, build_tree, from_urdf, load, with_payload
 from chasles.model.cutting import sub_chain, sub_tree, without
 from chasles.model.editing import attach

@@ -10,7 +10,7 @@ import pytest
 
 import chasles as ch
 from chasles import model
-from chasles.errors import ArgumentError, ModelError
+from chasles.base.errors import ArgumentError, ModelError
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import UnknownNameError
+from chasles.base.errors import UnknownNameError
 
 FRAMES = ("space", "body", "world-aligned")
 

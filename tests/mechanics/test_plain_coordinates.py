@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.inverse_kinematics import DampingTask, FrameTask, solve_rates
 from chasles.model import Description, Inertia, Joint, Limits, Link
-from chasles.robot import require_plain_coordinates
+from chasles.robot.robot import require_plain_coordinates
 from chasles.visual.trajectories import joint_figure
 
 

@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from tests.oracles.closed_machines import LINKAGES, MACHINES, Y, at, bar, four_bar, pivot
 
 import chasles as ch
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import Description, Link, with_loop
 
 ALL = {**MACHINES, **LINKAGES}

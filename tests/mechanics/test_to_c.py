@@ -11,7 +11,7 @@ import pytest
 from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 
 FLAGS = ("-std=c99", "-Wall", "-Wextra", "-pedantic", "-Werror", "-O1", "-shared", "-fPIC")
 

@@ -13,10 +13,11 @@ from types import FrameType
 import pytest
 
 import chasles as ch
-from chasles.engine import Program, cache, trace_cache
+from chasles.base.errors import CompileError
+from chasles.engine import Program, trace_cache
 from chasles.engine.family import Family
+from chasles.engine.kernels import cache
 from chasles.engine.trace_cache import RememberedProgram
-from chasles.errors import CompileError
 from chasles.mechanics import computation
 from chasles.mechanics.computation import TRACED_PACKAGES
 from chasles.model import Description

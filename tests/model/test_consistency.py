@@ -9,7 +9,7 @@ import pytest
 from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.geometry import is_physically_consistent, pseudo_inertia
 from chasles.model import Description, Inertia, Joint, Link, inconsistencies, load, nearest_consistent, shipped
 

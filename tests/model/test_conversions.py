@@ -16,7 +16,7 @@ from tests.oracles.example_robots import example
 from tests.thinning import thinned
 
 from chasles import algorithms
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import (
     Description,
     Frame,

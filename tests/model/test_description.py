@@ -9,7 +9,7 @@ import pickle
 import numpy as np
 import pytest
 
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import (
     Description,
     Frame,

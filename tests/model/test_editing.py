@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model import (
     Description,
     Frame,

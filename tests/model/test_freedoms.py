@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import Description, Inertia, Joint, Limits, Link, Mimic, build_tree, parse_toml, parse_urdf, to_toml
 from chasles.model.freedoms import JOINT_KINDS, coordinate_labels, displacement_units, velocity_labels
 

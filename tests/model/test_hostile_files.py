@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.cpu_time import cpu_time_limit
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model import load, parse_mjcf, parse_toml, parse_urdf, shipped, shipped_path, to_toml
 
 Write = Callable[[str, str | bytes], Path]

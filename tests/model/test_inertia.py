@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from chasles.errors import ArgumentError, ModelError
+from chasles.base.errors import ArgumentError, ModelError
 from chasles.model import (
     Description,
     Frame,

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tests.oracles.closed_machines import MACHINES, delta, five_bar, four_bar
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import (
     Description,
     Loop,

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from tests.cpu_time import cpu_time_limit
 
-from chasles.errors import MissingExtraError, ModelError
+from chasles.base.errors import MissingExtraError, ModelError
 from chasles.model import MjcfWarning, from_mjcf, load, parse_mjcf
 from chasles.model.formats.mujoco_warnings import kept_warnings
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from chasles import algorithms
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import (
     Description,
     Frame,

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import (
     Description,
     Frame,

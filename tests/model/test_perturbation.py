@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.geometry import is_physically_consistent, pseudo_inertia
 from chasles.model import (
     Description,

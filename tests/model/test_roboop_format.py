@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model import (
     from_dh,
     load,

@@ -14,8 +14,8 @@ from scipy.spatial.transform import Rotation
 from tests.oracles.example_robots import example_files
 
 import chasles as ch
-from chasles.errors import ModelError, UnknownNameError
-from chasles.findings import of_weight
+from chasles.base.errors import ModelError, UnknownNameError
+from chasles.base.findings import of_weight
 from chasles.model import Description, Inertia, Joint, Link, ModelWarning, load, shipped
 from chasles.model.formats.urdf_findings import element_findings
 from chasles.model.formats.xml import parse_xml

@@ -16,7 +16,7 @@ import pytest
 from tests.oracles.example_robots import example
 
 import chasles as ch
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import (
     Description,
     InertiaWarning,

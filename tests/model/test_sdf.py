@@ -10,7 +10,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import chasles as ch
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model import ModelWarning, from_sdf, parse_sdf
 
 ARM = """<?xml version="1.0"?><sdf version="{version}"><model name="arm"><pose>1 2 3 0 0 0.5</pose>

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import (
     Box,
     Capsule,

@@ -15,7 +15,7 @@ from scipy.linalg import expm
 from tests.cpu_time import cpu_time_limit
 
 import chasles as ch
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.formats.spacelib import (
     LinkData,
     RobotData,

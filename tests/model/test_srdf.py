@@ -10,7 +10,7 @@ import pytest
 from tests.oracles.example_robots import example
 
 import chasles as ch
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import ModelWarning, from_srdf, load, parse_srdf, parse_toml
 
 PUMA = load("puma560")

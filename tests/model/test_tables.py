@@ -10,7 +10,7 @@ import pytest
 from scipy.linalg import expm
 
 import chasles as ch
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import (
     build_tree,
     from_dh,

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import Description, Frame, Inertia, Joint, Limits, Link, Mimic, parse_mjcf, to_mjcf
 
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import (
     Description,
     Frame,

@@ -11,7 +11,7 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import chasles as ch
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import (
     Description,
     Frame,

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import Description, Joint, Link, from_urdf, parse_urdf, to_urdf
 
 ARM = """<?xml version="1.0"?>

@@ -11,7 +11,7 @@ import pytest
 from tests.oracles.example_robots import example_files, with_complete_digits_of_pi
 from tests.thinning import thinned
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import build_tree, from_urdf, shipped_path
 
 pin = importlib.import_module("pinocchio")

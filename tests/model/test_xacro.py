@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from chasles.errors import ArgumentError, MissingExtraError, ModelError
+from chasles.base.errors import ArgumentError, MissingExtraError, ModelError
 from chasles.model import from_xacro, load
 from chasles.model.formats import xacro as reader
 

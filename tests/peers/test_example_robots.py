@@ -8,7 +8,7 @@ import pytest
 from tests.oracles.example_robots import example, example_files
 from tests.oracles.pinocchio_comparison import Comparison, Pair
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model import from_urdf, shipped_path
 
 FILES = example_files()

@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import shortest_path
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.planning import a_star, grid_neighbors
 
 

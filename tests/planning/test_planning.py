@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.distances import Body, HalfSpace
-from chasles.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Joint, Limits, Link, Mimic
 from chasles.planning import ConfigurationSpace, Roadmap
 from chasles.planning.motion_bounds import motion_bounds

@@ -9,8 +9,8 @@ import pytest
 from tests.oracles.closed_machines import MACHINES, at, four_bar, slider_crank
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import PD
-from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link, with_loop
 
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in ("excavator", "palletiser")]

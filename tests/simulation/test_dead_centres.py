@@ -16,10 +16,10 @@ import pytest
 from scipy.integrate import solve_ivp
 from tests.mechanics.test_closed_chains import random_closed_robot
 from tests.oracles.closed_machines import LINKAGES, scissor, slider_crank
-from tests.plant.test_base_motion import Moving, no_turn
+from tests.simulation.plant.test_base_motion import Moving, no_turn
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import Description
 from chasles.simulation.bifurcations import BifurcationWarning
 

@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Link
 
 ORDERS = {"euler": 1, "semi-implicit-euler": 1, "implicit-friction-euler": 1, "rk4": 4}

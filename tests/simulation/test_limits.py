@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.simulation import DivergenceWarning, SamplingWarning, SaturationWarning, VelocityLimitError
 

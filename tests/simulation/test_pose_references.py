@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.trajectories import CartesianTrajectory, PoseMotion
 
 ARM = ch.load("planar2r")

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.simulation import UncompiledWarning, call_inputs
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Motion, PiecewisePolynomial, PoseMotion
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.simulation import UncompiledWarning, call_inputs
 
 ARM = ch.load("planar2r")

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.integrators import RODAS5P
 from chasles.simulation.sensitivities import sensitivities
 

@@ -8,8 +8,8 @@ import scipy.linalg
 import xarray
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine import where
-from chasles.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Inertia, Joint, Link
 from chasles.simulation import DivergenceWarning, StiffnessWarning, UncompiledWarning
 

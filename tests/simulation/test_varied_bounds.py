@@ -7,8 +7,8 @@ import pytest
 import xarray
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.control import adaptive
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.inverse_kinematics import PostureTask
 from chasles.mechanics.computation import Computation
 

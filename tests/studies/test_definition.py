@@ -14,7 +14,7 @@ from tests.studies.tiny_studies import TOML, own, tiny
 
 import chasles as ch
 from chasles import studies
-from chasles.errors import ArgumentError, ChaslesError, UnknownNameError
+from chasles.base.errors import ArgumentError, ChaslesError, UnknownNameError
 from chasles.studies.design import draw
 
 

@@ -18,7 +18,7 @@ from tests.studies.tiny_studies import TOML, own, pd_of_a_variable, tiny
 
 import chasles as ch
 from chasles import studies
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.studies import origin
 from chasles.studies.experiment import controller_of, parts
 from chasles.studies.origin import Origins, origin_of

@@ -10,7 +10,7 @@ import pytest
 from tests.studies.tiny_studies import tiny
 
 from chasles import studies
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.studies.design import draw
 from chasles.studies.findings import findings
 from chasles.studies.measures import MEASURES, PROFILE

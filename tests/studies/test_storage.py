@@ -15,12 +15,12 @@ import pytest
 from tests.studies.tiny_studies import stored, tiny
 
 from chasles import studies
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import UNFINISHED
 from chasles.studies import store, workers
 from chasles.studies.experiment import parts, perform
 from chasles.studies.results import StudyResults
 from chasles.studies.store import Store
-from chasles.writing import UNFINISHED
 
 
 def assert_same(left: StudyResults, right: StudyResults) -> None:

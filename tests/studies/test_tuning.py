@@ -11,7 +11,7 @@ import pytest
 from tests.studies.tiny_studies import TOML, tiny
 
 from chasles import studies
-from chasles.errors import ArgumentError, ChaslesError, UnknownNameError
+from chasles.base.errors import ArgumentError, ChaslesError, UnknownNameError
 from chasles.studies.results import StudyResults
 from chasles.studies.settings import KNOBS
 from chasles.studies.tuning import COLUMNS, best, front, ranges_of

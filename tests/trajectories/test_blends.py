@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation, Slerp
 from tests.trajectories.pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.geometry import pose, random_rotation, rotation_from_axis_angle
 from chasles.trajectories.cartesian.blends import BLENDS
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import interpolate
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 POINTS = np.random.default_rng(21).standard_normal((9, 2))
 

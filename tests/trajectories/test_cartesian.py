@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.trajectories.pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.geometry import exp_pose, pose, random_rotation, rotation_from_axis_angle
 from chasles.trajectories import CartesianTrajectory
 from chasles.trajectories.joint.scalings import LAWS

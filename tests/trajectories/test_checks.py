@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.interpolate import CubicSpline
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.trajectories import JointTrajectory, PiecewisePolynomial
 from chasles.trajectories.check_report import QUANTITIES

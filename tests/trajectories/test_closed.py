@@ -7,7 +7,7 @@ import pytest
 from tests.oracles.closed_machines import MACHINES, five_bar, four_bar, slider_crank, stewart
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import Limits
 from chasles.trajectories.joint.closed import all_joints
 

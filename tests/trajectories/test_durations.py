@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.trajectories import fastest_profile, time_scaling
 from chasles.trajectories.joint.durations import checked_durations, checked_start_time, require_spacing
 from chasles.trajectories.joint.scalings import LAWS

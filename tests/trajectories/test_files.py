@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.geometry import exp_rotation, quaternion_from_rotation, rotation_from_quaternion
 from chasles.trajectories import (
     PathData,

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine.linear.pseudo_inverse import PseudoInverse
-from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import exp_pose, pose
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.following.follow import follow

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import exp_pose, exp_rotation, pose
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.trajectories import (

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import chasles as ch
-from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
+from chasles.base.errors import ArgumentError, MissingExtraError, UnknownNameError
 from chasles.trajectories.planning.online import online_trajectory
 
 pytestmark = pytest.mark.skipif(find_spec("ruckig") is None, reason="needs the extra planning")

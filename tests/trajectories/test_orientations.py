@@ -14,7 +14,7 @@ from scipy.spatial.transform import Rotation, RotationSpline, Slerp
 from tests.trajectories.pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.geometry import (
     QuaternionSpline,
     exp_rotation,

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import SealedError
 from chasles.engine import Function
-from chasles.errors import ArgumentError
-from chasles.sealed import SealedError
 from chasles.trajectories import PiecewisePolynomial
 
 KNOTS = np.array([-1.0, 0.0, 1.5, 2.0])

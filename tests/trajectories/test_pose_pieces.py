@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 from tests.trajectories.pose_differences import acceleration_by_differences, away_from_knots, twist_by_differences
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import random_rotation
 from chasles.trajectories import PiecewisePose
 

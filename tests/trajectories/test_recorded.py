@@ -10,7 +10,7 @@ from scipy import interpolate
 from scipy.linalg import null_space
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 NOISE = 1e-3
 T = np.linspace(0.0, 5.0, 401)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.interpolate import PPoly
 
+from chasles.base.errors import UnknownNameError
 from chasles.engine import Function, trace
-from chasles.errors import UnknownNameError
 from chasles.interop.spacelib import modified_trapezoid_law, thirds_law
 from chasles.trajectories import time_scaling
 from chasles.trajectories.joint.scalings import LAWS

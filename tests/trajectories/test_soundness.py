@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import exp_rotation, random_rotation
 from chasles.trajectories import PiecewisePolynomial, PiecewisePose
 from chasles.trajectories.cartesian.pose_pieces import PosePieces

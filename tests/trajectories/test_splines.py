@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import interpolate
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.trajectories import JointTrajectory, PiecewisePolynomial, fastest_profile
 
 RNG = np.random.default_rng(11)

@@ -10,7 +10,7 @@ import pytest
 import xarray
 
 import chasles as ch
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles.base.errors import ArgumentError, MissingExtraError
 from chasles.geometry import exp_rotation
 from chasles.trajectories import PiecewisePolynomial
 from chasles.trajectories.cartesian.path_motions import Circle, StraightLine

@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import brentq
 
 import chasles as ch
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles.base.errors import ArgumentError, MissingExtraError
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.trajectories import PiecewisePolynomial
 from chasles.trajectories.joint.splines import CubicSpline

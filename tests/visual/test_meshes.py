@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model import Box, Capsule, Cylinder, Description, Ellipsoid, Joint, Link, Mesh, Shape, Sphere
 from chasles.model.formats.mesh_surfaces import surfaces
 from chasles.visual.bodies import packed, robot_bodies

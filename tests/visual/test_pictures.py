@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.visual.raster import Camera, Solid, meeting
 
 

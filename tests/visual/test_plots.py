@@ -12,7 +12,7 @@ from tests.cpu_time import cpu_time_limit
 from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
-from chasles.errors import ArgumentError, ArgumentTypeError, UnknownNameError
+from chasles.base.errors import ArgumentError, ArgumentTypeError, UnknownNameError
 from chasles.model import Description, Link
 from chasles.visual.dexterity import tool_space
 from chasles.visual.encoding import with_still

@@ -10,7 +10,7 @@ from tests.visual.report_page import Page, decoded
 from tests.visual.stand_in_run import stand_in
 
 import chasles as ch
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles.base.errors import ArgumentError, MissingExtraError
 from chasles.model import Description, Joint, Link
 from chasles.simulation.metrics import run_metrics
 from chasles.visual.panels import quantiles

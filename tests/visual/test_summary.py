@@ -5,7 +5,7 @@ import pytest
 from tests.visual.stand_in_run import stand_in
 
 import chasles as ch
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.visual.encoding import typed_array
 from chasles.visual.panels import shown_runs
 from chasles.visual.summary import require_run, run_labels, tracking_summary

@@ -10,7 +10,7 @@ import pytest
 from tests.visual.report_page import decoded
 
 import chasles as ch
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles.base.errors import ArgumentError, MissingExtraError
 from chasles.trajectories import PiecewisePolynomial
 from chasles.trajectories.cartesian.path_motions import Circle, StraightLine
 from chasles.visual.trajectories import joint_figure, pose_figure

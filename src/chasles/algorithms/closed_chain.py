@@ -44,10 +44,10 @@ from chasles.algorithms.mass_matrix import massless
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
 from chasles.algorithms.reference_motion import MomentumAndDrift
 from chasles.algorithms.regressors import EnergyRegressors
+from chasles.base.errors import ArgumentError
 from chasles.engine import trace
 from chasles.engine.function import Function
 from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
-from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:

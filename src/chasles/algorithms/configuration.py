@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from chasles.algorithms.joint_motion import rotation_from_any_quaternion
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, skew
 from chasles.geometry.exponential_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation_vector, rotation_vector_from_quaternion

@@ -20,8 +20,8 @@ from chasles.algorithms.kinematics import body_poses, body_velocities, center_of
 from chasles.algorithms.mass_moments import added, inertia_times, mass_moments, seen_from_parent
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, inertial_wrench, wrenches_on_bodies
 from chasles.algorithms.spatial import NO_WRENCH, Wrench
-from chasles.comparable import comparable
-from chasles.engine.scalar import Real
+from chasles.base.comparable import comparable
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chasles.algorithms.grouping import Grouping
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.geometry.elementary import Array
 from chasles.geometry.pseudo_inertias import (
     inertial_parameters_from_pseudo_inertia,

@@ -28,9 +28,9 @@ from chasles.algorithms.mass_matrix import factor_mass_matrix, mass_matrix, mass
 from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, turned_matrix
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, net_wrenches
 from chasles.algorithms.spatial import NO_TWIST, NO_WRENCH, Twist, Wrench, is_number_zero
+from chasles.base.errors import ArgumentError
 from chasles.engine.linear.symmetric import inverse, solve
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross, mirrored, skew
 
 if TYPE_CHECKING:

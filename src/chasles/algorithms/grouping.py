@@ -26,8 +26,8 @@ import numpy as np
 
 from chasles.algorithms.attainable_motion import AttainableMotion, attainable_motions, twist_product
 from chasles.algorithms.joint_motion import WORLD, has_mimic_joints
-from chasles.comparable import comparable
-from chasles.errors import ArgumentError
+from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.geometry.pseudo_inertias import (
     inertial_parameters_from_pseudo_inertia,

@@ -14,7 +14,7 @@ from chasles.algorithms.joint_motion import (
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
 from chasles.algorithms.spatial import is_number_zero
 from chasles.engine import sign, tanh
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, continues_joint, joint_positions, joint_rates, poses_in_parent
 from chasles.algorithms.kinematics import body_poses, frame_pose, placement_of
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.geometry.elementary import Array, cross, inverse_pose, pose, require_reference_frame, twist_cross
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from chasles.algorithms.spatial import Twist, Wrench
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, rotation_z
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, Pose, continues_joint, joint_positions, poses_in_parent
 from chasles.algorithms.spatial import NO_TWIST, Twist
-from chasles.engine.scalar import Real
-from chasles.errors import UnknownNameError
+from chasles.base.errors import UnknownNameError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, pose
 
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ from chasles.algorithms.newton_euler import (
     transmitted_wrenches,
 )
 from chasles.algorithms.spatial import NO_TWIST, Twist, carried_along
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.engine.linear.symmetric import inverse, product
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:

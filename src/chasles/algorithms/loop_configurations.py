@@ -20,7 +20,7 @@ from chasles.algorithms.closing import CLOSED
 from chasles.algorithms.loops import dependent_rates, loop_constraints, velocity_map, with_independent
 from chasles.engine import absolute, maximum, trace, where
 from chasles.engine.function import Function
-from chasles.engine.runner import holds_traced
+from chasles.engine.running.runner import holds_traced
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:

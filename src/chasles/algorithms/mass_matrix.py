@@ -38,9 +38,9 @@ from chasles.algorithms.mass_moments import (
     turned_vector,
 )
 from chasles.algorithms.spatial import Twist, Wrench
+from chasles.base.errors import ArgumentError
 from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ import numpy as np
 
 from chasles.algorithms.joint_motion import WORLD, is_ordinary, origin_in_parent, turn_in_parent
 from chasles.algorithms.spatial import Twist, Wrench
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cosine_sine, cross, mirrored
 
 if TYPE_CHECKING:

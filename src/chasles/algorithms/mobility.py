@@ -20,11 +20,11 @@ from functools import lru_cache, partial
 
 import numpy as np
 
-from chasles import verbs
 from chasles.algorithms.closing import WEAK_PER_GAP, Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import difference, integrate
 from chasles.algorithms.loops import LoopConstraints, loop_constraints, velocity_map
-from chasles.errors import ModelError
+from chasles.base import verbs
+from chasles.base.errors import ModelError
 from chasles.geometry.elementary import Array
 from chasles.model.description import Description, Link
 from chasles.model.joint import Joint

@@ -26,7 +26,7 @@ from chasles.algorithms.joint_motion import (
 from chasles.algorithms.kinematics import placement_of
 from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments
 from chasles.algorithms.spatial import NO_WRENCH, Wrench, is_number_zero
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:

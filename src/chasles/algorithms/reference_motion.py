@@ -38,7 +38,7 @@ from chasles.algorithms.regressors import (
     wrench_columns,
 )
 from chasles.algorithms.spatial import Wrench
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:

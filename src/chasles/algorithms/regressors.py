@@ -16,7 +16,7 @@ from chasles.algorithms.joint_motion import WORLD, Pose, joint_positions, joint_
 from chasles.algorithms.kinematics import body_poses, body_velocities, frame_pose
 from chasles.algorithms.newton_euler import Acceleration, body_accelerations
 from chasles.algorithms.spatial import Twist
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.geometry.elementary import Array, skew
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross
 
 

@@ -8,7 +8,7 @@ import os
 import sys
 from importlib.util import find_spec
 
-from chasles.errors import how_to_install
+from chasles.base.errors import how_to_install
 
 #: Errors of writing to a stream, which names no file.
 _FAILED_WRITES = (errno.EPIPE, errno.ENOSPC, errno.EFBIG, errno.EIO, errno.EBADF)

@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from chasles._version import __version__
+from chasles.base.errors import ChaslesError
 from chasles.cli.commands import (
     cache,
     check,
@@ -25,7 +26,6 @@ from chasles.cli.commands import (
 )
 from chasles.cli.output import errors, show_warning, with_options
 from chasles.cli.usage import PlainCommand, PlainGroup
-from chasles.errors import ChaslesError
 
 
 class PlainErrors(PlainGroup):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.cli.values import joint_values, not_negative, numbers
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.studies.controllers import KINDS, settings_of
 
 _STIFF_FREQUENCY = 60.0  # rad/s, of laws that compensate inertia and coupling by feedback alone

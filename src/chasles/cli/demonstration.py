@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from rich.table import Table
 
-from chasles.arguments import real
 from chasles.cli.experiment import Experiment
 from chasles.cli.output import add_row, error_text, table
 from chasles.cli.speed import KernelSpeed
-from chasles.robot import load
+from chasles.engine.validators import real
+from chasles.robot.robot import load
 from chasles.visual.summary import tracking_summary
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from numpy.typing import ArrayLike
 
 from chasles.control import Controller
-from chasles.plant import Plant
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.simulation import simulate
+from chasles.simulation.plant import Plant
 from chasles.studies.choices import motion_through
 from chasles.studies.controllers import check_settings, make_controller
 from chasles.trajectories import JointTrajectory

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real
+from chasles.base.errors import ArgumentError
 from chasles.cli.output import angle_text, error_text
 from chasles.cli.standing import GroundStance
 from chasles.cli.values import configuration, joint_values, not_negative, numbers, random_configuration, varied
 from chasles.control import Controller
 from chasles.control.floating_base import is_floating
-from chasles.errors import ArgumentError
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.engine.validators import real
+from chasles.robot.robot import Robot, require_plain_coordinates
 from chasles.simulation.metrics import pose_errors
 from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import peak, position_name, root_mean_square

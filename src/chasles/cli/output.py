@@ -15,10 +15,10 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import path_to_write
 from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import position_name, tracking_summary
-from chasles.writing import path_to_write
 
 if TYPE_CHECKING:
     import xarray

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine import aside, threads
-from chasles.robot import Robot
+from chasles.engine import threads
+from chasles.engine.running import aside
+from chasles.robot.robot import Robot
 
 _BATCH = 4096
 _FIRST_CALLS = 4  # of a batch, after which code for such batches is worth its compilation

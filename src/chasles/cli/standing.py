@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import choice
+from chasles.base.errors import ArgumentError
 from chasles.cli.values import numbers
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice
 from chasles.geometry.elementary import pose
 from chasles.model import Frame
-from chasles.plant import ContactPlane, Plant
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
+from chasles.simulation.plant import ContactPlane, Plant
 
 _SINK = 1e-3  # m, by which the robot's weight presses its feet into the ground
 _DAMPING = 0.7  # of the robot's bouncing, as a ratio

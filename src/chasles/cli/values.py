@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
-from chasles.robot import Robot, load
+from chasles.robot.robot import Robot, load
 
 _MOST_RUNS = 100_000
 

@@ -25,6 +25,7 @@ from chasles.control.linear_quadratic import (
     TimeVaryingRegulator,
 )
 from chasles.control.loop_margins import LoopMargins, loop_margins
+from chasles.control.momentum_observer import CollisionAlarm, MomentumObserver
 from chasles.control.nominal_torque import NominalTorque
 from chasles.control.now import Now
 from chasles.control.operational_space import OperationalSpace
@@ -43,6 +44,7 @@ __all__ = [
     "PID",
     "Admittance",
     "ClosedLoopKinematics",
+    "CollisionAlarm",
     "CompliantFrame",
     "CompositeAdaptive",
     "ComputedTorque",
@@ -61,6 +63,7 @@ __all__ = [
     "LoopMargins",
     "LoopResponse",
     "ModelReferenceAdaptive",
+    "MomentumObserver",
     "NaturalAdaptive",
     "NominalTorque",
     "Now",

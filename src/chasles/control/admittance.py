@@ -8,15 +8,15 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import Bound
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.compliance import Axes, compliance_wrench, moved, require_axes
 from chasles.control.compliant_frame import compliant_acceleration, offset_of, stepped
 from chasles.control.impedance import COMPLIANT, compliant_gains, measured_in_world
 from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
-from chasles.engine.scalar import Array
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import Bound
+from chasles.robot.robot import Robot
 
 
 class Admittance(CartesianController):

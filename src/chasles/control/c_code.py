@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import choice, real
+from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.traced_law import TracedLaw, traced_law
 from chasles.engine import Program
 from chasles.engine.targets.c import lower
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice, real
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.closed import on_manifold
 

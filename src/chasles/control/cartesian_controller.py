@@ -9,7 +9,6 @@ from typing import Any, ClassVar, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import NOT_NEGATIVE, Bound, reals
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.now import Now
@@ -17,8 +16,9 @@ from chasles.control.pole_design import PoleDesign
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import RobotController
 from chasles.control.task_space import TaskMotion, TaskSpace, pose_reference
-from chasles.engine.scalar import Array
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import NOT_NEGATIVE, Bound, reals
+from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
 

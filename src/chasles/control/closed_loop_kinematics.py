@@ -7,15 +7,15 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.base.errors import ArgumentError
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.controller import Controller
 from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, require_orientation_error, velocity_feedback
 from chasles.control.python_law import as_controller
 from chasles.engine import where
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
 

@@ -11,8 +11,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 
-from chasles.arguments import choice
 from chasles.control.pose_feedback import OrientationError
+from chasles.engine.validators import choice
 from chasles.geometry import inverse_right_jacobian_rotation, log_rotation, quaternion_from_rotation
 from chasles.geometry.elementary import Array, cross, pose
 from chasles.trajectories.motion import PoseMotion

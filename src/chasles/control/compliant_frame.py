@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
+from chasles.base.sealed import Sealed
 from chasles.control.compliance import Axes, Offset, compliance_wrench, moved, require_axes, spring_wrench
 from chasles.control.impedance import compliant_gains, gains6
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
 from chasles.engine import Record
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Real
+from chasles.engine.program.records import Memory
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import reals
 from chasles.geometry import exp_rotation, normalize_quaternion, quaternion_from_rotation, rotation_from_quaternion
 from chasles.geometry.elementary import Array
-from chasles.sealed import Sealed
 from chasles.trajectories.motion import PoseMotion
 
 

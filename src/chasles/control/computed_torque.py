@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import choice, truth
 from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.friction_rate import friction_feedback_warning
 from chasles.control.now import Now
@@ -16,8 +15,9 @@ from chasles.control.pid import next_integral, saturated
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.supports import Supports
-from chasles.engine.scalar import Array
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import choice, truth
+from chasles.robot.robot import Robot
 
 
 class ComputedTorque(RobotController):

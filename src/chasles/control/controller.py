@@ -10,14 +10,14 @@ from typing import Any, Literal, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import HasBounds, real, reals
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
 from chasles.control.now import Now, PlannedMotion
 from chasles.engine import Layout
-from chasles.engine.records import Memory, Record, is_record, parts_of
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
-from chasles.sealed import Sealed
+from chasles.engine.program.records import Memory, Record, is_record, parts_of
+from chasles.engine.validators import HasBounds, real, reals
+from chasles.robot.robot import Robot
 
 ReferenceKind = Literal["joint", "pose"]
 _INNER = "inner."
@@ -53,7 +53,7 @@ class Controller(HasBounds, Sealed):
         Names of attributes, such as gains, that simulations can vary; default none. Numbers that ``__init__`` computes
         from such an attribute do not follow it: compute them in `law`.
     bounds
-        Bound of each of them by name, a `chasles.arguments.Bound`; default finite. Simulations refuse other values.
+        Bound of each of them by name, a `chasles.engine.validators.Bound`; default finite. Simulations refuse others.
     memory
         Named parts of the memory at the start, a mapping of arrays, nested as deep as needed; default none.
     inner

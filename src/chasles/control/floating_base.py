@@ -18,15 +18,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
 from chasles.control.pole_design import PoleDesign
 from chasles.engine.linear.symmetric import factor, solve
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import reals
 from chasles.geometry import adjoint, exp_pose, exp_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion
 
 #: Why laws with unknown inertial parameters take no robots with free joints; see `RobotController`.

@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real, whole_number
 from chasles.control.controller import Controller
 from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.linear_model import linear_model
 from chasles.control.loop_margins import linear_law, open_loop
-from chasles.robot import Robot
+from chasles.engine.validators import real, whole_number
+from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.closed import on_manifold
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.engine.scalar import Quantity
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Quantity
+from chasles.robot.robot import Robot
 
 
 def fastest_friction_rate(robot: Robot, q: ArrayLike, values: Mapping[str, Any], further: Quantity = 0.0) -> float:

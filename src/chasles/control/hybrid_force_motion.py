@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import NOT_NEGATIVE, Bound, choice, reals
+from chasles.base.errors import ArgumentError
 from chasles.control.cartesian_controller import CartesianController, TaskOptions, six
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.impedance import measured_in_world
@@ -16,10 +16,10 @@ from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, acceleration_feedback, require_orientation_error
 from chasles.control.robot_controller import gains
 from chasles.control.task_space import COMPONENTS, force_for
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import NOT_NEGATIVE, Bound, choice, reals
 from chasles.geometry import rotation_distance
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 
 class HybridForceMotion(CartesianController):

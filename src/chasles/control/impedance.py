@@ -8,7 +8,7 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, reals
+from chasles.base.errors import ArgumentError
 from chasles.control.cartesian_controller import CartesianController, TaskOptions
 from chasles.control.compliance import (
     Axes,
@@ -23,9 +23,9 @@ from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.now import Now
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
 from chasles.control.task_space import TaskMotion, felt_inertia, force_for
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import NOT_NEGATIVE, POSITIVE, Bound, reals
+from chasles.robot.robot import Robot
 from chasles.trajectories.motion import PoseMotion
 
 #: Bounds of the parameters of `compliant_gains`.

@@ -10,8 +10,8 @@ from chasles.control.controller import Controller
 from chasles.control.now import Now, PlannedMotion
 from chasles.engine import Layout, Record
 from chasles.engine.identity import ADVICE, UnidentifiedError, identity, identity_as_it_acts
-from chasles.engine.records import Shapes
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.records import Shapes
+from chasles.engine.program.scalar import Array, Real
 from chasles.trajectories.motion import Motion, PoseMotion
 
 

@@ -8,16 +8,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real, whole_number
 from chasles.control.controller import Controller
 from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.linear_model import linear_model
 from chasles.control.now import PlannedMotion
 from chasles.control.traced_law import TracedLaw, traced_law
 from chasles.engine import Function, trace
-from chasles.engine.records import Memory
-from chasles.engine.scalar import Array, Real
-from chasles.robot import Robot
+from chasles.engine.program.records import Memory
+from chasles.engine.program.scalar import Array, Real
+from chasles.engine.validators import real, whole_number
+from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
 from chasles.trajectories.joint.closed import on_manifold
 

@@ -11,8 +11,8 @@ from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
 from chasles.control.supports import Supports
-from chasles.engine.scalar import Array
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.robot.robot import Robot
 
 
 class NominalTorque(RobotController):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
-from chasles.engine.records import Memory, Record
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.records import Memory, Record
+from chasles.engine.program.scalar import Array, Real
 
 #: Planned motion at one time: a `chasles.trajectories.Motion` or a ``PoseMotion``, as the law's `reference_kind` says.
 PlannedMotion: TypeAlias = Any

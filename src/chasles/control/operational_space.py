@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.control.cartesian_controller import AcceleratedFrame, frame_gains
 from chasles.control.floating_base import ReducedDynamics, is_floating
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.task_space import TaskDynamics, force_for, task_dynamics
 from chasles.engine import Function, trace
-from chasles.engine.scalar import Array
+from chasles.engine.program.scalar import Array
 
 
 class OperationalSpace(AcceleratedFrame):

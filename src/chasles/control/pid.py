@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import Bound, reals
 from chasles.control.floating_base import joint_gains, motor_gains, tracking_error
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
-from chasles.engine.scalar import Array, Number, Traced
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array, Number, Traced
+from chasles.engine.validators import Bound, reals
+from chasles.robot.robot import Robot
 
 
 class PID(RobotController):

@@ -11,9 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real
-from chasles.cached import cached_property
-from chasles.robot import Robot
+from chasles.base.cached import cached_property
+from chasles.engine.validators import real
+from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 
 Floats = NDArray[np.float64]

@@ -6,7 +6,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from chasles.arguments import choice
+from chasles.engine.validators import choice
 from chasles.geometry import (
     inverse_left_jacobian_rotation,
     left_jacobian_rotation,

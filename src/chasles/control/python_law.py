@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, get_args
 
-from chasles.arguments import choice, reals
+from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller, ReferenceKind, checked_memory
 from chasles.control.now import Now
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice, reals
 
 
 class PythonLaw(Controller):

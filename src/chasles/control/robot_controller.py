@@ -11,12 +11,12 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import NOT_NEGATIVE, Bound, reals
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.controller import Controller, checked_memory
 from chasles.control.pole_design import PoleDesign
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.engine.validators import NOT_NEGATIVE, Bound, reals
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 
 

@@ -7,9 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from chasles.control.floating_base import tracking_error
-from chasles.engine.scalar import Array
+from chasles.engine.program.scalar import Array
 from chasles.geometry.elementary import cross
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 

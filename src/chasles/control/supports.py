@@ -6,13 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from chasles.arguments import choice
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
 from chasles.control.floating_base import has_motors, is_floating, without_base
 from chasles.engine.linear.symmetric import factor, solve
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice
 from chasles.geometry.elementary import Array
-from chasles.robot import Robot
-from chasles.sealed import Sealed
+from chasles.robot.robot import Robot
 
 #: Keeps forces finite that the base does not determine, as a share of the largest element.
 _DAMPING = 1e-10

@@ -7,14 +7,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.arguments import choice, real
+from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import has_motors
 from chasles.engine import maximum
 from chasles.engine.linear.symmetric import factor, inverse, solve
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice, real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
 #: Names of the components of a twist in world axes, of the frame's origin: turns about the axes, and ways along them.

@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.now import Now, PlannedMotion
 from chasles.engine import Layout, Program, trace
-from chasles.engine.records import Memory, Record, Shapes, is_record
-from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.records import Memory, Record, Shapes, is_record
+from chasles.engine.program.scalar import Array, Real
 from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]

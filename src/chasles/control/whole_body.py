@@ -14,21 +14,21 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import NOT_NEGATIVE, Bound, choice, real, reals
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
 from chasles.control.floating_base import has_motors
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Function, trace
-from chasles.errors import ArgumentError
+from chasles.engine.validators import NOT_NEGATIVE, Bound, choice, real, reals
 from chasles.geometry.elementary import Array, rotation_taking_z_to, skew
 from chasles.inverse_kinematics import FormulaTask, FrameTask, PostureTask
 from chasles.inverse_kinematics.differential.limits import UNBOUNDED, Inequalities
 from chasles.inverse_kinematics.differential.program import Feasible, minimum
 from chasles.inverse_kinematics.differential.task import inlined
 from chasles.model import build_tree
-from chasles.robot import Robot
-from chasles.sealed import Sealed
+from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion
 
 Floats = NDArray[np.float64]

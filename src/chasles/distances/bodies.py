@@ -12,12 +12,12 @@ from os import PathLike
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
+from chasles.engine.validators import real, reals
 from chasles.model import Description
 from chasles.model.formats.mesh_surfaces import surfaces
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere
-from chasles.sealed import Sealed
 
 Floats = NDArray[np.float64]
 

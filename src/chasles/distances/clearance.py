@@ -10,17 +10,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, real, reals
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
 from chasles.distances.bodies import Body, HalfSpace, fitted_bodies, pairs_of
 from chasles.distances.formulas import length_and_direction, nearest_shares
 from chasles.engine import Function, minimum, trace, where
-from chasles.engine.runner import holds_traced
-from chasles.engine.tracing import call_traced
-from chasles.errors import ArgumentError
+from chasles.engine.program.tracing import call_traced
+from chasles.engine.running.runner import holds_traced
+from chasles.engine.validators import choice, real, reals
 from chasles.geometry.elementary import Array, skew
 from chasles.mechanics import Mechanics
-from chasles.sealed import Sealed
 
 Floats = NDArray[np.float64]
 Obstacle = Body | HalfSpace

@@ -25,13 +25,13 @@ from chasles.engine.functions import (
     tanh,
     where,
 )
+from chasles.engine.kernels.threads import get_threads, set_threads, threads
 from chasles.engine.linear import of_numpy
-from chasles.engine.operators import attach_operators
-from chasles.engine.program import Argument, Program
-from chasles.engine.records import Layout, Record
-from chasles.engine.scalar import Condition, Scalar
-from chasles.engine.threads import get_threads, set_threads, threads
-from chasles.engine.tracing import trace
+from chasles.engine.program.operators import attach_operators
+from chasles.engine.program.program import Argument, Program
+from chasles.engine.program.records import Layout, Record
+from chasles.engine.program.scalar import Condition, Scalar
+from chasles.engine.program.tracing import trace
 
 attach_operators()
 of_numpy.attach()

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine.kernels import CoreArray
-from chasles.engine.scalar import Traced
-from chasles.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError
+from chasles.base.errors import ArgumentError, ArgumentTypeError, UnknownArgumentError
+from chasles.engine.kernels.shapes import CoreArray
+from chasles.engine.program.scalar import Traced
 
 _LONGEST_SHOWN = 60
 

@@ -11,12 +11,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from chasles.engine.compiling import COMPILING, native_available
+from chasles.base.errors import ArgumentError
 from chasles.engine.function import Function
-from chasles.engine.kernels import Kernel
-from chasles.engine.program import Program
-from chasles.engine.runner import Runner
-from chasles.errors import ArgumentError
+from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.program.program import Program
+from chasles.engine.running.compiling import COMPILING, native_available
+from chasles.engine.running.runner import Runner
 
 if TYPE_CHECKING:
     from chasles.engine.targets.native.dispatch import Dispatcher

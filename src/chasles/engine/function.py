@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic
 
 from chasles.engine.arguments import defaults_of, in_order, undeclared_shapes
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
-from chasles.engine.kernels import Kernel, Shape
-from chasles.engine.program import Program
-from chasles.engine.records import Shapes
-from chasles.engine.runner import Runner
-from chasles.engine.scalar import Symbol
-from chasles.engine.tracing import trace
+from chasles.engine.kernels.shapes import Kernel, Shape
+from chasles.engine.program.program import Program
+from chasles.engine.program.records import Shapes
+from chasles.engine.program.scalar import Symbol
+from chasles.engine.program.tracing import trace
+from chasles.engine.running.runner import Runner
 from chasles.engine.vectorcall import DirectlyCalled
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ class Function(DirectlyCalled, Generic[Result]):
     program
         Program to run, or a function without arguments that gives it when it is first needed.
     shape
-        Way to run it: ``"map"``, ``"scan"`` or ``"solve"`` (see `chasles.engine.kernels.Kernel`).
+        Way to run it: ``"map"``, ``"scan"`` or ``"solve"`` (see `chasles.engine.kernels.shapes.Kernel`).
     dtype
         Type in which it computes, ``"float64"`` or ``"float32"``; arguments are cast to it.
     reference

@@ -11,9 +11,9 @@ from typing import Any, Protocol, TypeAlias, overload
 
 import numpy as np
 
-from chasles.engine import folding
-from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Array, Real, Traced, TracedArray, Truth, boxed, traced_array
+from chasles.engine.program import folding
+from chasles.engine.program.operations import OPERATIONS
+from chasles.engine.program.scalar import Array, Real, Traced, TracedArray, Truth, boxed, traced_array
 from chasles.engine.symbols import apply, is_symbol
 
 #: Array, or nested lists of real numbers.

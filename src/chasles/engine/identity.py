@@ -22,11 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from chasles.cached import cached_property
-from chasles.engine.program import Program
-from chasles.engine.records import Shapes
-from chasles.engine.tracing import trace
-from chasles.errors import ArgumentError
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.engine.program.program import Program
+from chasles.engine.program.records import Shapes
+from chasles.engine.program.tracing import trace
 
 _DOUBLE, _LENGTH = struct.Struct("<d"), struct.Struct("<Q")
 _LIBRARY = __name__.partition(".")[0]

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine.scalar import Traced
+from chasles.engine.program.scalar import Traced
 
 
 def is_symbol(operand: object) -> bool:

@@ -21,13 +21,13 @@ from typing import Any
 
 import numpy as np
 
-from chasles.cached import cached_property
-from chasles.engine import cache
-from chasles.engine.compiling import native, native_available
-from chasles.engine.graph import Instruction
+from chasles.base.cached import cached_property
+from chasles.base.errors import CompileError
 from chasles.engine.identity import UnidentifiedError, identity
-from chasles.engine.program import Argument, Program
-from chasles.errors import CompileError
+from chasles.engine.kernels import cache
+from chasles.engine.program.graph import Instruction
+from chasles.engine.program.program import Argument, Program
+from chasles.engine.running.compiling import native, native_available
 
 _ROOT = Path(__file__).parents[1]
 #: Folders that no trace runs.

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import DTypeLike
 
+from chasles.base.errors import ArgumentError, UnknownArgumentError
 from chasles.engine import Function, trace
 from chasles.engine.family import Family
 from chasles.engine.function import OUT
-from chasles.engine.scalar import boxed
+from chasles.engine.program.scalar import boxed
+from chasles.engine.program.tracing import checked_shape
 from chasles.engine.symbols import exact, is_symbolic
-from chasles.engine.tracing import checked_shape
-from chasles.errors import ArgumentError, UnknownArgumentError
 
 #: Largest distance from the nearest rotation, … that `check=True` lets pass: what sums of rounding errors reach.
 CHECK_TOLERANCE = 1e-9

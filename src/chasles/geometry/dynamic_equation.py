@@ -13,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import Count
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Count
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.hybrid_dynamics import (

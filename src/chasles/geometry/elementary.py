@@ -13,10 +13,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import UnknownNameError
 from chasles.engine import cos, sin
-from chasles.engine.scalar import Array as Array
-from chasles.engine.scalar import Real
-from chasles.errors import UnknownNameError
+from chasles.engine.program.scalar import Array as Array
+from chasles.engine.program.scalar import Real
 
 _QUARTER_TURNS = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.engine import absolute, where
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched

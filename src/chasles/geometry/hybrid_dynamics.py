@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.engine import absolute, maximum, minimum, sqrt, where
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia

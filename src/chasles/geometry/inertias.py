@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.engine import where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, mirrored, skew

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from chasles.arguments import choice
 from chasles.engine import generally
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import choice
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array

@@ -6,9 +6,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
-from chasles.engine.scalar import Real
-from chasles.errors import UnknownNameError
+from chasles.base.comparable import comparable
+from chasles.base.errors import UnknownNameError
+from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import (

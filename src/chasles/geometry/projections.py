@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import maximum, sqrt, where
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import Real, boxed
+from chasles.engine.program.scalar import Real, boxed
 from chasles.engine.symbols import is_symbol, is_symbolic
-from chasles.errors import ArgumentError
 from chasles.geometry.batched import Kind, batched
 from chasles.geometry.elementary import Array, pose
 from chasles.geometry.vectors import euclidean_norm

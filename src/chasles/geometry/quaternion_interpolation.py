@@ -12,9 +12,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.engine import where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.batched import UNIT_QUATERNION, batched
 from chasles.geometry.elementary import Array, cross
 from chasles.geometry.exponential_jacobians import (

@@ -10,8 +10,8 @@ from typing import Literal
 
 import numpy as np
 
-from chasles.engine.scalar import Real
-from chasles.errors import UnknownNameError
+from chasles.base.errors import UnknownNameError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.batched import UNIT_QUATERNION, batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation_vector

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from chasles.engine import atan2, cos, sign, sin, sqrt, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import UNIT_QUATERNION, UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array

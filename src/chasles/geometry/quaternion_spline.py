@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import Quantity
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Quantity
 from chasles.geometry.batched import UNIT_QUATERNION
 from chasles.geometry.quaternion_interpolation import QuaternionMotion, squad_quaternion_motion, turned_quaternion
 from chasles.geometry.quaternion_rates import VelocityFrame, require_velocity_frame

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from chasles.engine import exp, log, maximum, sign, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.quotients import angle_quotient, cosine_quotient, sine_quotient

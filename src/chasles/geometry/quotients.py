@@ -17,7 +17,7 @@ from math import factorial
 from typing import Any
 
 from chasles.engine import atan2, cos, sin, sqrt, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.engine.symbols import is_symbol
 
 _LARGEST_OF_SERIES = 9.0

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.rigid_body_matrices import motion_matrix

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.engine import cos, generally, minimum, sin, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.geometry.batched import UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array, cross, skew

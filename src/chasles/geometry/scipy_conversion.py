@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine.arguments import as_array
-from chasles.errors import ArgumentError
 from chasles.geometry.batched import UNIT_QUATERNION, Kind
 from chasles.geometry.projections import POSE, ROTATION
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation, rotation_from_quaternion

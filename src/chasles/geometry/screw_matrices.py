@@ -10,11 +10,11 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
+from chasles.base.errors import UnknownNameError
 from chasles.engine import where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.engine.symbols import is_symbol
-from chasles.errors import UnknownNameError
 from chasles.geometry.batched import UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.rigid_body_matrices import twist_from_velocity_matrix, velocity_matrix

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, cross

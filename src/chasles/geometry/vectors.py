@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import absolute, atan2, generally, maximum, sqrt, where
-from chasles.engine.scalar import Real, Symbol, Truth
+from chasles.engine.program.scalar import Real, Symbol, Truth
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched

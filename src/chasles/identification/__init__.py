@@ -1,7 +1,6 @@
-"""From measured motion to a model: logs, identification, exciting motions, payloads and contact observers."""
+"""From measured motion to a model: logs, identification, exciting motions, and payloads."""
 
 from chasles.identification.calibration import Calibration, calibrate
-from chasles.identification.columns import Columns
 from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains, gains_from_payload
 from chasles.identification.excitation import Excitation, excite
@@ -9,8 +8,8 @@ from chasles.identification.filtering import Cutoff, Signals, choose_cutoff, fil
 from chasles.identification.fourier import FourierMotion
 from chasles.identification.identification import Identification, Parameter
 from chasles.identification.identify import identify
-from chasles.identification.log import Log
-from chasles.identification.momentum_observer import CollisionAlarm, MomentumObserver
+from chasles.identification.logs.columns import Columns
+from chasles.identification.logs.log import Log
 from chasles.identification.ordinary_least_squares import BaseParameterFit
 from chasles.identification.payload import Payload, identify_payload, payload_from_poses
 from chasles.identification.recursive_payload import RecursivePayload
@@ -21,7 +20,6 @@ from chasles.identification.shipped import shipped_log
 __all__ = [
     "BaseParameterFit",
     "Calibration",
-    "CollisionAlarm",
     "Columns",
     "Cutoff",
     "DriveGains",
@@ -29,7 +27,6 @@ __all__ = [
     "FourierMotion",
     "Identification",
     "Log",
-    "MomentumObserver",
     "Parameter",
     "Payload",
     "Prediction",

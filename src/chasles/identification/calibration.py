@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.algorithms import group_columns
-from chasles.arguments import choice, reals
-from chasles.errors import ArgumentError, IdentificationError
+from chasles.base.errors import ArgumentError, IdentificationError
+from chasles.engine.validators import choice, reals
 from chasles.geometry import exp_pose, inverse_pose, project_rotation
 from chasles.identification.geometric_errors import Geometry
 from chasles.identification.geometric_fit import PLAUSIBLE, Fit
 from chasles.identification.identification import Parameter
 from chasles.identification.measurements import Kind, Setup
 from chasles.mechanics.base_parameters import expressions as combinations
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -20,7 +20,7 @@ from chasles.identification.equations import Equations
 from chasles.identification.estimation import Estimate, estimate
 from chasles.identification.filtering import Signals
 from chasles.identification.identification import student_quantile
-from chasles.identification.log import Log
+from chasles.identification.logs.log import Log
 from chasles.identification.regression import (
     Fit,
     Prior,
@@ -28,7 +28,7 @@ from chasles.identification.regression import (
     degrees_of_freedom,
     error_model,
 )
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 Change = Callable[[Signals, float], Signals]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.identification.equations import Equations, Unknowns, plausible_sizes
 from chasles.identification.filtering import Signals
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

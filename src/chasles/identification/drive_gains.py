@@ -15,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError, IdentificationError
+from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.identification.equations import Equations, Unknowns, unknowns
 from chasles.identification.filtering import Cutoff, filtered_signals
 from chasles.identification.friction import ALWAYS
-from chasles.identification.log import Log
+from chasles.identification.logs.log import Log
 from chasles.identification.regression import Prior, coloured_covariance, weighted_fit
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

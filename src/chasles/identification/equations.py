@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import friction_column, friction_slope
 from chasles.mechanics.base_parameters import BaseParameters
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

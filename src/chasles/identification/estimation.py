@@ -22,7 +22,7 @@ from chasles.identification.regression import (
     error_model,
     weighted_fit,
 )
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

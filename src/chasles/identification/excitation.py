@@ -14,15 +14,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
-from chasles.arguments import choice, real, whole_number
-from chasles.errors import ArgumentError, UnknownNameError, warn
+from chasles.base.errors import ArgumentError, UnknownNameError, warn
+from chasles.base.progress import Advance, is_watched, progress_bar
+from chasles.engine.validators import choice, real, whole_number
 from chasles.identification.excitation_problem import ExcitationProblem, stages_of
 from chasles.identification.motion_shapes import FourierShape, MotionShape, SplineShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.model import ModelWarning, has_masses
-from chasles.progress import Advance, is_watched, progress_bar
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
 FloatArray = NDArray[np.float64]

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from chasles.arguments import reals
 from chasles.engine.function import function
+from chasles.engine.validators import reals
 from chasles.identification.motion_shapes import FourierShape, MotionShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.robot.robot import Robot, require_plain_coordinates
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
 FloatArray = NDArray[np.float64]

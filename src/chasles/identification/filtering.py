@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.signal import butter, sosfiltfilt
 
-from chasles.arguments import real
-from chasles.errors import ArgumentError
-from chasles.identification.log import Log
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real
+from chasles.identification.logs.log import Log
 
 FloatArray = NDArray[np.float64]
 

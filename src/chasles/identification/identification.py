@@ -11,15 +11,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import stdtrit
 
-from chasles import verbs
-from chasles.errors import UnknownNameError
+from chasles.base import verbs
+from chasles.base.errors import UnknownNameError
 from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains
 from chasles.identification.equations import Unknowns
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import PERIODIC, friction_column, term_of
-from chasles.identification.log import Log
-from chasles.robot import Robot
+from chasles.identification.logs.log import Log
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real, truth
-from chasles.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.base.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.engine.validators import real, truth
 from chasles.identification.comparison import Prediction
 from chasles.identification.delays_and_offsets import FitAndHeldOut, misalignments
 from chasles.identification.diagnosis import resting_joints
@@ -27,10 +27,10 @@ from chasles.identification.judgement import (
     reason_to_refuse,
     remarks_and_warnings,
 )
-from chasles.identification.log import Log
+from chasles.identification.logs.log import Log
 from chasles.identification.regression import OUTLIER
 from chasles.model import has_masses
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -15,8 +15,8 @@ from chasles.identification.estimation import Estimate
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import ALWAYS, term_of
 from chasles.identification.identification import NORMAL_QUANTILE, Parameter
-from chasles.identification.log import Log
-from chasles.robot import Robot
+from chasles.identification.logs.log import Log
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -17,11 +17,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from scipy.linalg.blas import dsyrk
 
-from chasles.arguments import reals
+from chasles.base.errors import IdentificationError
 from chasles.engine.function import Function, function
-from chasles.errors import IdentificationError
+from chasles.engine.validators import reals
 from chasles.mechanics.base_parameters import BaseParameters
-from chasles.robot import Robot, require_plain_coordinates
+from chasles.robot.robot import Robot, require_plain_coordinates
 
 FloatArray = NDArray[np.float64]
 

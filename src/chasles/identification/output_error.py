@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import Controller
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.engine.validators import real
 from chasles.identification.filtering import Signals, filtered_like
-from chasles.identification.log import Log
+from chasles.identification.logs.log import Log
 from chasles.identification.regression import HUBER, Fit, Prior, weighted_fit
 from chasles.model import parameter_value
-from chasles.plant import Plant
 from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, simulate
+from chasles.simulation.plant import Plant
 from chasles.simulation.preparation import prepare
 from chasles.simulation.sensitivities import can_differentiate, sensitivities
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError, IdentificationError
+from chasles.base.errors import ArgumentError, IdentificationError
+from chasles.engine.validators import reals
 from chasles.geometry import (
     inertial_parameters_from_pseudo_inertia,
     nearest_physically_consistent,
@@ -24,7 +24,7 @@ from chasles.geometry import (
 )
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Identification, student_quantile
-from chasles.identification.log import Log
+from chasles.identification.logs.log import Log
 from chasles.identification.regression import (
     Prior,
     coloured_covariance,
@@ -33,7 +33,7 @@ from chasles.identification.regression import (
     least_covariance,
     weighted_fit,
 )
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

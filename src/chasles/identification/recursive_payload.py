@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.control.adaptive.recursive_least_squares import Fitted, recursive_least_squares
 from chasles.engine.function import Function, function
+from chasles.engine.validators import real, reals
 from chasles.identification.payload import payload_frame, placement
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

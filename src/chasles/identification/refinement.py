@@ -17,17 +17,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real, reals
+from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.control import Controller
-from chasles.errors import ArgumentError, IdentificationError
+from chasles.engine.validators import real, reals
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Parameter
-from chasles.identification.log import Log
+from chasles.identification.logs.log import Log
 from chasles.identification.output_error import Loop, Solution, Unknowns, fitted, root_mean_square, variation
 from chasles.identification.regression import Fit, coloured_covariance
-from chasles.plant import Plant
-from chasles.plant.plant import as_plant
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
+from chasles.simulation.plant import Plant
+from chasles.simulation.plant.plant import as_plant
 
 FloatArray = NDArray[np.float64]
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib.resources import files
 from pathlib import Path
 
-from chasles.arguments import choice
+from chasles.engine.validators import choice
 
 SHIPPED = ("ur10",)
 """Names of the logs; sources and licences are in the folder ``logs`` beside this file."""
@@ -26,4 +26,4 @@ def shipped_log(name: str) -> Path:
     >>> ch.Log(shipped_log("ur10"), ch.load("ur10"))
     <Log of 'ur10': 861 samples, 27.52 s, 6 joints>
     """
-    return Path(str(files("chasles.identification") / "logs" / f"{choice(name, 'log', SHIPPED)}.csv"))
+    return Path(str(files("chasles.identification.logs") / f"{choice(name, 'log', SHIPPED)}.csv"))

@@ -9,9 +9,9 @@ from typing import Any, SupportsFloat
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine import Function, Layout, Program, trace
-from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators.adaptive import Problem
 from chasles.integrators.integration import Floats
 

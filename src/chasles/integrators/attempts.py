@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import absolute, maximum, where
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators.integrator import Integrator, RightHandSide, interpolant_of
 from chasles.integrators.step_control import StepControl, relative_error
 

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from chasles.cached import LastUsed, cached_property
+from chasles.base.cached import LastUsed, cached_property
 from chasles.engine import Function, Program, trace
 from chasles.engine.identity import UnidentifiedError, identity, identity_as_it_acts
-from chasles.engine.records import Shapes
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.records import Shapes
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators.attempts import PROGRESS, RunState, attempt
 from chasles.integrators.integrator import Integrator, RightHandSide, interpolant_of
 from chasles.integrators.right_hand_side import ProgramRightHandSide

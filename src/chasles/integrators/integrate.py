@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import Layout
-from chasles.engine.scalar import Array
+from chasles.engine.program.scalar import Array
 from chasles.integrators.adaptive import Solution, integrate_adaptively
 from chasles.integrators.arguments import (
     Parameters,

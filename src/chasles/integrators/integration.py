@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Layout
-from chasles.engine.records import Record
-from chasles.engine.scalar import Count, Quantity, Verdict
-from chasles.errors import ArgumentError
+from chasles.engine.program.records import Record
+from chasles.engine.program.scalar import Count, Quantity, Verdict
 
 Floats = NDArray[np.float64]
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
-from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.program.scalar import Array, Real
 
 
 class Linearization(NamedTuple):

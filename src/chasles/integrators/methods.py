@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from chasles.errors import UnknownNameError
+from chasles.base.errors import UnknownNameError
 from chasles.integrators.integrator import Integrator, checked_integrator
 from chasles.integrators.rosenbrock import LINEARLY_IMPLICIT_EULER, RODAS5P
 from chasles.integrators.runge_kutta import BOGACKI_SHAMPINE, DORMAND_PRINCE, EULER, RK4

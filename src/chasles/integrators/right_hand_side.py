@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Program
 from chasles.engine.derivatives.accumulation import jacobian_entries
-from chasles.engine.runner import INLINE_LIMIT
-from chasles.engine.scalar import Array, Real, Traced
-from chasles.engine.tracing import call_traced, flatten, unflatten
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Array, Real, Traced
+from chasles.engine.program.tracing import call_traced, flatten, unflatten
+from chasles.engine.running.runner import INLINE_LIMIT
 from chasles.integrators.integrator import Linearization
 
 

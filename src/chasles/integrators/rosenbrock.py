@@ -23,10 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.engine.identity import identity
 from chasles.engine.linear.sparse_elimination import factor, solve
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators.integrator import RightHandSide, Step, combination
 
 Rows = tuple[tuple[float, ...], ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators.integrator import RightHandSide, Step
 
 

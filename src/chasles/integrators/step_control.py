@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import absolute, exp, log, maximum, minimum, sqrt, where
-from chasles.engine.scalar import Array, Real, Truth
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Array, Real, Truth
 from chasles.integrators.integrator import RightHandSide
 
 #: Errors below this share of the tolerance are taken for it: an error of 0 would ask for an endless step.

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.model import Description, Joint
 
 

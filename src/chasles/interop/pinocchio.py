@@ -33,10 +33,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop.layouts import Layout, array
 from chasles.model import Joint
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 #: Numbers of coordinates in Pinocchio of the kinds of joints that both have.

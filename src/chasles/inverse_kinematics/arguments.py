@@ -7,9 +7,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
 from chasles.engine.arguments import as_array
-from chasles.errors import ArgumentError
+from chasles.engine.validators import reals
 
 #: Largest number of iterations for a target: some hours of one core.
 MOST_ITERATIONS = 1_000_000_000

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from chasles.engine import maximum, minimum, where
 from chasles.engine.linear.least_squares import damped_least_squares
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 
 #: Damping is this times the squared error, plus a least damping: far from the target steps are careful, close to it

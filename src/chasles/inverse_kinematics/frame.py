@@ -5,15 +5,15 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import choice
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
 from chasles.engine import Function
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice
 from chasles.inverse_kinematics.iteration import Steps
 from chasles.inverse_kinematics.ranges import Ranges, reach
 from chasles.mechanics import Mechanics
 from chasles.model import Tree, build_tree
-from chasles.sealed import Sealed
 
 #: A robot whose joints all meet in a point still needs a unit of length, m.
 _SMALLEST_LENGTH = 1e-3

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import Function, Layout, floor, trace, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import DAMPING, clamped, limited_step
 from chasles.inverse_kinematics.ranges import joint_limits

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real
+from chasles.base.errors import ArgumentError
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import Array, Quantity
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Array, Quantity
+from chasles.engine.validators import real
 
 
 def pseudo_inverse(J: ArrayLike, relative_tolerance: float = 1e-12) -> NDArray[np.float64]:

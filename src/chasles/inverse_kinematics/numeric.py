@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.engine import Function, minimum, trace, where
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame

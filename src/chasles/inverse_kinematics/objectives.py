@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from chasles.arguments import choice
 from chasles.engine import Function, log, trace
 from chasles.engine.linear.symmetric import factor
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import choice
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import Objective

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.engine import Layout
-from chasles.engine.scalar import Count, Quantity, Verdict
+from chasles.engine.program.scalar import Count, Quantity, Verdict
 
 if TYPE_CHECKING:
     from chasles.mechanics import Mechanics

@@ -9,10 +9,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, truth, whole_number
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
 from chasles.engine import Function, Program
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice, truth, whole_number
 from chasles.inverse_kinematics.arguments import (
     MOST_ITERATIONS,
     MOST_SEEDS,
@@ -29,7 +30,6 @@ from chasles.inverse_kinematics.objectives import OBJECTIVES
 from chasles.inverse_kinematics.solution import SELECTIONS, Select, Solution, all_true
 from chasles.inverse_kinematics.task import Task
 from chasles.mechanics import Mechanics
-from chasles.sealed import Sealed
 
 Method = Literal["auto", "closed form", "numeric"]
 METHODS = ("auto", "closed form", "numeric")

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import choice
+from chasles.base.errors import ArgumentError
 from chasles.engine import absolute, atan2, maximum, sqrt, where
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import choice
 from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array

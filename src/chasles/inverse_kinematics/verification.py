@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine import where
-from chasles.engine.scalar import Truth
+from chasles.engine.program.scalar import Truth
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.solution import Status

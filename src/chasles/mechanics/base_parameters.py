@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine.arguments import as_array
-from chasles.errors import ArgumentError
 
 Array = NDArray[np.float64]
 

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from chasles import algorithms, model
 from chasles.algorithms import Closing, LoopConstraints, closing
 from chasles.algorithms.closing import ClosingState
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.engine import Function, Layout, trace
-from chasles.engine.program import Program
+from chasles.engine.program.program import Program
 from chasles.engine.trace_cache import remembered
 from chasles.mechanics.computation import TRACED_PACKAGES, Array
 from chasles.model import Description

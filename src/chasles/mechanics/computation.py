@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownArgumentError, UnknownNameError
 from chasles.engine import Function, Program, trace
 from chasles.engine.arguments import as_array
 from chasles.engine.family import Family
-from chasles.engine.scalar import Traced
+from chasles.engine.program.scalar import Traced
 from chasles.engine.trace_cache import remembered
-from chasles.errors import ArgumentError, ArgumentTypeError, ModelError, UnknownArgumentError, UnknownNameError
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.mechanics.contract import contract
 from chasles.model import Description, Tree, build_tree, has_masses, parameter_shapes

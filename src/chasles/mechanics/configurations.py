@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms
 from chasles.algorithms import loop_configurations
-from chasles.arguments import real
+from chasles.engine.validators import real
 from chasles.mechanics.closing import closing_search
 from chasles.mechanics.computation import Array, Out, Vary, computes
 from chasles.mechanics.described import Described

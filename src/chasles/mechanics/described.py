@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles import model
+from chasles.base.sealed import Sealed
 from chasles.model import Description
-from chasles.sealed import Sealed
 
 
 class Described(Sealed):

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 from numpy.typing import ArrayLike
 
 from chasles import model
+from chasles.base.writing import write
 from chasles.mechanics.described import Described
 from chasles.model.description import STANDARD_GRAVITY
-from chasles.writing import write
 
 if TYPE_CHECKING:
     from chasles.model import DHTable, Frame, Inertia, ScrewTable

@@ -14,8 +14,8 @@ from chasles.algorithms import ClosedState, LoopConstraints, Mobility, Singulari
 from chasles.algorithms.actuators import bounded_forces
 from chasles.algorithms.kinematics import body_poses, frame_pose
 from chasles.algorithms.singularities import ROWS, Part
-from chasles.arguments import choice, real, reals, whole_number
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
+from chasles.engine.validators import choice, real, reals, whole_number
 from chasles.mechanics.closing import Closings, closing_search
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described

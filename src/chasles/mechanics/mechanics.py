@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.mechanics.configurations import Configurations
 from chasles.mechanics.copies import Copies
 from chasles.mechanics.dynamics import Dynamics

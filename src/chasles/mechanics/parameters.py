@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
 from chasles.algorithms import Grouping
-from chasles.arguments import reals
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
+from chasles.engine.validators import reals
 from chasles.mechanics.base_parameters import BaseParameters, expressions
 from chasles.mechanics.loops import Loops
 from chasles.mechanics.regressors import Regressors

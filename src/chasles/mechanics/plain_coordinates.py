@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.mechanics.described import Described
 
 
@@ -29,8 +29,8 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
     >>> require_plain_coordinates(ch.load("planar2r").with_free_base(), "this method")
     Traceback (most recent call last):
         ...
-    chasles.errors.ArgumentError: this method takes robots whose joints have one coordinate for each degree of freedom;
-    lock joint 'base' of robot 'planar2r' first (robot.lock_joints)
+    chasles.base.errors.ArgumentError: this method takes robots whose joints have one coordinate for each degree of
+    freedom; lock joint 'base' of robot 'planar2r' first (robot.lock_joints)
     """
     if robot.description.loops:
         loop = robot.description.loops[0].name

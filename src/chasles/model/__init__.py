@@ -8,7 +8,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model.consistency import check_description, has_masses, inconsistencies, nearest_consistent
 from chasles.model.cutting import sub_chain, sub_tree, without
 from chasles.model.description import Description, Frame, Link

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ModelError, warn
-from chasles.findings import Finding, of_weight
+from chasles.base.errors import ModelError, warn
+from chasles.base.findings import Finding, of_weight
 from chasles.geometry.pseudo_inertias import moments_of_inertia, second_moments
 from chasles.model.description import Description
 from chasles.model.inertia import (

@@ -7,8 +7,8 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from chasles.arguments import choice
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
+from chasles.engine.validators import choice
 from chasles.model.description import Description
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Mimic

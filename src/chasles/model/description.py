@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import verbs
-from chasles.cached import cached_property
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base import verbs
+from chasles.base.cached import cached_property
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model.defaults import default_home, default_tools
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.description import Description, Link
 from chasles.model.joint import Joint

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import Bound, Relation
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
+from chasles.engine.validators import Bound, Relation
 from chasles.model.numbers import LARGEST_NUMBER, frozen_array, number
 from chasles.model.record import Record
 

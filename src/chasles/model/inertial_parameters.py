@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ModelError
 from chasles.engine.arguments import as_array
-from chasles.errors import ModelError
 from chasles.geometry.pseudo_inertias import (
     inertial_parameters_from_pseudo_inertia,
     moments_of_inertia,

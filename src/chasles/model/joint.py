@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import Bound as ParameterBound
-from chasles.cached import cached_property
-from chasles.errors import ModelError
+from chasles.base.cached import cached_property
+from chasles.base.errors import ModelError
+from chasles.engine.validators import Bound as ParameterBound
 from chasles.model.freedoms import (
     JOINT_KINDS,
     Freedom,

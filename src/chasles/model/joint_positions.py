@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.geometry.elementary import rotation_taking_z_to, rotation_z
 from chasles.model.description import Description
 from chasles.model.joint import Joint

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model.description import Description, Frame
 from chasles.model.inertia import combined
 from chasles.model.joint import Joint

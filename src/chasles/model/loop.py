@@ -8,7 +8,7 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.joint import Y_AXIS
 from chasles.model.numbers import SMALLEST_DIVISOR, number, unit_vector

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
+from chasles.engine.validators import real
 from chasles.model.inertia import Inertia, combined
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import Bound
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
+from chasles.engine.validators import Bound
 from chasles.model.record import shortened
 
 #: Largest size of a number of a robot. A limit of a joint beyond it is no limit.
@@ -86,7 +86,7 @@ def frozen_array(value: object, shape: tuple[int | None, ...], what: str) -> NDA
     >>> frozen_array([0.0, 0.0, 1e10], (3,), "gravity")
     Traceback (most recent call last):
         ...
-    chasles.errors.ModelError: gravity must be finite and at most 1e+09 in size, but element [2] is 10000000000.0
+    chasles.base.errors.ModelError: gravity must be finite and at most 1e+09 in size, but element [2] is 10000000000.0
     """
     try:
         given = np.asarray(value)

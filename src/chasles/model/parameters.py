@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import FINITE, Bound, require
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.engine.arguments import as_array
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.engine.validators import FINITE, Bound, require
 from chasles.geometry.euler_angles import euler_angles_from_rotation
 from chasles.model.description import Link
 from chasles.model.inertia import MASS, Inertia, impossibility, possible_matrix
@@ -88,7 +88,7 @@ class VariedParameter(NamedTuple):
         >>> varied_parameters(load("planar2r"), ["payload.mass"])[0].check(np.array([1.0, -3.0]))
         Traceback (most recent call last):
         ...
-        chasles.errors.ArgumentError: vary['payload.mass'] is -3.0 in run 1; it must be at least 0
+        chasles.base.errors.ArgumentError: vary['payload.mass'] is -3.0 in run 1; it must be at least 0
         """
         self.bound.check(values, self.name, self.ndim)
         if self.is_inertia:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import choice
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import choice
 from chasles.geometry.pseudo_inertias import second_moments
 from chasles.model.parameters import parameter_shapes
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.geometry.elementary import pose, rotation_from_roll_pitch_yaw
 from chasles.geometry.quaternion_rotations import rotation_from_quaternion
 from chasles.model.numbers import frozen_array

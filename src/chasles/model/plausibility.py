@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.findings import Finding, Rule
+from chasles.base.findings import Finding, Rule
 from chasles.model.inertia import THREE_DIGITS, Inertia
 from chasles.model.record import shortened
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere

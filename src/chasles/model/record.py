@@ -11,7 +11,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 
 
 def shortened(value: object) -> str:

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from chasles import verbs
-from chasles.errors import MissingExtraError, ModelError, UnknownNameError
-from chasles.findings import Finding, Rule, of_weight
+from chasles.base import verbs
+from chasles.base.errors import MissingExtraError, ModelError, UnknownNameError
+from chasles.base.findings import Finding, Rule, of_weight
 from chasles.model.consistency import inconsistencies
 from chasles.model.description import Description
 from chasles.model.formats import read

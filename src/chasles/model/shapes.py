@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.numbers import frozen_array, number
 from chasles.model.placement import frozen_placement
 from chasles.model.record import Record, shortened

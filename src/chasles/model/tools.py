@@ -6,7 +6,7 @@ from itertools import count
 
 from numpy.typing import ArrayLike
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.description import Description, Frame
 from chasles.model.inertia import Inertia
 from chasles.model.parameters import carrying

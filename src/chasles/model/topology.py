@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.joint import Joint
 from chasles.model.numbers import WITHIN_BOUND, is_bounded
 from chasles.model.record import shortened

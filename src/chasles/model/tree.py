@@ -19,8 +19,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import mirrored, rotation_taking_z_to
 from chasles.model.description import Description
 from chasles.model.freedoms import JointKind, has_quaternion

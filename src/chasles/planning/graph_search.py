@@ -10,8 +10,8 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import truth
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import truth
 
 Node = TypeVar("Node", bound=Hashable)
 #: Nodes that can be reached from a node in one step, with the costs of the steps.

@@ -7,9 +7,9 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import choice, real, reals, whole_number
+from chasles.base.errors import ArgumentError
 from chasles.distances import Clearance
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice, real, reals, whole_number
 from chasles.planning.planned_path import PlannedPath
 from chasles.planning.roadmap import Roadmap
 from chasles.planning.shortcuts import shortened, unwrapped

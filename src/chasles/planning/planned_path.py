@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import real, reals
-from chasles.cached import cached_property
-from chasles.errors import ArgumentError
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals
 from chasles.planning.space import ConfigurationSpace, Floats
 from chasles.trajectories import BSpline, PiecewisePolynomial, PlanningError, RetimedTrajectory
 

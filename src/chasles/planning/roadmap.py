@@ -9,10 +9,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals, whole_number
+from chasles.base.sealed import Sealed
+from chasles.engine.validators import reals, whole_number
 from chasles.planning.graph_search import a_star
 from chasles.planning.space import TURN, ConfigurationSpace, Floats
-from chasles.sealed import Sealed
 
 _MOST_SAMPLES = 10_000_000
 

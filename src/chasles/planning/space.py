@@ -7,14 +7,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
 from chasles.distances import Clearance
-from chasles.errors import ArgumentError
+from chasles.engine.validators import real, reals
 from chasles.inverse_kinematics.ranges import position_limits
 from chasles.mechanics import require_plain_coordinates
 from chasles.model import build_tree
 from chasles.planning.motion_bounds import motion_bounds
-from chasles.sealed import Sealed
 from chasles.trajectories import JointTrajectory, PiecewisePolynomial, RetimedTrajectory
 
 Floats = NDArray[np.float64]

@@ -10,11 +10,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.engine import Layout
-from chasles.engine.records import Shapes
-from chasles.plant.base_motion import PATH_SIZE, BaseMotion
-from chasles.plant.wrenches import ExternalWrench
+from chasles.engine.program.records import Shapes
+from chasles.simulation.plant.base_motion import PATH_SIZE, BaseMotion
+from chasles.simulation.plant.wrenches import ExternalWrench
 from chasles.simulation.references import LoopReference
 
 #: Slices of the rows and of the calls in a row.

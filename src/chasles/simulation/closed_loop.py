@@ -10,22 +10,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import Controller
 from chasles.control.now import Now
 from chasles.engine import Function, Layout, Record, trace, where
-from chasles.engine.records import Memory, Shapes
-from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.engine.program.records import Memory, Shapes
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import RK4, Integrator
 from chasles.integrators.attempts import Status
-from chasles.plant.energy_accounts import EnergyAccounts
-from chasles.plant.equations import Equations
-from chasles.plant.plant import Plant
-from chasles.plant.wrench_sensor import measured_wrench
 from chasles.simulation.call_inputs import CallInput, CallInputs
 from chasles.simulation.controlled_period import PACE, ControlledPeriod, Stage, new_period
 from chasles.simulation.limits import limited_torques
+from chasles.simulation.plant.energy_accounts import EnergyAccounts
+from chasles.simulation.plant.equations import Equations
+from chasles.simulation.plant.plant import Plant
+from chasles.simulation.plant.wrench_sensor import measured_wrench
 from chasles.simulation.plant_steps import INSIDE, HeldInputs, PlantSteps, StepStart
 from chasles.simulation.recording import RecordedVariables, Variable
 from chasles.simulation.references import LoopReference

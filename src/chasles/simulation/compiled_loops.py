@@ -8,7 +8,7 @@ from typing import cast
 
 import numpy as np
 
-from chasles.cached import LastUsed
+from chasles.base.cached import LastUsed
 from chasles.control.law_identity import law_identity
 from chasles.engine import Function, Layout
 from chasles.engine.identity import UnidentifiedError, identity, identity_as_it_acts

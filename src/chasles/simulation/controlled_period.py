@@ -12,10 +12,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.engine import Function, trace, where
-from chasles.engine.records import Record, Shapes
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.records import Record, Shapes
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import StepControl
 from chasles.integrators.attempts import PROGRESS, Progress, RunState, Status, attempt
 from chasles.simulation.plant_steps import HeldInputs, PlantSteps, StepStart
@@ -49,7 +49,7 @@ class AttemptState(NamedTuple):
     begin
         Time from the call of the controller to the stretch's begin, s.
     clock
-        Time inside the stretch, which decides what is carried; see `chasles.plant.equations.Instant`.
+        Time inside the stretch, which decides what is carried; see `chasles.simulation.plant.equations.Instant`.
     made
         Attempts in this period.
     """

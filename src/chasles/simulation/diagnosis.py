@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import warn
+from chasles.base.errors import warn
 from chasles.simulation.bifurcations import warn_of_bifurcations
 from chasles.simulation.closed_loop import ClosedLoop
 

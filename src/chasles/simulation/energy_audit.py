@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import verbs
-from chasles.errors import ArgumentError
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError
 
 if TYPE_CHECKING:
     import xarray

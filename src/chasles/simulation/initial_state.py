@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.base.errors import ArgumentError
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import reals
+from chasles.robot.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.trajectories.motion import PoseMotion
 

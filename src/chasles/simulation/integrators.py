@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from chasles.arguments import real, whole_number
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.engine.validators import real, whole_number
 from chasles.integrators import INTEGRATORS, RK4, Integrator, integrator_of
 
 #: Methods of `scipy.integrate.solve_ivp`, which integrate one run after another.

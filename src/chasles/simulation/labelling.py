@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from chasles._version import __version__
 from chasles.mechanics.plain_coordinates import common_unit
 from chasles.model import to_toml
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.simulation.limits import limit_excesses, torques_within
 from chasles.simulation.recording import Variable, joint_variable
 from chasles.simulation.results import Run

@@ -7,11 +7,11 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ChaslesError
 from chasles.control.pid import saturated
 from chasles.engine import where
-from chasles.engine.scalar import Array
-from chasles.errors import ChaslesError
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
 #: Values (..., n), their units, and what labels call them.

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.geometry import angle_between_rotations
 from chasles.mechanics.plain_coordinates import common_unit
 from chasles.model import parse_toml
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 if TYPE_CHECKING:
     import xarray

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.engine import Function, Layout, Program, Record, trace
-from chasles.engine.records import Shapes
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.records import Shapes
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import Integrator, ProgramRightHandSide, Step
-from chasles.plant.energy_accounts import EnergyAccounts
-from chasles.plant.equations import Equations
+from chasles.simulation.plant.energy_accounts import EnergyAccounts
+from chasles.simulation.plant.equations import Equations
 from chasles.simulation.step_errors import STEP_ERRORS, local_error
 
 #: Wrenches are looked at this part of a step inside of its ends, so that a jump between two steps is seen by neither.

@@ -9,21 +9,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import FINITE, doubles, real, reals, truth, whole_number
+from chasles.base.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.control import Controller
 from chasles.control.python_law import as_controller
 from chasles.engine import Function, Layout
-from chasles.errors import ArgumentError, ChaslesError, TraceError, warn
+from chasles.engine.validators import FINITE, doubles, real, reals, truth, whole_number
 from chasles.integrators import DORMAND_PRINCE, RODAS5P, Integrator
 from chasles.model.parameters import varied_parameters
-from chasles.plant.plant import Plant, as_plant
-from chasles.plant.sensors import checked_seeds
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop, no_controller
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import initial_state
 from chasles.simulation.integrators import AUTOMATIC, integrator_and_steps, tolerances
+from chasles.simulation.plant.plant import Plant, as_plant
+from chasles.simulation.plant.sensors import checked_seeds
 from chasles.simulation.references import LoopReference, TangentReference, loop_reference
 from chasles.simulation.step_errors import STEP_ERRORS, has_estimate
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff

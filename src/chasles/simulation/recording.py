@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from chasles.cached import cached_property
-from chasles.engine.records import Memory, Record
-from chasles.engine.scalar import Array
-from chasles.plant.energy_accounts import EnergyAccounts
-from chasles.plant.equations import Acting, Equations, Instant
+from chasles.base.cached import cached_property
+from chasles.engine.program.records import Memory, Record
+from chasles.engine.program.scalar import Array
+from chasles.simulation.plant.energy_accounts import EnergyAccounts
+from chasles.simulation.plant.equations import Acting, Equations, Instant
 from chasles.trajectories import Motion
 from chasles.trajectories.motion import PoseMotion
 

@@ -9,13 +9,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import Bound
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, trace
-from chasles.engine.records import Shapes
-from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.program.records import Shapes
+from chasles.engine.program.scalar import Array, Real
+from chasles.engine.validators import Bound
+from chasles.robot.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.joint.tangent import tangent_motion
 from chasles.trajectories.joint.trajectory import JointTrajectory

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles import verbs
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError, MissingExtraError
+from chasles.base.writing import TABLE, path_to_write, replacing
 from chasles.model.formats.mesh_files import with_meshes
 from chasles.model.formats.to_toml import to_toml
 from chasles.model.formats.toml import parse_toml
-from chasles.writing import TABLE, path_to_write, replacing
 
 try:
     import xarray
@@ -280,7 +280,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         return verbs.view(self, **options)
 
     def movie(self, path: str | PathLike[str], **options: Any) -> Path:
-        """Write the first run as a GIF, WebP or MP4 file, or the one numbered ``run``; see `chasles.verbs.movie`."""
+        """Write the first run as a GIF, WebP or MP4 file, or the one numbered ``run``; see `chasles.movie`."""
         return Path(verbs.movie(self, path, **options))
 
     @classmethod

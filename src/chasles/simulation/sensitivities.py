@@ -14,16 +14,16 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
 from chasles.control import Controller
 from chasles.engine import Function, Layout, jvp, trace
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
-from chasles.plant.plant import Plant
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import reals
+from chasles.robot.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import initial_state
+from chasles.simulation.plant.plant import Plant
 from chasles.simulation.preparation import Prepared, arguments_of, prepare
 from chasles.trajectories.motion import Reference
 

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice
+from chasles.base.progress import is_watched, with_progress
 from chasles.control import Controller
 from chasles.engine import Function
+from chasles.engine.validators import choice
 from chasles.integrators import Integrator
-from chasles.plant.plant import Plant
-from chasles.progress import is_watched, with_progress
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.simulation import stepping
 from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.diagnosis import warn_of
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
+from chasles.simulation.plant.plant import Plant
 from chasles.simulation.preparation import SEED, Prepared, prepare
 from chasles.simulation.step_accuracy import runs_to_repeat, warn_of_plain_law, warn_of_steps
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference

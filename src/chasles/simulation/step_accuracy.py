@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import warn
+from chasles.base.errors import warn
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.preparation import Prepared
 from chasles.simulation.stiffness import StiffnessWarning

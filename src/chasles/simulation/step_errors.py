@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from chasles.engine import sqrt, where
-from chasles.engine.records import Shapes
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.records import Shapes
+from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import Integrator, Step
 
 #: Parts: sums of the local errors of all velocities, and of the quaternions.

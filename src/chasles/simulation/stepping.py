@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ChaslesError
 from chasles.engine import Function, Layout
-from chasles.errors import ChaslesError
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.controlled_period import APART, MOST_ATTEMPTS, AttemptState, first_pace, new_period

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import warn
 from chasles.control.friction_rate import fastest_friction_rate
-from chasles.errors import warn
 from chasles.model import Joint
 from chasles.simulation.closed_loop import ClosedLoop
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chasles.errors import UnknownNameError
-from chasles.packaged_files import folder_of
+from chasles.base.errors import UnknownNameError
+from chasles.base.packaged_files import folder_of
+from chasles.base.verbs import report
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import kinds, settings_of
 from chasles.studies.origin import WorkerError
 from chasles.studies.running import DamagedResultsWarning, UnidentifiedWarning, run
 from chasles.studies.settings import Design, Execution, Factors, Tuning
 from chasles.studies.study import Study
-from chasles.verbs import report
 
 __all__ = [
     "DamagedResultsWarning",

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from chasles.arguments import doubles, real, reals, whole_number
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.engine.validators import doubles, real, reals, whole_number
 
 
 @contextmanager
@@ -26,7 +26,7 @@ def placed(where: str) -> Iterator[None]:
 
 
 def number(value: object, name: str, *, at_least: float = 0.0, above: float = -np.inf, at_most: float = 1e9) -> float:
-    """Return a finite number within bounds, `name` being its key; see `chasles.arguments.real`."""
+    """Return a finite number within bounds, `name` being its key; see `chasles.engine.validators.real`."""
     return real(value, f"'{name}'", at_least=at_least, above=above, at_most=at_most)
 
 

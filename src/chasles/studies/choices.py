@@ -10,10 +10,10 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.engine.validators import reals
 from chasles.inverse_kinematics.ranges import joint_limits
-from chasles.robot import Robot, load
+from chasles.robot.robot import Robot, load
 from chasles.studies.checks import line_of_text, number
 from chasles.studies.controllers import KINDS, check_settings
 from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline

@@ -9,14 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from chasles.arguments import reals, truth
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.controller import Controller
 from chasles.control.laws import laws
 from chasles.control.laws import settings_of as settings_of_law
 from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import design_settings, has_rule, keywords, rule_settings
-from chasles.errors import ArgumentError, UnknownNameError
-from chasles.robot import Robot
+from chasles.engine.validators import reals, truth
+from chasles.robot.robot import Robot
 from chasles.studies.attained import Attained, attained
 from chasles.studies.checks import number, shortened
 from chasles.studies.settings import KNOBS

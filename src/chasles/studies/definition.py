@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Self
 
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.studies.checks import check_distinct, line_of_text
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.settings import Design, Execution, Factors, Tuning, set_fields

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.model import perturbed_values
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.studies.definition import Definition
 from chasles.studies.settings import Range
 

@@ -10,11 +10,11 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.friction_rate import fastest_friction_rate
-from chasles.errors import ArgumentError
 from chasles.model import parse_toml
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.simulation import simulate
 from chasles.simulation.call_inputs import ScheduledValues
 from chasles.simulation.preparation import call_times, scheduled

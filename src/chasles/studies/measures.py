@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics.plain_coordinates import joint_units
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
 

@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 
 from chasles._version import __version__
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError, ChaslesError
+from chasles.base.packaged_files import folder_of
 from chasles.control.controller import Controller
 from chasles.control.law_identity import law_identity
-from chasles.engine.compiling import native_available
 from chasles.engine.identity import UnidentifiedError, identity
-from chasles.errors import ArgumentError, ChaslesError
-from chasles.packaged_files import folder_of
+from chasles.engine.running.compiling import native_available
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, controller_of, schedule_of, size_of
 

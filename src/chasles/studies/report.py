@@ -7,8 +7,8 @@ import math
 from os import PathLike
 from pathlib import Path
 
-from chasles import verbs
-from chasles.errors import ArgumentError
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError
 from chasles.studies.figures import robot_figure
 from chasles.studies.method import method_section
 from chasles.studies.results import StudyResults

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import verbs
-from chasles.arguments import choice, real
-from chasles.cached import cached_property
+from chasles.base import verbs
+from chasles.base.cached import cached_property
+from chasles.base.errors import UnknownNameError, import_extra
 from chasles.control import LoopMargins, loop_margins
-from chasles.errors import UnknownNameError, import_extra
+from chasles.engine.validators import choice, real
 from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.controllers import attained_poles
 from chasles.studies.definition import Definition

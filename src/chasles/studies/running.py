@@ -7,8 +7,8 @@ from contextlib import closing
 from os import PathLike
 from typing import Any
 
-from chasles.errors import warn
-from chasles.progress import is_watched, progress_bar
+from chasles.base.errors import warn
+from chasles.base.progress import is_watched, progress_bar
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, lowered_frequencies, parts, prepare
 from chasles.studies.origin import Origins

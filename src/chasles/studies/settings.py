@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from chasles.arguments import choice, reals, truth
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import choice, reals, truth
 from chasles.studies.checks import (
     distinct_numbers,
     ends,

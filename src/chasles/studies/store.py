@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import UNFINISHED, write
 from chasles.engine.identity import UnidentifiedError
-from chasles.errors import ArgumentError
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.origin import Origin, Origins
 from chasles.studies.tuning import CANDIDATES, COLUMNS
-from chasles.writing import UNFINISHED, write
 
 Arrays = Mapping[str, NDArray[np.float64]]
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.studies.checks import placed, shortened
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.definition import Definition

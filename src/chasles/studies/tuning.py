@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ChaslesError
+from chasles.base.errors import ChaslesError
 from chasles.studies.controllers import knobs
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, controller_of, perform

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import choice
-from chasles.engine.scalar import Array, Real
-from chasles.plant import ElasticJoints, ExternalWrench, Friction, Motors, PickedPayload, Plant, Sensors
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array, Real
+from chasles.engine.validators import choice
+from chasles.robot.robot import Robot
+from chasles.simulation.plant import ElasticJoints, ExternalWrench, Friction, Motors, PickedPayload, Plant, Sensors
 from chasles.studies.settings import Factors
 from chasles.trajectories import JointTrajectory
 

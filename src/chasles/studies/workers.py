@@ -15,10 +15,10 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
-from chasles.arguments import whole_number
+from chasles.base.errors import ArgumentError, MissingExtraError
 from chasles.engine import set_threads
 from chasles.engine.identity import UnidentifiedError
-from chasles.errors import ArgumentError, MissingExtraError
+from chasles.engine.validators import whole_number
 from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, StiffnessWarning
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, controller_of, perform

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import verbs
-from chasles.cached import cached_property
-from chasles.errors import import_extra
+from chasles.base import verbs
+from chasles.base.cached import cached_property
+from chasles.base.errors import import_extra
 from chasles.trajectories.motion import Floats
 from chasles.trajectories.trajectory import batch_dims
 

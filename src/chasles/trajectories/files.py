@@ -36,8 +36,9 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import write
+from chasles.engine.validators import choice
 from chasles.geometry.projections import project_rotation, rotation_distance
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.formats.files import read_bytes
@@ -47,7 +48,6 @@ from chasles.model.record import Record, shortened
 from chasles.trajectories.joint.splines import CubicSpline
 from chasles.trajectories.joint.waypoints import checked_waypoints, increasing_times
 from chasles.trajectories.motion import Floats
-from chasles.writing import write
 
 if TYPE_CHECKING:
     from chasles.trajectories.cartesian.orientations import OrientationSpline, Turning

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
 from chasles.geometry.pose_interpolation import PoseMotion
 
 __all__ = ["Floats", "Motion", "PoseMotion", "Reference"]

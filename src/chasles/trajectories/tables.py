@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import verbs
-from chasles.errors import import_extra
+from chasles.base import verbs
+from chasles.base.errors import import_extra
 from chasles.geometry import quaternion_from_rotation
 from chasles.mechanics.plain_coordinates import common_unit, position_units
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
@@ -19,7 +19,7 @@ from chasles.trajectories.trajectory import batch_dims
 if TYPE_CHECKING:
     import xarray
 
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 _JOINT_VARIABLES = {
     "q": ("joint position", ""),

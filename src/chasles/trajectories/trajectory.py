@@ -8,10 +8,10 @@ from typing import Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import doubles, real
-from chasles.engine.scalar import Quantity
-from chasles.errors import ArgumentError
-from chasles.sealed import Sealed
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
+from chasles.engine.program.scalar import Quantity
+from chasles.engine.validators import doubles, real
 
 M = TypeVar("M", bound=NamedTuple)
 #: More samples than this are more likely a slip in dt than a wish.
@@ -115,7 +115,7 @@ def checked_step(dt: float) -> float:
     >>> checked_step(-1.0)
     Traceback (most recent call last):
     ...
-    chasles.errors.ArgumentError: dt is -1.0; it must be positive
+    chasles.base.errors.ArgumentError: dt is -1.0; it must be positive
     """
     return real(dt, "dt", above=0)
 

@@ -18,7 +18,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import MissingExtraError, ModelError, how_to_install
+from chasles.base.errors import MissingExtraError, ModelError, how_to_install
 from chasles.model import Description, Shape
 from chasles.model.formats.mesh_files import shown_name
 from chasles.model.formats.mesh_surfaces import Texture, surfaces

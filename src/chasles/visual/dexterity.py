@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.inverse_kinematics.jacobians import singular_values
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
 

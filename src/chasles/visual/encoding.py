@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import MissingExtraError, import_extra
+from chasles.base.errors import MissingExtraError, import_extra
 from chasles.visual.vector_figures import svg
 
 

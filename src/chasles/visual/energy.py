@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.simulation.energy_audit import EnergyAudit
 from chasles.visual.encoding import as_plotly, plot_text, typed_array
 from chasles.visual.panels import COLORS, Panel, band, drawn_samples, legend_entry, line_style, panel_layout

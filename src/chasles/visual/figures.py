@@ -9,8 +9,8 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-from chasles import verbs
-from chasles.arguments import choice
+from chasles.base import verbs
+from chasles.engine.validators import choice
 from chasles.simulation.energy_audit import energy_audit
 from chasles.simulation.metrics import pose_errors, run_robot
 from chasles.visual.encoding import as_plotly, plot_text, typed_array

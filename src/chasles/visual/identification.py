@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.identification import Identification
 from chasles.visual.encoding import embedded_json, plot_text, shown_unit, typed_array
 from chasles.visual.page import write_page

@@ -13,16 +13,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import verbs
-from chasles.arguments import choice, reals, whole_number
-from chasles.errors import ArgumentError, import_extra
-from chasles.progress import is_watched, with_progress
-from chasles.robot import Robot
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError, import_extra
+from chasles.base.progress import is_watched, with_progress
+from chasles.base.writing import path_to_write, replacing, write
+from chasles.engine.validators import choice, reals, whole_number
+from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.visual.bodies import Kind, Packages
 from chasles.visual.picture import svg_picture
 from chasles.visual.raster import THEMES, Camera, Theme
-from chasles.writing import path_to_write, replacing, write
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]
@@ -44,7 +44,7 @@ def picture(
     shown: Kind = "visual",
     packages: Packages | None = None,
 ) -> Path:
-    """Write a picture of a robot; see `chasles.verbs.picture`."""
+    """Write a picture of a robot; see `chasles.base.verbs.picture`."""
     target = path_to_write(path, PICTURES)
     configuration = robot.home if q is None else reals(q, "q", (robot.nq,))
     if target.suffix.lower() == ".svg":
@@ -68,7 +68,7 @@ def motion_movie(
     theme: Theme = "light",
     progress: bool | None = None,
 ) -> Path:
-    """Write a movie of a motion; see `chasles.verbs.movie`."""
+    """Write a movie of a motion; see `chasles.base.verbs.movie`."""
     if motion.batch:
         raise ArgumentError(f"a movie shows one motion, not a batch of shape {motion.batch}")
     count = frame_count(float(motion.duration), whole_number(frame_rate, "frame_rate", 1, 120))

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.inverse_kinematics.solution import Solution
 from chasles.mechanics import Mechanics
 from chasles.model import Description

@@ -10,8 +10,8 @@ from os import PathLike
 from pathlib import Path
 
 from chasles._version import __version__
-from chasles.errors import MissingExtraError
-from chasles.writing import PAGE, path_to_write, write
+from chasles.base.errors import MissingExtraError
+from chasles.base.writing import PAGE, path_to_write, write
 
 # The browser itself refuses whatever would leave the page.
 POLICY = (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from chasles.model import ModelWarning
 from chasles.model.formats.mesh_surfaces import Texture
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.visual.bodies import Kind, Packages, robot_bodies
 from chasles.visual.scene import link_poses, still_scene
 from chasles.visual.triangles import corner_normals, drawn

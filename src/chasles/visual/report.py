@@ -15,10 +15,10 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-from chasles import verbs
-from chasles.errors import ArgumentError
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError
 from chasles.model import to_toml
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.simulation.energy_audit import energy_audit
 from chasles.simulation.metrics import run_metrics, run_robot
 from chasles.visual.bodies import Packages

@@ -7,12 +7,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import verbs
-from chasles.arguments import choice, reals, whole_number
-from chasles.errors import ArgumentError
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError
+from chasles.base.progress import is_watched, progress_bar
+from chasles.engine.validators import choice, reals, whole_number
 from chasles.inverse_kinematics.jacobians import singular_values
-from chasles.progress import is_watched, progress_bar
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.visual.dexterity import ToolSpace, tool_space
 from chasles.visual.encoding import as_plotly, plot_text, typed_array
 

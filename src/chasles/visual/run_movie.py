@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import xarray
 
-from chasles import verbs
-from chasles.arguments import whole_number
+from chasles.base import verbs
+from chasles.engine.validators import whole_number
 from chasles.simulation.metrics import run_robot
 from chasles.visual.movies import frame_count, write_movie
 from chasles.visual.raster import Theme
@@ -28,7 +28,7 @@ def run_movie(
     theme: Theme = "light",
     progress: bool | None = None,
 ) -> Path:
-    """Write a movie of one run of a simulation; see `chasles.verbs.movie`."""
+    """Write a movie of one run of a simulation; see `chasles.base.verbs.movie`."""
     require_run(data)
     robot = run_robot(data)
     all_runs = by_run(data, "q")

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import xarray
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.control import LoopMargins, LoopResponse
 from chasles.simulation.metrics import run_robot
 from chasles.visual.encoding import as_plotly, plot_text, typed_array

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.spatial.transform import Rotation
 
+from chasles.base.errors import ArgumentError
 from chasles.distances.bodies import Body, HalfSpace
-from chasles.errors import ArgumentError
 from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.mechanics import Mechanics
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.visual.bodies import Bodies, Kind, Packages, packed, robot_bodies
 from chasles.visual.encoding import typed_array
 from chasles.visual.shapes import Skeleton, skeleton

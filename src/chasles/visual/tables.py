@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.visual.encoding import shown_unit
 from chasles.visual.panels import quantiles
 from chasles.visual.summary import JointTracking, joint_units, position_name, run_dims

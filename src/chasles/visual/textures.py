@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import import_extra
+from chasles.base.errors import import_extra
 from chasles.model.formats.mesh_surfaces import Texture
 
 Floats = NDArray[np.float64]

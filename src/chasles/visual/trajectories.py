@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.geometry import quaternion_from_rotation
 from chasles.mechanics.plain_coordinates import position_units
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
@@ -31,7 +31,7 @@ from chasles.visual.panels import (
 )
 
 if TYPE_CHECKING:
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
     from chasles.trajectories.motion import PoseMotion
 
 Floats = NDArray[np.float64]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentTypeError, import_extra
+from chasles.base.errors import ArgumentTypeError, import_extra
 
 _DOTS = 72.0  # pixels of a figure's layout in an inch of paper
 _HEIGHT, _WIDTH = 480.0, 700.0

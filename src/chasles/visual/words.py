@@ -8,7 +8,7 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.simulation.metrics import run_metrics
 from chasles.visual.encoding import shown_unit
 from chasles.visual.summary import joint_units, position_name, require_run, run_dims, run_labels

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from chasles import verbs
-from chasles.parallel.limits import SENTENCES
-from chasles.parallel.workspace import WorkspaceMap
+from chasles.base import verbs
+from chasles.machines.parallel.limits import SENTENCES
+from chasles.machines.parallel.workspace import WorkspaceMap
 from chasles.visual.encoding import as_plotly, plot_text, typed_array
 from chasles.visual.panels import COLORS
 
@@ -35,8 +35,8 @@ def workspace_plot(found: WorkspaceMap) -> Any:
     --------
     >>> import chasles as ch, numpy as np
     >>> rng = np.random.default_rng(0)
-    >>> stewart = ch.parallel.StewartPlatform(rng.normal(size=(6, 3)), rng.normal(size=(6, 3)))
-    >>> [trace.type for trace in ch.parallel.workspace_map(stewart, samples=5).plot().data]
+    >>> stewart = ch.machines.StewartPlatform(rng.normal(size=(6, 3)), rng.normal(size=(6, 3)))
+    >>> [trace.type for trace in ch.machines.workspace_map(stewart, samples=5).plot().data]
     ['heatmap', 'heatmap', 'contour']
     """
     return as_plotly(workspace_figure(found))

@@ -11,9 +11,9 @@ from tests.control.adaptive.continuous_loops import Course, follow, kinetic_part
 from tests.control.sampled_loop import simulate
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import CompositeAdaptive
 from chasles.control.adaptive.recursive_least_squares import unpacked
-from chasles.errors import ArgumentError
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)
 LOADED = ARM.with_payload(2.0, [0.05, 0.02, 0.0], np.diag([0.01, 0.02, 0.03]))

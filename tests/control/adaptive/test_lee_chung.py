@@ -10,10 +10,10 @@ import pytest
 from tests.control.calls import called
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import LeeChung, NominalTorque, PDGravity
 from chasles.control.adaptive import recursive_least_squares
 from chasles.control.adaptive.recursive_least_squares import packed, unpacked
-from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
 ARM = ch.load("planar2r")

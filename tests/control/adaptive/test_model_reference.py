@@ -11,9 +11,9 @@ from tests.control.adaptive.continuous_loops import Course, follow, waves
 from tests.control.calls import called
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import PD, ModelReferenceAdaptive
 from chasles.control.adaptive.model_reference import TERMS
-from chasles.errors import ArgumentError
 from chasles.model import Description, Joint, Link
 from chasles.model.inertia import Inertia
 

@@ -11,8 +11,8 @@ from tests.control.adaptive.continuous_loops import Course, follow, kinetic_part
 from tests.control.sampled_loop import simulate
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import ComputedTorque, NaturalAdaptive
-from chasles.errors import ArgumentError, UnknownNameError
 from chasles.geometry import pseudo_inertia_from_inertial_parameters
 
 BARE = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)

@@ -10,9 +10,9 @@ from scipy.integrate import simpson
 from tests.control.adaptive.continuous_loops import Course, follow, kinetic_part, waves
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import ComputedTorque, Now, SlotineLi
 from chasles.engine import Record
-from chasles.errors import ArgumentError, UnknownNameError
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)
 PAYLOAD: dict[str, Any] = {"mass": 2.0, "center_of_mass": [0.05, 0.02, 0.0], "inertia": np.diag([0.01, 0.02, 0.03])}

@@ -7,6 +7,7 @@ import pytest
 import scipy.linalg
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import (
     RegulatorError,
     continuous_riccati,
@@ -15,7 +16,6 @@ from chasles.control.linear_quadratic import (
     linear_model,
 )
 from chasles.control.linear_quadratic.along_motion import sampled_model
-from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import (
     KalmanFilter,
     RegulatorError,
@@ -15,7 +16,6 @@ from chasles.control.linear_quadratic import (
     linear_model,
     stationary_kalman_gains,
 )
-from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
 

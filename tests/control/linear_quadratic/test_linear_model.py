@@ -13,8 +13,8 @@ import sympy
 from tests.oracles.pinocchio_models import acceleration_derivatives, model_of
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import discretize, linear_model
-from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
 

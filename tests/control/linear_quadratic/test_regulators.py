@@ -10,6 +10,7 @@ import pytest
 from tests.control.calls import called
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import (
     GainScheduledRegulator,
     LinearQuadraticGaussian,
@@ -26,7 +27,6 @@ from chasles.control.linear_quadratic import (
     stationary_kalman_gains,
 )
 from chasles.engine import Layout, Record
-from chasles.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.simulation import SamplingWarning, SaturationWarning
 from chasles.trajectories import Motion
@@ -222,7 +222,7 @@ def test_integrals_wait_while_a_motor_is_at_its_limit(kind: type) -> None:
     overshoot = {}
     for model in (limited, ARM):
         controller = kind(model, Q=[1e4, 1e4, 4.0, 4.0], R=0.01, integral_error=2e-3)
-        motors = ch.plant.Motors(limited, max_torque=60.0)
+        motors = ch.Motors(limited, max_torque=60.0)
         run = ch.simulate(ch.Plant(ARM, motors=motors), controller, hold, period=2e-3, q0=[-2.1, 0.1])
         overshoot[model is limited] = float(-run.error.values[:, 0].min())
     assert overshoot[True] < 0.7 * overshoot[False], overshoot

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import scipy.linalg
 
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import backward_riccati, discrete_riccati
 from chasles.control.linear_quadratic.riccati import joined_weights, plain_recursion
-from chasles.errors import ArgumentError
 
 SIZES = [(1, 1), (2, 1), (4, 2), (3, 5), (14, 7), (21, 7), (9, 8), (17, 3)]
 

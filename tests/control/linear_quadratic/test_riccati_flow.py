@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import backward_riccati, continuous_riccati, differential_riccati, discretize
-from chasles.errors import ArgumentError
 
 
 def integrated(A, B, Q, R, P, duration: float) -> np.ndarray:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import (
     LinearQuadraticRegulator,
     TimeVaryingRegulator,
@@ -16,7 +17,6 @@ from chasles.control.linear_quadratic import (
     linear_model,
 )
 from chasles.control.linear_quadratic.weights import weight_matrix
-from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
 

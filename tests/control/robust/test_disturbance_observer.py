@@ -11,8 +11,8 @@ from tests.control.adaptive.continuous_loops import waves
 from tests.control.sampled_loop import Record, simulate
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import ComputedTorque, DisturbanceObserver, PythonLaw, SlotineLi
-from chasles.errors import ArgumentError
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)
 INNER = ComputedTorque(ARM, kp=400.0, kd=40.0)

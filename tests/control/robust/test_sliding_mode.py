@@ -11,8 +11,8 @@ from tests.control.calls import called
 from tests.control.sampled_loop import simulate
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control import ComputedTorque, SlidingMode
-from chasles.errors import ArgumentError
 from chasles.trajectories import Motion
 
 ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)

@@ -9,7 +9,7 @@ import pytest
 from numpy.typing import NDArray
 
 import chasles as ch
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.interop import mazure
 from chasles.interop.mazure import Arm, Misprint
 

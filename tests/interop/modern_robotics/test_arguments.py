@@ -9,7 +9,7 @@ import pytest
 from tests.interop.modern_robotics.robots import random_robot
 
 import chasles.interop.modern_robotics as mr
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 ROBOT = random_robot(50, 3)
 Q, G, F = np.zeros(3), np.array([0.0, 0.0, -9.81]), np.zeros(6)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop.modern_robotics.contacts import contact_wrench, force_closure, form_closure, friction_cone
 
 

@@ -12,7 +12,7 @@ import pytest
 from tests.interop.modern_robotics.robots import Lists, close, no_plots, published, random_robot
 
 import chasles.interop.modern_robotics as mr
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 ROBOTS = [random_robot(20, 1, "helical"), random_robot(21, 2), random_robot(22, 3, offset=True)]
 MODELS = [random_robot(30, 1, "helical"), random_robot(31, 2), random_robot(32, 3, offset=True)]

@@ -9,7 +9,7 @@ import pytest
 from tests.interop.modern_robotics.robots import Lists, close, published, random_robot
 
 import chasles.interop.modern_robotics as mr
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 ROBOTS = [
     random_robot(0, 2),

@@ -7,7 +7,7 @@ import pytest
 from tests.interop.modern_robotics.robots import close, published, random_robot
 
 import chasles.interop.modern_robotics as mr
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 ROBOTS = [random_robot(10, 1, "helical"), random_robot(11, 2), random_robot(12, 2, "revolute", "long", offset=True)]
 G = np.array([1.0, -2.0, -9.81])

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.interop.modern_robotics.mobile_manipulation import (
     FeedbackControl,
     NextState,

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop.modern_robotics.planning import (
     read_graph,
     read_obstacles,

@@ -9,7 +9,7 @@ import pytest
 from tests.interop.modern_robotics.robots import close, published, random_pose
 
 import chasles.interop.modern_robotics as mr
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 
 def test_random_joint_trajectories() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, ChaslesError, UnknownNameError
+from chasles.base.errors import ArgumentError, ChaslesError, UnknownNameError
 from chasles.interop import roboop as rb
 from chasles.interop.roboop.controllers import orientation_error
 from chasles.model.formats.to_roboop import roboop_table

@@ -9,7 +9,7 @@ from random import Random
 import numpy as np
 import pytest
 
-from chasles.errors import ChaslesError, ModelError, UnknownNameError
+from chasles.base.errors import ChaslesError, ModelError, UnknownNameError
 from chasles.interop import roboop as rb
 
 

@@ -10,7 +10,7 @@ from scipy.interpolate import CubicSpline
 from scipy.spatial.transform import Rotation
 
 import chasles as ch
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.interop import roboop as rb
 
 RNG = np.random.default_rng(4)

@@ -17,7 +17,7 @@ from tests.abuse.test_mutated_files import EDGES, NONE, with_damaged_bytes, with
 from tests.cpu_time import cpu_time_limit
 
 from chasles import load
-from chasles.errors import ChaslesError
+from chasles.base.errors import ChaslesError
 from chasles.interop import roboop as rb
 from chasles.interop.roboop.link_stewart import COLUMNS
 from chasles.interop.roboop.stewart import PLATFORM

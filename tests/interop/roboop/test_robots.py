@@ -10,7 +10,7 @@ import pytest
 from tests.interop.roboop import formulas
 
 import chasles as ch
-from chasles.errors import ArgumentError, ChaslesError, ModelError
+from chasles.base.errors import ArgumentError, ChaslesError, ModelError
 from chasles.interop import roboop as rb
 from chasles.model.formats.to_roboop import roboop_table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.interop import roboop as rb
 from chasles.interop.roboop.link_stewart import COLUMNS
 from chasles.interop.roboop.stewart import PLATFORM

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import chasles
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop.spacelib import algebra, copies, matrices, scalars, vectors
 from chasles.interop.spacelib.codes import Col, Row
 

@@ -12,8 +12,8 @@ import sympy
 from tests.interop.spacelib.test_mechanics_batches import CALLS, RANDOM
 
 import chasles.interop.spacelib as sl
-from chasles.engine.compiling import native_available
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.running.compiling import native_available
 from chasles.geometry.batched import Batched
 from chasles.interop.spacelib.routines import routine
 

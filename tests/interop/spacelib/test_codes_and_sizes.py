@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chasles.interop.spacelib as sl
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 POINT = [1.0, 2.0, 3.0, 1.0]
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import chasles.interop.spacelib as sl
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 SEQUENCES = [s for s in itertools.product((sl.X, sl.Y, sl.Z), repeat=3) if s[0] != s[1] and s[1] != s[2]]
 NAN = math.nan

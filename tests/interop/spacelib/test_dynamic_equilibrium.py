@@ -13,7 +13,7 @@ import pytest
 import sympy
 
 import chasles
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop.spacelib.codes import NOTOK, OK
 from chasles.interop.spacelib.dynamic_equilibrium import dyn_eq
 

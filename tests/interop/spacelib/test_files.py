@@ -14,7 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from chasles.errors import ArgumentError, ModelError
+from chasles.base.errors import ArgumentError, ModelError
 from chasles.interop.spacelib import files as sl
 
 DATA = Path(__file__).parents[3] / "examples" / "spacelib" / "data"

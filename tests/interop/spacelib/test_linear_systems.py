@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import chasles
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop.spacelib.elimination import elimin, normalr, rmax, swabc, swabr
 from chasles.interop.spacelib.linear_systems import (
     LinearSystem,

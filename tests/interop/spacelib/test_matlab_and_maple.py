@@ -13,7 +13,7 @@ import pytest
 import sympy
 
 import chasles
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop import spacelib
 from chasles.interop.spacelib import maple, matlab
 from chasles.interop.spacelib.axis_codes import counted_from_1

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import chasles.interop.spacelib as sl
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 SEQUENCES = [s for s in itertools.product((sl.X, sl.Y, sl.Z), repeat=3) if s[0] != s[1] and s[1] != s[2]]
 Matrix = np.ndarray[Any, Any]

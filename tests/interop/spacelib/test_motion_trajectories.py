@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.errors import ArgumentError, ModelError
+from chasles.base.errors import ArgumentError, ModelError
 from chasles.interop.spacelib import modified_trapezoid_law
 from chasles.interop.spacelib.files import MotionData, read_motion, write_motion
 

@@ -17,7 +17,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
 import chasles.interop.spacelib as sl
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop.spacelib import matlab_printing, printing
 
 M3 = np.array([[1.0, -2.5, 0.0], [1e-4, 0.12345, 1234.5678], [0.0, 0.0, -0.0]])

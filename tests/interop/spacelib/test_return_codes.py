@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import chasles.interop.spacelib as sl
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import distance_to_plane
 
 Matrix = np.ndarray[Any, Any]

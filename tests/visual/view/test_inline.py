@@ -13,7 +13,7 @@ from tests.visual.browser import Tab
 from tests.visual.view_in_a_tab import READY
 
 import chasles as ch
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.visual.view import inline
 
 InATab = Callable[[Path], Tab]

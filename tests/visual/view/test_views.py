@@ -22,9 +22,9 @@ from tests.visual.view_in_a_tab import ready
 from typer.testing import CliRunner
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, ArgumentTypeError
 from chasles.cli.application import application
 from chasles.distances import Body, HalfSpace
-from chasles.errors import ArgumentError, ArgumentTypeError
 from chasles.visual.view import live
 from chasles.visual.view.live import LiveView
 

@@ -19,7 +19,7 @@ def info(as_json: JsonOption = False) -> None:
 
     The environment variable CHASLES_CACHE_DIR sets the folder; with CHASLES_CACHE_DIR=none there is no cache.
     """
-    from chasles.engine import cache as kernels
+    from chasles.engine.kernels import cache as kernels
 
     held = kernels.info()
     if as_json:
@@ -39,7 +39,7 @@ def info(as_json: JsonOption = False) -> None:
 @cache.command(cls=PlainCommand)
 def clear() -> None:
     """Remove all compiled kernels; each is compiled again on next use."""
-    from chasles.engine import cache as kernels
+    from chasles.engine.kernels import cache as kernels
 
     count, folder = kernels.clear(), kernels.directory()
     say(f"{count} kernels removed" + ("" if folder is None else f" from {folder}"))

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import write
 from chasles.cli.options import ForceOption, PackagesOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import errors, say
-from chasles.errors import ArgumentError
-from chasles.writing import write
 
 if TYPE_CHECKING:
     from chasles.model import Description, Mesh, TomlForm

@@ -9,9 +9,9 @@ from typing import Annotated
 
 import typer
 
+from chasles.base.writing import PAGE
 from chasles.cli.options import BrowserOption
 from chasles.cli.output import errors, require_writable, results, say
-from chasles.writing import PAGE
 
 
 def demo(
@@ -35,7 +35,7 @@ def demo(
 
     from chasles.cli.demonstration import ARMS, PAYLOAD, outcome_table, perform, speed_table
     from chasles.cli.speed import kernel_speeds
-    from chasles.robot import load
+    from chasles.robot.robot import load
     from chasles.visual.report import write_report
 
     begin = time.perf_counter()

@@ -8,9 +8,9 @@ from typing import Annotated
 import numpy as np
 import typer
 
+from chasles.base.writing import TABLE, replacing
 from chasles.cli.options import RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, table
-from chasles.writing import TABLE, replacing
 
 
 def excite_command(
@@ -50,8 +50,8 @@ def excite_command(
     """
     require_writable(out, TABLE)
 
-    from chasles.arguments import real
     from chasles.cli.values import joint_values, loaded
+    from chasles.engine.validators import real
     from chasles.identification import Region, excite
 
     real(rate, "--rate", above=0.0)

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 import typer
 
+from chasles.base.errors import ArgumentError
+from chasles.base.progress import is_watched, progress_bar
+from chasles.base.writing import PAGE, ROBOT, write
 from chasles.cli.options import JsonOption, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, show_json, table
-from chasles.errors import ArgumentError
-from chasles.progress import is_watched, progress_bar
-from chasles.writing import PAGE, ROBOT, write
 
 if TYPE_CHECKING:
     from chasles.identification import Identification, Log
-    from chasles.identification.columns import Unit
-    from chasles.robot import Robot
+    from chasles.identification.logs.columns import Unit
+    from chasles.robot.robot import Robot
 
 RobotOption = Annotated[
     str, typer.Option("--robot", "-r", help="Prior model: name of a shipped robot, or path of its file.")
@@ -89,7 +89,7 @@ def identify_command(
     require_writable(out, ROBOT)
     require_writable(report, PAGE)
 
-    from chasles import verbs
+    from chasles.base import verbs
     from chasles.cli.values import loaded
     from chasles.identification import identify
 

@@ -11,13 +11,13 @@ import typer
 from numpy.typing import NDArray
 from rich.console import Console
 
+from chasles.base.errors import ArgumentError, ModelError
 from chasles.cli.options import JsonOption, RobotArgument, ToolOption, UncheckedOption, shipped_robots
 from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
-from chasles.errors import ArgumentError, ModelError
 
 if TYPE_CHECKING:
     from chasles.model import Description, Joint
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 NameArgument = Annotated[
     str | None,

@@ -8,13 +8,13 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.cli.options import JsonOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, errors, number, results, say, show_json, table
-from chasles.errors import ArgumentError
 
 if TYPE_CHECKING:
     from chasles.inverse_kinematics import Solution
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 _FAR = 10.0  # m, farther than arms reach
 Select = Literal["first", "nearest", "best", "all"]

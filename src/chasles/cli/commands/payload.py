@@ -7,6 +7,8 @@ from typing import Annotated
 
 import typer
 
+from chasles.base.progress import is_watched, progress_bar
+from chasles.base.writing import ROBOT
 from chasles.cli.commands.identify import (
     ColumnsOption,
     LogArgument,
@@ -19,8 +21,6 @@ from chasles.cli.commands.identify import (
 )
 from chasles.cli.options import JsonOption, ToolOption, UncheckedOption
 from chasles.cli.output import require_writable, say, show_json
-from chasles.progress import is_watched, progress_bar
-from chasles.writing import ROBOT
 
 
 def payload_command(

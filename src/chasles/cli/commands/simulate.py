@@ -9,11 +9,11 @@ from typing import Annotated, Literal
 import numpy as np
 import typer
 
+from chasles.base.errors import ArgumentError, import_extra
+from chasles.base.writing import NETCDF, PAGE
 from chasles.cli.options import JsonOption, PackagesOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import errors, joint_table, require_writable, results, say, show_json
-from chasles.errors import ArgumentError, import_extra
 from chasles.visual.summary import tracking_summary
-from chasles.writing import NETCDF, PAGE
 
 VelocityLimits = Literal["report", "stop", "raise", "ignore"]
 
@@ -156,11 +156,11 @@ def simulate(
 
         chasles simulate dog.urdf --free-base --contact lf_foot --contact rf_foot --contact lh_foot --contact rh_foot
     """
-    from chasles.arguments import choice, real
     from chasles.cli import motions
     from chasles.cli.control_laws import frames_of_law, law_settings
     from chasles.cli.experiment import Experiment
     from chasles.cli.values import configuration, loaded, package_folders
+    from chasles.engine.validators import choice, real
 
     choice(controller, "control law", LAWS_OF_JOINTS + LAWS_OF_FRAMES)
     folders = package_folders(packages)

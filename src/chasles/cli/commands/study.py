@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.table import Table
 
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import PAGE, write
 from chasles.cli.options import BrowserOption, JsonOption
 from chasles.cli.output import add_row, errors, require_writable, results, say, show_json, table
-from chasles.errors import ArgumentError
-from chasles.writing import PAGE, write
 
 if TYPE_CHECKING:
     from chasles.studies import Study

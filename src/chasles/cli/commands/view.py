@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
+from chasles.base.errors import ArgumentError, import_extra
 from chasles.cli.options import ForceOption, PackagesOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import results, say
-from chasles.errors import ArgumentError, import_extra
 
 
 def view(

@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
 from chasles.control.now import Now
 from chasles.control.robot_controller import RobotController
 from chasles.engine import clip, where
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
+from chasles.engine.validators import reals
 
 
 class ContinuousLaw(RobotController):

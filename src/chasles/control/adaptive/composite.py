@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import POSITIVE, Bound, real
+from chasles.base.errors import ArgumentError
 from chasles.control.adaptive.adaptation import projected, projected_rate
 from chasles.control.adaptive.recursive_least_squares import packed, recursive_least_squares, unpacked
 from chasles.control.adaptive.slotine_li import SlotineLi
@@ -16,9 +16,9 @@ from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.sliding_variable import friction_moved
 from chasles.engine import Record, exp, sqrt, where
-from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array, Real
+from chasles.engine.validators import POSITIVE, Bound, real
+from chasles.robot.robot import Robot
 
 
 class CompositeAdaptive(SlotineLi):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import NUMBER, POSITIVE, Bound, Relation, real, reals
+from chasles.base.errors import ArgumentError
 from chasles.control.adaptive.recursive_least_squares import (
     bounded_covariance,
     packed,
@@ -21,9 +21,9 @@ from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine.linear.symmetric import factor, solve
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import NUMBER, POSITIVE, Bound, Relation, real, reals
+from chasles.robot.robot import Robot
 
 
 class LeeChung(RobotController):

@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, real, reals
 from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import model_reference_gains
 from chasles.control.floating_base import deviation, has_motors, tracking_error
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
-from chasles.engine.scalar import Array
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import NOT_NEGATIVE, POSITIVE, Bound, real, reals
+from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 TERMS = ("bias", "position", "velocity", "reference_position", "reference_velocity", "reference_acceleration")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
 from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import DUALS, natural_gains
 from chasles.control.adaptive.unknowns import Unknowns
@@ -17,11 +17,11 @@ from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
 from chasles.control.sliding_variable import friction_moved
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import reals
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 
 class NaturalAdaptive(ContinuousLaw):

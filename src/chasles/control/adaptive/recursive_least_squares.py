@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.engine import where
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
 
 
 class Fitted(NamedTuple):

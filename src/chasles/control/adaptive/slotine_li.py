@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import NUMBER, Bound, Relation, reals
 from chasles.control.adaptive.adaptation import ContinuousLaw, estimate_bounds, projected, projected_rate
 from chasles.control.adaptive.tuning import adaptation_gains
 from chasles.control.adaptive.unknowns import Unknowns
@@ -17,8 +16,9 @@ from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import friction_moved
-from chasles.engine.scalar import Array
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import NUMBER, Bound, Relation, reals
+from chasles.robot.robot import Robot
 
 
 class SlotineLi(ContinuousLaw):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import deviation
 from chasles.control.pole_design import PoleDesign
+from chasles.engine.validators import real
 from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia_from_inertial_parameters
 from chasles.model.inertial_parameters import OF_BODY
 from chasles.trajectories import Motion

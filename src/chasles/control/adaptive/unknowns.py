@@ -9,11 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import choice
+from chasles.base.errors import UnknownNameError
 from chasles.control.now import Now
 from chasles.control.sliding_variable import sliding
-from chasles.engine.scalar import Array
-from chasles.errors import UnknownNameError
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import choice
 from chasles.geometry import (
     inertial_parameters_from_pseudo_inertia,
     pose,
@@ -23,7 +23,7 @@ from chasles.geometry import (
 )
 from chasles.model import build_tree
 from chasles.model.inertial_parameters import OF_BODY
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 CHOICES = ("base", "all", "payload")
 

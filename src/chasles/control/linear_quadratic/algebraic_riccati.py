@@ -8,11 +8,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.riccati import joined_weights
 from chasles.control.linear_quadratic.riccati_flow import doubled
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError, ChaslesError
+from chasles.engine.program.scalar import Array
 
 Floats = NDArray[np.float64]
 

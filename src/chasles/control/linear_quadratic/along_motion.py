@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import deviation
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
 from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
-from chasles.engine.memory import empty
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.kernels.memory import empty
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import reals
+from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]

@@ -7,12 +7,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import doubles
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic.algebraic_riccati import RegulatorError, discrete_riccati
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.linear_quadratic.weights import weight_matrix
-from chasles.errors import ArgumentError
+from chasles.engine.validators import doubles
 
 Floats = NDArray[np.float64]
 

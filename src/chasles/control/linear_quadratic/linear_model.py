@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import doubles, real
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, absolute, maximum, sqrt, trace
-from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array, Real
+from chasles.engine.validators import doubles, real
+from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]

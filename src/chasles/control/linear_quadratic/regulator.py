@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import real, reals
 from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
@@ -20,7 +19,8 @@ from chasles.control.linear_quadratic.weights import regulator_gains
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
-from chasles.robot import Robot
+from chasles.engine.validators import real, reals
+from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 

@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import doubles
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.weights import weight_matrix
-from chasles.engine.compiling import native_available
-from chasles.engine.memory import empty
-from chasles.errors import ArgumentError
+from chasles.engine.kernels.memory import empty
+from chasles.engine.running.compiling import native_available
+from chasles.engine.validators import doubles
 
 Floats = NDArray[np.float64]
 

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real
+from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic.linear_model import as_system, discretize
 from chasles.control.linear_quadratic.riccati import FiniteHorizon
 from chasles.control.linear_quadratic.weights import weight_matrix
-from chasles.errors import ArgumentError
+from chasles.engine.validators import real
 
 Floats = NDArray[np.float64]
 

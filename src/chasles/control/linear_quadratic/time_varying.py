@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real
+from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
@@ -27,8 +27,8 @@ from chasles.control.linear_quadratic.weights import regulator_gains, weight_mat
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.validators import real
+from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import doubles, real, reals
+from chasles.base.errors import ArgumentError
 from chasles.control.pole_design import PoleDesign, error_poles, held_weights
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.engine.validators import doubles, real, reals
+from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
 

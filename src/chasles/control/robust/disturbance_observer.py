@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import POSITIVE, Bound, reals
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller
 from chasles.control.floating_base import has_motors
@@ -18,8 +17,9 @@ from chasles.control.pole_design import PoleDesign
 from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import RobotController
 from chasles.engine import exp, where
-from chasles.engine.scalar import Array
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import POSITIVE, Bound, reals
+from chasles.robot.robot import Robot
 
 
 class DisturbanceObserver(RobotController):

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import NOT_NEGATIVE, POSITIVE, Bound, reals
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
 from chasles.control.now import Now
@@ -16,8 +15,9 @@ from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
 from chasles.control.sliding_variable import friction_moved, sliding
 from chasles.engine import absolute, clip
-from chasles.engine.scalar import Array
-from chasles.robot import Robot
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import NOT_NEGATIVE, POSITIVE, Bound, reals
+from chasles.robot.robot import Robot
 
 
 class SlidingMode(RobotController):

@@ -15,10 +15,10 @@ from typing import Any
 
 from chasles.engine.derivatives.partials import PARTIALS, SELECTIONS, chain, guard, total
 from chasles.engine.derivatives.sparsity import active_values, prefers_reverse
-from chasles.engine.folding import FOLDING, call, where
-from chasles.engine.graph import Graph, Instruction
-from chasles.engine.program import Argument, Program, operands
-from chasles.engine.scalar import Number, Scalar, Traced
+from chasles.engine.program.folding import FOLDING, call, where
+from chasles.engine.program.graph import Graph, Instruction
+from chasles.engine.program.program import Argument, Program, operands
+from chasles.engine.program.scalar import Number, Scalar, Traced
 
 # From a direction or a seeded output to a derivative.
 Sparse = dict[int, Number]

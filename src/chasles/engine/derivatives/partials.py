@@ -19,7 +19,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from chasles.engine.folding import (
+from chasles.engine.program.folding import (
     add,
     cos,
     cosh,
@@ -39,9 +39,9 @@ from chasles.engine.folding import (
     sub,
     where,
 )
-from chasles.engine.graph import Graph
-from chasles.engine.operations import OPERATIONS
-from chasles.engine.scalar import Condition, Number, Scalar
+from chasles.engine.program.graph import Graph
+from chasles.engine.program.operations import OPERATIONS
+from chasles.engine.program.scalar import Condition, Number, Scalar
 
 # Given the result and the operands of an operation, its derivative to one operand.
 Partial = Callable[..., Number]

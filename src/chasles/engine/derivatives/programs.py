@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine.derivatives.accumulation import Sparse, forward, input_scalars, jacobian_entries, reverse
-from chasles.engine.graph import Graph
-from chasles.engine.program import Argument, Program
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.engine.program.graph import Graph
+from chasles.engine.program.program import Argument, Program
+from chasles.engine.program.scalar import Real
 
 Names = str | Sequence[str] | None
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from chasles.engine.derivatives.partials import smooth_operands
-from chasles.engine.program import Program
+from chasles.engine.program.program import Program
 
 # Operations whose partials are 1 or -1.
 _TRIVIAL = {"add", "sub", "neg"}

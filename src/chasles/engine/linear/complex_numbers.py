@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.functions import where
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
 
 
 class Complex:

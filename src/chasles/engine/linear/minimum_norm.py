@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.functions import maximum, sqrt, where
-from chasles.engine.scalar import Array
+from chasles.engine.program.scalar import Array
 
 #: Columns whose part that is new falls below this fraction of the longest column count as dependent.
 RANK_TOLERANCE = 1e-12

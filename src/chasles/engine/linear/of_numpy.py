@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from chasles.base.errors import ArgumentError
 from chasles.engine.linear import pivoted_elimination
-from chasles.engine.numpy_functions import BY_FUNCTION
-from chasles.engine.scalar import traced_array
-from chasles.errors import ArgumentError
+from chasles.engine.program.numpy_functions import BY_FUNCTION
+from chasles.engine.program.scalar import traced_array
 
 
 def attach() -> None:

@@ -14,7 +14,7 @@ import numpy as np
 from chasles.engine.functions import absolute, where
 from chasles.engine.linear.complex_numbers import Complex
 from chasles.engine.linear.known import known_zero
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
 
 
 def solve(A: Array, b: Array) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from chasles.engine.functions import sqrt
 from chasles.engine.linear.symmetric import Factor, factor, inverse, solve
-from chasles.engine.scalar import Array, Real
+from chasles.engine.program.scalar import Array, Real
 
 #: Keeps singular matrices invertible: this share of the squared Frobenius norm.
 _DAMPING = 1e-15

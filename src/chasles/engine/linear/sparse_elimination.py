@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from chasles.engine.linear.known import known_zero
-from chasles.engine.scalar import Array
+from chasles.engine.program.scalar import Array
 
 
 class Factorization(NamedTuple):

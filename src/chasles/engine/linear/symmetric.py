@@ -14,11 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine.linear.known import known_zero
-from chasles.engine.program import Program
-from chasles.engine.scalar import Scalar
-from chasles.engine.tracing import call_traced, trace
-from chasles.errors import ArgumentError
+from chasles.engine.program.program import Program
+from chasles.engine.program.scalar import Scalar
+from chasles.engine.program.tracing import call_traced, trace
 
 Array = NDArray[Any]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine.kernels import CoreArray
+from chasles.engine.kernels.shapes import CoreArray
 
 
 @dataclass(frozen=True)

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chasles.engine.graph import Instruction
-from chasles.engine.program import Argument, Program
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.program.graph import Instruction
+from chasles.engine.program.program import Argument, Program
 
 _FUNCTIONS = {
     "power": "pow", "abs": "fabs", "sqrt": "sqrt", "exp": "exp", "log": "log", "sin": "sin", "cos": "cos", "tan": "tan",

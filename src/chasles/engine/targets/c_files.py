@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from os import PathLike
 from pathlib import Path
 
-from chasles.engine.program import Program
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import folder_to_write, write_all
+from chasles.engine.program.program import Program
 from chasles.engine.targets.c import identifier, lower
-from chasles.errors import ArgumentError
-from chasles.writing import folder_to_write, write_all
 
 
 def write_c(

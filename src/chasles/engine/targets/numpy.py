@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from chasles.engine.kernels import CoreArray, Kernel
-from chasles.engine.operations import OPERATIONS
-from chasles.engine.program import Program, operands
+from chasles.base.errors import ArgumentError
+from chasles.engine.kernels.shapes import CoreArray, Kernel
+from chasles.engine.program.operations import OPERATIONS
+from chasles.engine.program.program import Program, operands
 from chasles.engine.targets.arguments import Bound, Signature
-from chasles.errors import ArgumentError
 
 _CHUNK = 4096
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 
-from chasles.engine.program import Program, operands
+from chasles.engine.program.program import Program, operands
 
 
 class Frame:

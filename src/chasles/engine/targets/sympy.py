@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine.program import Argument, Program
-from chasles.engine.scalar import Symbol
-from chasles.errors import ArgumentError, MissingExtraError, UnknownNameError
+from chasles.base.errors import ArgumentError, MissingExtraError, UnknownNameError
+from chasles.engine.program.program import Argument, Program
+from chasles.engine.program.scalar import Symbol
 
 #: Digits of coefficients in simplified formulas: fewer than a double has, so that terms that differ by rounding alone
 #: cancel.

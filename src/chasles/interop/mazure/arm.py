@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentError
-from chasles.robot import Robot
+from chasles.base.errors import ArgumentError
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

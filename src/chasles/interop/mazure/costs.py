@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.arguments import whole_number
 from chasles.engine import Program, trace
+from chasles.engine.validators import whole_number
 from chasles.interop.mazure.arm import Arm, Misprint
 from chasles.interop.mazure.linearization import torque_derivatives
 from chasles.interop.mazure.newton_euler import NE, Array
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 _ADDITIONS = ("add", "sub", "neg")
 

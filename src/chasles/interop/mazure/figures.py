@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import real
 from chasles.control import GainScheduledRegulator, TimeVaryingRegulator
 from chasles.control.linear_quadratic import linear_model
-from chasles.robot import Robot
+from chasles.engine.validators import real
+from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.visual.encoding import as_plotly, plot_text, typed_array
 from chasles.visual.panels import COLORS, Panel, line_style, panel_layout

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.geometry.elementary import Z_AXIS, cross, skew
 from chasles.interop.mazure.arm import ARM, Arm, Misprint
 from chasles.interop.mazure.newton_euler import NE, Array, NewtonEuler, axis_torque, lever_arm, link_vectors

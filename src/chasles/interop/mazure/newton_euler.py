@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import reals
 from chasles.geometry.elementary import Z_AXIS, cosine_sine, cross
 from chasles.interop.mazure.arm import ARM, Arm, Misprint
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function
-from chasles.errors import ArgumentError
 from chasles.geometry.vectors import euclidean_norm
 from chasles.interop.modern_robotics.checked import book_program, numbers
 

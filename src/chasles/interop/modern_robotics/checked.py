@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import doubles
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, trace
-from chasles.engine.kernels import Shape
-from chasles.errors import ArgumentError
+from chasles.engine.kernels.shapes import Shape
+from chasles.engine.validators import doubles
 
 Dimensions = tuple[int | str, ...]
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError, import_extra
+from chasles.base.errors import ArgumentError, import_extra
+from chasles.base.writing import PAGE, write
 from chasles.geometry.elementary import Array
 from chasles.interop.modern_robotics.checked import numbers
 from chasles.interop.modern_robotics.dynamics_trajectories import (
@@ -19,7 +20,6 @@ from chasles.interop.modern_robotics.dynamics_trajectories import (
     tip_rows,
 )
 from chasles.interop.modern_robotics.robot_cache import control_loop, open_chain
-from chasles.writing import PAGE, write
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

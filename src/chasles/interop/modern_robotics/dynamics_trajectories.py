@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.modern_robotics.checked import lead_of, numbers
 from chasles.interop.modern_robotics.robot_cache import open_chain

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, sqrt, where
 from chasles.engine.linear.minimum_norm import minimum_norm
-from chasles.engine.scalar import Real, Verdict
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real, Verdict
 from chasles.geometry import relative_pose, transform_twist
 from chasles.geometry.elementary import Array
 from chasles.interop.modern_robotics.checked import book_program, lead_of, numbers

@@ -14,14 +14,14 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals, whole_number
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import replacing
+from chasles.engine.validators import real, reals, whole_number
 from chasles.geometry import adjoint, inverse_pose, log_pose
 from chasles.interop.modern_robotics.trajectories import CartesianTrajectory
-from chasles.mobile import MobileManipulator, WheeledBase
-from chasles.mobile.manipulator import MobileState
-from chasles.robot import Robot
-from chasles.writing import replacing
+from chasles.machines import MobileManipulator, WheeledBase
+from chasles.machines.mobile.manipulator import MobileState
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

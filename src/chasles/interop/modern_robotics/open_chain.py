@@ -16,17 +16,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError, ModelError
 from chasles.engine import Function, where
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError, ModelError
+from chasles.engine.program.scalar import Real
 from chasles.geometry import mass_properties_from_spatial_inertia, project_pose, spatial_inertia
 from chasles.geometry.elementary import Array
 from chasles.interop.modern_robotics.checked import book_program
 from chasles.interop.modern_robotics.projections import DistanceToSE3, TestIfSE3
 from chasles.model.inertia import Inertia, impossibility
 from chasles.model.record import naming
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 Shapes = dict[str, tuple[int, ...]]

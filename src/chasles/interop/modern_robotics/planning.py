@@ -18,13 +18,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import write_all
 from chasles.distances import Body, clearance
-from chasles.errors import ArgumentError
+from chasles.engine.validators import real, reals
 from chasles.model import Description, Joint, Limits, Link
 from chasles.planning import ConfigurationSpace, GraphPath, Roadmap, a_star
-from chasles.robot import Robot
-from chasles.writing import write_all
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 

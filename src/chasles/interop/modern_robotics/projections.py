@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.engine import sqrt, where
-from chasles.engine.scalar import Real, Verdict
+from chasles.engine.program.scalar import Real, Verdict
 from chasles.geometry import projections
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, cross

@@ -11,8 +11,8 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function
-from chasles.errors import ArgumentError
 from chasles.interop.modern_robotics.checked import numbers
 from chasles.interop.modern_robotics.open_chain import OpenChain, controlled_motion
 

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import absolute, maximum, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary, rotations, vectors
 from chasles.geometry.batched import Kind, batched
 from chasles.geometry.elementary import Array

@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function
-from chasles.errors import ArgumentError
 from chasles.geometry import compose_poses, exp_pose, transform_twist
 from chasles.geometry.elementary import Array
 from chasles.interop.modern_robotics.checked import book_program, numbers

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import where
-from chasles.engine.scalar import Quantity, Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Quantity, Real
 from chasles.geometry import interpolate_pose
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array

@@ -11,8 +11,8 @@ import copy
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals
 from chasles.interop.roboop.controllers import diagonal, orientation_error
 from chasles.interop.roboop.quaternion import Quaternion
 from chasles.interop.roboop.robot import Robot_basic

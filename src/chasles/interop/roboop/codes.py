@@ -5,7 +5,7 @@ Its codes of errors are no more: wrong input raises an exception of `chasles.Cha
 
 from __future__ import annotations
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 
 GRAVITY = 9.81
 #: Kinds of controllers and of spaces (`Control_Select.type`, `space_type`, `Trajectory_Select.type`).
@@ -44,7 +44,7 @@ def one_based(index: int, largest: int, what: str) -> int:
     >>> one_based(3, 2, "joint")
     Traceback (most recent call last):
         ...
-    chasles.errors.ArgumentError: joint must be a whole number from 1 to 2, not 3
+    chasles.base.errors.ArgumentError: joint must be a whole number from 1 to 2, not 3
     """
     if isinstance(index, bool) or int(index) != index or not 1 <= index <= largest:
         raise ArgumentError(f"{what} must be a whole number from 1 to {largest}, not {index}")

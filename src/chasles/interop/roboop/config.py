@@ -9,12 +9,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, TextIO
 
-from chasles.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.base.writing import write
 from chasles.model.formats.configuration import configuration_text, parse_configuration
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.roboop import MAX_BYTES
 from chasles.model.numbers import written_number
-from chasles.writing import write
 
 
 class Config:

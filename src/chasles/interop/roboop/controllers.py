@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.control.compliant_frame import CompliantFrame
-from chasles.errors import ModelError, UnknownNameError
+from chasles.engine.validators import real, reals
 from chasles.interop.roboop.codes import CARTESIAN_SPACE, CTM, IMP, JOINT_SPACE, NONE, PD, RRA, one_based
 from chasles.interop.roboop.config import Config
 from chasles.interop.roboop.quaternion import Quaternion

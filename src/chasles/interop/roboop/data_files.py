@@ -25,13 +25,13 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError, ModelError
+from chasles.base.errors import ArgumentError, ModelError
+from chasles.base.writing import add, write
+from chasles.engine.validators import reals
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import line_text
 from chasles.model.numbers import is_bounded, written_number
 from chasles.model.record import shortened
-from chasles.writing import add, write
 
 Matrix = NDArray[np.float64]
 MAX_BYTES = 64_000_000

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import geometry
-from chasles.arguments import real, reals
+from chasles.engine.validators import real, reals
 from chasles.interop.roboop.codes import EPSILON
 
 Matrix = NDArray[np.float64]

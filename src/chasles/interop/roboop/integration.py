@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals, whole_number
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals, whole_number
 from chasles.interop.roboop.codes import ERRCON, FCOR, MAXSTP, PGROW, PSHRNK, SAFETY, TINY
 
 Vector = NDArray[np.float64]

@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals, whole_number
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals, whole_number
 from chasles.interop.roboop.codes import GRAVITY, one_based
 from chasles.interop.roboop.link import Link, table_of
 from chasles.model.formats.roboop import RoboopTable, initialization_matrix, read_roboop_table

@@ -7,8 +7,8 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals, truth
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals, truth
 from chasles.model.formats.roboop import COLUMNS, FIXED, PRISMATIC, RoboopTable, fixed_placement
 
 Vector = NDArray[np.float64]

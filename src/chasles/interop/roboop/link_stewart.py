@@ -1,7 +1,7 @@
 """ROBOOP's `LinkStewart` (stewart.h, section 4.11 of the manual): one leg of a Stewart platform and its state.
 
-Its formulas are those of `chasles.parallel`. Mended: the manual's angular velocities, accelerations and moments of the
-legs are misprinted, and the program's are those; gravity acts along -y, as in the original.
+Its formulas are those of `chasles.machines.parallel`. Mended: the manual's angular velocities, accelerations and
+moments of the legs are misprinted, and the program's are those; gravity acts along -y, as in the original.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals
 from chasles.interop.roboop.codes import GRAVITY
-from chasles.parallel import Leg, LegBody
-from chasles.parallel.kinematics import LegMotion
-from chasles.parallel.legs import LegForces, LegRotation, by_universal_joint, leg_forces
+from chasles.machines import Leg, LegBody
+from chasles.machines.parallel.kinematics import LegMotion
+from chasles.machines.parallel.legs import LegForces, LegRotation, by_universal_joint, leg_forces
 
 Vector = NDArray[np.float64]
 #: Values of a leg, in the order of ROBOOP's matrix.
@@ -119,7 +119,7 @@ class LinkStewart:
 
     @property
     def leg(self) -> Leg:
-        """Both bodies, as `chasles.parallel` has them."""
+        """Both bodies, as `chasles.machines.parallel` has them."""
         v = self._values
         return Leg(LegBody(v["m2"], v["L2"], v["Iaa2"], v["Inn2"]), LegBody(v["m1"], v["L1"], v["Iaa1"], v["Inn1"]))
 

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, reals
-from chasles.errors import ArgumentError, import_extra
+from chasles.base.errors import ArgumentError, import_extra
+from chasles.engine.validators import choice, reals
 from chasles.interop.roboop.codes import (
     BOXES,
     DATAPOINTS,

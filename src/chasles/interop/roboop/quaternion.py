@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import geometry
-from chasles.arguments import choice, real, reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import choice, real, reals
 from chasles.interop.roboop.codes import BASE_FRAME, BODY_FRAME, EPSILON
 from chasles.interop.roboop.homogeneous import rotation_part
 

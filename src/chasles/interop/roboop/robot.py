@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles import model
-from chasles.arguments import real, reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals
 from chasles.interop.roboop import codes
 from chasles.interop.roboop.codes import one_based
 from chasles.interop.roboop.families import family_of
@@ -30,7 +30,7 @@ from chasles.interop.roboop.kept_state import KeptState, Vector
 from chasles.interop.roboop.link import table_of
 from chasles.inverse_kinematics import selectively_damped_inverse
 from chasles.model.formats.roboop import COLUMNS, RoboopTable, roboop_description
-from chasles.robot import Robot as Model
+from chasles.robot.robot import Robot as Model
 
 #: Robots that are kept compiled.
 _MOST_ROBOTS = 64

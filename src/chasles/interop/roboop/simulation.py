@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals, whole_number
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals, whole_number
 from chasles.interop.roboop.codes import CARTESIAN_SPACE, CTM, JOINT_SPACE, NONE, PD, RRA
 from chasles.interop.roboop.controllers import Control_Select
 from chasles.interop.roboop.quaternion import Quaternion

@@ -1,7 +1,7 @@
 """ROBOOP's `Stewart` (stewart.h, section 4.26 of the manual): a Stewart platform that keeps its coordinates.
 
 ``q = (x, y, z, φ, θ, ψ)`` are the position of the platform's origin and its ZXZ Euler angles; gravity acts along -y.
-Every computation is one of `chasles.parallel`, which `platform` gives.
+Every computation is one of `chasles.machines.parallel`, which `platform` gives.
 
 Mended: ROBOOP exchanges φ and ψ in one element of the rotation matrix, so that it is none unless they are equal; its
 angular velocities, leg accelerations, derivative of the Jacobian and torques are those of misprinted formulas, and its
@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals, truth
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals, truth
 from chasles.interop.roboop.codes import GRAVITY
 from chasles.interop.roboop.config import Config
 from chasles.interop.roboop.link_stewart import COLUMNS, LinkStewart, first_axis, gravity_vector
-from chasles.parallel import DrivenPlatform, Leg, LegBody, PlatformCoordinates, ScrewDrive, StewartPlatform
+from chasles.machines import DrivenPlatform, Leg, LegBody, PlatformCoordinates, ScrewDrive, StewartPlatform
 
 Vector = NDArray[np.float64]
 #: Values of the platform, in the order of row 7 of ROBOOP's matrix.
@@ -73,7 +73,7 @@ class Stewart:
         _ = self.platform()  # refuses what is no platform
 
     def platform(self, Gravity: float = GRAVITY) -> StewartPlatform:
-        """Return this platform as a `chasles.parallel.StewartPlatform`."""
+        """Return this platform as a `chasles.machines.parallel.StewartPlatform`."""
         g = tuple(gravity_vector(Gravity).tolist())
         return _platform(self._matrix.tobytes(), self.get_pIp().tobytes(), self._joint, g)
 
@@ -293,7 +293,7 @@ class Stewart:
     def ForwardDyn_AD(self, Command: ArrayLike, t: float) -> Vector:
         """Return the accelerations of the coordinates under voltages of the motors (6,) at time `t`, (6,).
 
-        The electrical part is ROBOOP's to the letter; `chasles.parallel.ScrewDrive` tells what is wrong with it.
+        The electrical part is ROBOOP's to the letter; `chasles.machines.ScrewDrive` tells what is wrong with it.
         """
         driven = DrivenPlatform(self.platform(), self._drive)
         torques = driven.roboop_torques(reals(Command, "Command", (6,)), self.Find_dl(), real(t, "t"))

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals
 from chasles.interop.roboop.codes import CARTESIAN_SPACE, JOINT_SPACE, NONE
 from chasles.interop.roboop.quaternion import Quaternion
 from chasles.trajectories import PathData, QuaternionData, read_path_file, read_quaternion_file, read_trajectory_file

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, ParamSpec, TypeVar
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.interop.spacelib.codes import plain_code
 
 Parameters = ParamSpec("Parameters")

@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.engine import absolute, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import EulerAngles, elementary, euler_angle_solutions, rotation_from_euler_angles
 from chasles.geometry.elementary import Array

@@ -11,10 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.engine import absolute, cos, sin, where
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
 from chasles.geometry import (
     acceleration_matrix,
     angular_acceleration_from_euler_accelerations,

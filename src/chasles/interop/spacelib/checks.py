@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine.scalar import Symbol
+from chasles.base.errors import ArgumentError
+from chasles.engine.program.scalar import Symbol
 from chasles.engine.symbols import exact, is_symbolic
-from chasles.errors import ArgumentError
 from chasles.geometry.batched import CHECK_TOLERANCE
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import pose_distance, rotation_distance

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.comparable import comparable
-from chasles.errors import ArgumentError
+from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.geometry.batched import Kind
 from chasles.geometry.elementary import Array
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import Col, Row, checked_code
 from chasles.interop.spacelib.sizes import matrix, real_array

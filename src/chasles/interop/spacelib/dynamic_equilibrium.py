@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.engine import where
-from chasles.engine.scalar import Real, Traced
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real, Traced
 from chasles.geometry import solve_dynamic_equation
 from chasles.geometry.dynamic_equation import problem_sentence
 from chasles.geometry.elementary import Array

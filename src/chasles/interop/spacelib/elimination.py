@@ -10,8 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.comparable import comparable
-from chasles.errors import ArgumentError
+from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.sizes import matrix, real_array
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.comparable import comparable
-from chasles.errors import ModelError
+from chasles.base.comparable import comparable
+from chasles.base.errors import ModelError
 from chasles.model.formats.free_format import frozen_numbers
 from chasles.model.numbers import number
 from chasles.model.record import Record

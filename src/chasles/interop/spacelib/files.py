@@ -27,12 +27,12 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import write
 from chasles.interop.spacelib.file_records import BodyData, Equations, GripperData, MotionData, TwoBodyData
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, frozen_numbers, line_text, number_text
 from chasles.model.formats.spacelib import LinkData, RobotData, read_robot_data, robot_data_text
-from chasles.writing import write
 
 __all__ = [
     "BodyData",

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import absolute, where
-from chasles.engine.scalar import Truth
+from chasles.engine.program.scalar import Truth
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array

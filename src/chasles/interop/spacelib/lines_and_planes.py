@@ -13,10 +13,10 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.engine import absolute, where
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
 from chasles.geometry import (
     LinePair,
     PlanePair,

@@ -16,7 +16,7 @@ array([cos(q), -sin(q), 0.0], dtype=object)
 
 from __future__ import annotations
 
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.interop import spacelib as c
 from chasles.interop.spacelib import axis_codes, matlab_printing

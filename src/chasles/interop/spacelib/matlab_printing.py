@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterable
 from typing import Any, TextIO
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.printing import element_text
 from chasles.interop.spacelib.sizes import matrix, real_array

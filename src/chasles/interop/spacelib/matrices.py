@@ -11,7 +11,7 @@ from functools import reduce
 import numpy as np
 
 from chasles.engine import absolute, maximum
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.routines import routine

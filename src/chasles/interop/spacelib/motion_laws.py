@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.engine import maximum, minimum, sin, where
 from chasles.geometry.elementary import Array
 from chasles.geometry.quotients import third_quotient

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import absolute, floor, sign
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.engine.symbols import is_symbolic
-from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import ORIGIN
 from chasles.interop.spacelib.matrices import clear, idmat

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chasles.engine import absolute, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry import angle_at_point, distance_between_points, midpoint
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import POINT, U, homogeneous

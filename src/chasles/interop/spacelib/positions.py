@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
 from chasles.engine import maximum, where
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.geometry import (
     axis_angle_from_rotation,

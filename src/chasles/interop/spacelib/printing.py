@@ -11,7 +11,7 @@ from typing import Any, SupportsFloat, TextIO
 
 import numpy as np
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.sizes import matrix, real_array
 

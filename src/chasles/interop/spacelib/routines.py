@@ -17,12 +17,12 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import where
-from chasles.engine.compiling import COMPILING
 from chasles.engine.function import Function
-from chasles.engine.scalar import Traced, boxed
+from chasles.engine.program.scalar import Traced, boxed
+from chasles.engine.running.compiling import COMPILING
 from chasles.engine.symbols import is_symbolic
-from chasles.errors import ArgumentError
 from chasles.geometry.batched import Batched
 from chasles.geometry.vectors import are_finite
 from chasles.interop.spacelib.codes import NOTOK, POINT, plain_code

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from chasles import engine
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.interop.spacelib.codes import PIG
 from chasles.interop.spacelib.routines import routine
 

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.base.errors import ArgumentError
 from chasles.engine.arguments import as_array
-from chasles.engine.scalar import Traced, boxed
+from chasles.engine.program.scalar import Traced, boxed
 from chasles.engine.symbols import is_symbol, is_symbolic
-from chasles.errors import ArgumentError
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import plain_code
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine.scalar import Symbol
+from chasles.engine.program.scalar import Symbol
 from chasles.geometry import hybrid_dynamics, spatial_inertia_from_pseudo_inertia
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import NOTOK, OK

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine.scalar import Traced
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.program.scalar import Traced
 from chasles.geometry.elementary import Array
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import POINT, U, checked_axis, unit_axis

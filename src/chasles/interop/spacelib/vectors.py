@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
+from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.engine import where
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
 from chasles.geometry import vectors
 from chasles.geometry.elementary import Array
 from chasles.interop.spacelib import codes

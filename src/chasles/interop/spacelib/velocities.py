@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.comparable import comparable
-from chasles.engine.scalar import Real
+from chasles.base.comparable import comparable
+from chasles.engine.program.scalar import Real
 from chasles.geometry import (
     compose_acceleration_matrices,
     gravity_matrix,

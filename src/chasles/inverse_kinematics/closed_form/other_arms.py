@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import atan2, cos, maximum, sin, sqrt
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross
 from chasles.inverse_kinematics.closed_form.chain import PARALLEL, Branch, Chain, any_of
 from chasles.inverse_kinematics.closed_form.six_joints import ELBOW, SHOULDER, WRIST, planar_arm

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine import maximum, sqrt
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.closed_form.chain import PARALLEL, Branch, Chain, any_of
 from chasles.inverse_kinematics.closed_form.subproblems import (

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, trace, where
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.closed_form.chain import Branch, Chain
 from chasles.inverse_kinematics.closed_form.other_arms import FiveJoints, PlanarArm, ShoulderElbowWrist

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from chasles.engine import atan2, cos, maximum, minimum, sin, sqrt, where
-from chasles.engine.scalar import Real, Truth
+from chasles.engine.program.scalar import Real, Truth
 from chasles.geometry.elementary import Array, cross
 
 #: What is squared may not be smaller than this: it only keeps 0 / 0 away.

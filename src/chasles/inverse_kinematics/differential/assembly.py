@@ -15,10 +15,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, absolute, maximum, trace, where
 from chasles.engine.linear.symmetric import factor, solve
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.differential.limits import Bounds, FormulaLimit, intersection, precedence
 from chasles.inverse_kinematics.differential.task import Equation, FormulaTask, Task

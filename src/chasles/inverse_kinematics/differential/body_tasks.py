@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.geometry import inverse_left_jacobian_pose, inverse_left_jacobian_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.differential.task import (

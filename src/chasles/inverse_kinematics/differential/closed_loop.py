@@ -16,17 +16,17 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import choice, real, reals
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
+from chasles.base.sealed import Sealed
 from chasles.engine import Function, maximum, sqrt, trace, where
 from chasles.engine.linear.symmetric import factor
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import choice, real, reals
 from chasles.geometry import quaternion_from_rotation
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import damped_step
 from chasles.inverse_kinematics.jacobians import selectively_damped_inverse
 from chasles.mechanics import Mechanics
-from chasles.sealed import Sealed
 
 Damping = Literal["manipulability", "singular value"]
 

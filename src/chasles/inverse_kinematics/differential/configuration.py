@@ -9,8 +9,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals, whole_number
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import real, reals, whole_number
 from chasles.inverse_kinematics.differential.body_tasks import PostureTask
 from chasles.inverse_kinematics.differential.limits import (
     CombinedLimit,

@@ -11,13 +11,13 @@ from typing import Any, ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import CheckedMembers
 from chasles.engine import maximum, minimum, sqrt, where
-from chasles.engine.scalar import Array, Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Array, Real
+from chasles.engine.validators import reals
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics import Mechanics
-from chasles.sealed import CheckedMembers
 
 Vector = NDArray[np.float64]
 

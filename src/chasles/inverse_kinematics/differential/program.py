@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import import_extra
+from chasles.base.errors import import_extra
 from chasles.inverse_kinematics.differential.assembly import DAMPING
 from chasles.inverse_kinematics.differential.limits import Inequalities
 

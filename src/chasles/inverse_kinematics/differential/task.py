@@ -11,13 +11,13 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.sealed import CheckedMembers
 from chasles.engine import Function
-from chasles.engine.runner import holds_traced
-from chasles.engine.tracing import call_traced
+from chasles.engine.program.tracing import call_traced
+from chasles.engine.running.runner import holds_traced
+from chasles.engine.validators import reals
 from chasles.geometry.elementary import Array
 from chasles.mechanics import Mechanics
-from chasles.sealed import CheckedMembers
 
 Vector = NDArray[np.float64]
 

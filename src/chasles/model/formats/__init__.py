@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from importlib import import_module
 from pathlib import Path
 
-from chasles.errors import ArgumentError, ModelError, warn
+from chasles.base.errors import ArgumentError, ModelError, warn
 from chasles.model.consistency import missing_rotors, several_tools
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.placement import FloatArray
 
 #: Directions and, relative to the lengths around, distances that are equal but for rounding.

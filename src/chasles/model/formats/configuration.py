@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.record import shortened
 
 MAX_LINES = 200_000
@@ -32,7 +32,7 @@ def parse_configuration(text: str, *, file: str = "configuration") -> dict[str, 
     >>> parse_configuration("[arm]\ndof = 2")
     Traceback (most recent call last):
         ...
-    chasles.errors.ModelError: configuration: line 2: expected [section] or key: value, found 'dof = 2'
+    chasles.base.errors.ModelError: configuration: line 2: expected [section] or key: value, found 'dof = 2'
     """
     sections: dict[str, dict[str, str]] = {}
     section: dict[str, str] | None = None

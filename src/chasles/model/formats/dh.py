@@ -19,7 +19,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.geometry.elementary import rotation_x, rotation_z
 from chasles.model.consistency import check_description
 from chasles.model.description import STANDARD_GRAVITY, Description, Frame, Link

@@ -8,7 +8,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.record import shortened
 
 _KINDS = (

@@ -10,7 +10,7 @@ from typing import NoReturn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.numbers import LARGEST_NUMBER, frozen_array, is_bounded, written_number
 from chasles.model.record import shortened
 
@@ -41,7 +41,7 @@ class NumberReader:
     >>> reader.number("gravity")
     Traceback (most recent call last):
         ...
-    chasles.errors.ModelError: rod.dat: line 2: gravity: expected a number, found 'x'
+    chasles.base.errors.ModelError: rod.dat: line 2: gravity: expected a number, found 'x'
     """
 
     def __init__(self, data: bytes, file: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic
 from chasles.model.numbers import number
 from chasles.model.record import check_keys, shortened

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path, PurePosixPath, PureWindowsPath
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.description import Description
 from chasles.model.formats.xacro_process import package_folders
 from chasles.model.record import shortened
@@ -43,7 +43,7 @@ def mesh_path(mesh: Mesh, packages: Packages | None = None) -> Path:
     >>> mesh_path(Mesh("package://my_robot/meshes/hand.stl"))
     Traceback (most recent call last):
         ...
-    chasles.errors.ModelError: mesh 'package://my_robot/meshes/hand.stl' is not there; say where its package is: \
+    chasles.base.errors.ModelError: mesh 'package://my_robot/meshes/hand.stl' is not there; say where its package is: \
     packages={'my_robot': …}
     """
     scheme, package, path = _address(mesh.file)

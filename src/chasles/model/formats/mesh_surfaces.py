@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ModelError, import_extra
+from chasles.base.errors import ModelError, import_extra
 from chasles.model.formats.mesh_files import Packages, mesh_path, shown_name
 from chasles.model.record import shortened
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere

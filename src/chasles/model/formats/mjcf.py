@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.errors import MissingExtraError, ModelError, warn
+from chasles.base.errors import MissingExtraError, ModelError, warn
 from chasles.model.consistency import check_description
 from chasles.model.description import Description
 from chasles.model.formats.files import Folder, read_bytes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.formats.mjcf_model import BALL, FREE, disabled
 from chasles.model.record import shortened
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from chasles.errors import ModelError, warn
+from chasles.base.errors import ModelError, warn
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.description import Link
 from chasles.model.formats.mesh_files import Packages, mesh_path, shown_name

@@ -13,7 +13,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.formats.files import Folder, read_bytes
 from chasles.model.formats.xml import MAX_BYTES, MAX_DEPTH, MAX_ELEMENTS, Element, parse_xml, quoted
 from chasles.model.record import naming, shortened

@@ -30,7 +30,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ModelError, UnknownNameError
+from chasles.base.errors import ModelError, UnknownNameError
 from chasles.geometry.elementary import rotation_x, rotation_z
 from chasles.model.consistency import check_description
 from chasles.model.description import Description

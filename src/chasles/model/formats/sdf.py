@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.errors import ModelError, UnknownNameError, warn
+from chasles.base.errors import ModelError, UnknownNameError, warn
 from chasles.model.consistency import check_description
 from chasles.model.description import Description, Frame, Link
 from chasles.model.formats.files import read_bytes

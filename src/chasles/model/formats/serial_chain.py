@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.description import Description, Frame
 from chasles.model.inertia import Inertia, shift_of_first_moment
 from chasles.model.joint import Joint

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.description import Description, Link
 from chasles.model.freedoms import JointKind
 from chasles.model.joint import JOINT_PARAMETERS, Joint, Limits, Mimic

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.consistency import check_description
 from chasles.model.description import Description, Frame
 from chasles.model.formats.dh import from_dh
@@ -161,7 +161,7 @@ def parse_robot_data(text: str | bytes, *, file: str = "SpaceLib text") -> Robot
     >>> parse_robot_data("1   0  0 0 0")
     Traceback (most recent call last):
         ...
-    chasles.errors.ModelError: SpaceLib text: line 1: link 1: theta d b a alpha: expected a number,
+    chasles.base.errors.ModelError: SpaceLib text: line 1: link 1: theta d b a alpha: expected a number,
     found the end of the file
     """
     reader = NumberReader(text.encode() if isinstance(text, str) else text, file)

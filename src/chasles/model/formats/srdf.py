@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import choice
-from chasles.errors import ModelError, warn
+from chasles.base.errors import ModelError, warn
+from chasles.engine.validators import choice
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.model.description import Description, Frame
 from chasles.model.formats.common_normals import (
     CommonNormal,

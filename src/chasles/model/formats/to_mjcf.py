@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.consistency import require_no_first_moments
 from chasles.model.description import Description, Link
 from chasles.model.formats.mesh_files import Packages

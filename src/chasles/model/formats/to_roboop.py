@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.description import STANDARD_GRAVITY, Description
 from chasles.model.formats.configuration import configuration_text
 from chasles.model.formats.exact_values import exact_values

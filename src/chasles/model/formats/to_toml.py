@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.description import Description, Frame
 from chasles.model.formats.dh import INERTIA_KEYS
 from chasles.model.formats.joint_columns import joint_columns

@@ -20,7 +20,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.consistency import check_description
 from chasles.model.description import Description, Frame, Link
 from chasles.model.formats.dh import INERTIA_KEYS, from_dh, inertia_columns

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.description import Description, Link
 from chasles.model.placement import FloatArray
 from chasles.model.record import check_keys, shortened

@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.consistency import check_description
 from chasles.model.description import Description, Link
 from chasles.model.formats.files import read_bytes

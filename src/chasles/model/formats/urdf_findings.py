@@ -9,7 +9,7 @@ import difflib
 import math
 from collections.abc import Iterator, Mapping
 
-from chasles.findings import Finding, Rule
+from chasles.base.findings import Finding, Rule
 from chasles.model.formats.xml import Element
 from chasles.model.numbers import written_number
 from chasles.model.plausibility import Lines

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from chasles.errors import ModelError, warn
+from chasles.base.errors import ModelError, warn
 from chasles.model.description import Link
 from chasles.model.formats.urdf_origins import origin, read_origin
 from chasles.model.formats.xml import Element, attributes_text, element_text, number_text, numbers_text

@@ -15,13 +15,13 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from chasles.errors import ArgumentError, MissingExtraError, ModelError
+from chasles.base.errors import ArgumentError, MissingExtraError, ModelError
+from chasles.base.packaged_files import folder_of
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.urdf import parse_urdf
 from chasles.model.formats.xacro_process import PACKAGE
 from chasles.model.formats.xml import MAX_BYTES
-from chasles.packaged_files import folder_of
 
 SECONDS = 30.0
 _LONGEST_MESSAGE = 400

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from xml.parsers import expat
 
-from chasles.errors import ModelError
+from chasles.base.errors import ModelError
 from chasles.model.numbers import LARGEST_NUMBER, WITHIN_BOUND, written_number
 from chasles.model.record import shortened
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from chasles.errors import UnknownNameError
-from chasles.packaged_files import folder_of
+from chasles.base.errors import UnknownNameError
+from chasles.base.packaged_files import folder_of
 
 
 def shipped() -> tuple[str, ...]:

@@ -8,9 +8,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import choice, reals
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, trace
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice, reals
 from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation
 from chasles.geometry.vectors import norm

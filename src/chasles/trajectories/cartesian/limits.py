@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.trajectories.cartesian.paths import HelicalPath
 from chasles.trajectories.joint.profiles import Profile, fastest_profile, limit_per_amount, magnitudes
 from chasles.trajectories.joint.scalings import Scaling
@@ -39,7 +39,7 @@ class CartesianLimits:
     >>> CartesianLimits(linear_velocity=0.0)
     Traceback (most recent call last):
     ...
-    chasles.errors.ArgumentError: linear_velocity is 0.0; it must be positive
+    chasles.base.errors.ArgumentError: linear_velocity is 0.0; it must be positive
     """
 
     linear_velocity: ArrayLike = math.inf

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import choice
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, trace
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import choice
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation

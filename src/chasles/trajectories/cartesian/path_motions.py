@@ -10,10 +10,10 @@ from typing import Any, TypedDict, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program, trace
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import reals
 from chasles.trajectories.cartesian.limits import CartesianLimits
 from chasles.trajectories.cartesian.paths import HelicalPath, Orientation, arc_path, circle_path, line_path, screw_path
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory

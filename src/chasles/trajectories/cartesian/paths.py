@@ -7,8 +7,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.geometry.exponential_jacobians import inverse_left_jacobian_rotation, left_jacobian_rotation

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program, trace
-from chasles.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.geometry.exponential_jacobians import right_jacobian_rotation, right_jacobian_rotation_rate

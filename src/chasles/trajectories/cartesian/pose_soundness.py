@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.trajectories.cartesian.pose_pieces import PosePieces
 from chasles.trajectories.cartesian.pose_waypoints import waypoint
 from chasles.trajectories.joint.soundness import JUMP, MISS, ORDERS, first_index, of_trajectory

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry.batched import CHECK_TOLERANCE
 from chasles.geometry.projections import pose_distance, project_pose, project_rotation, rotation_distance
 from chasles.geometry.quaternion_rotations import rotation_from_quaternion
@@ -56,7 +56,7 @@ def waypoint_times(values: ArrayLike, count: int) -> Floats:
     >>> waypoint_times([0.0, 1.0], 3)
     Traceback (most recent call last):
     ...
-    chasles.errors.ArgumentError: 3 waypoints need as many times, not 2
+    chasles.base.errors.ArgumentError: 3 waypoints need as many times, not 2
     """
     times = checked_times(values)
     if len(times) != count:

@@ -13,8 +13,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function
-from chasles.errors import ArgumentError
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.exponential_jacobians import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.geometry.quaternion_interpolation import squad_quaternion_motion, turned_quaternion
 from chasles.geometry.quaternion_rotations import (

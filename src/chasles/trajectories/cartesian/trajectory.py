@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.trajectories.motion import PoseMotion
 from chasles.trajectories.trajectory import Trajectory, as_times
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import xarray
     from plotly.graph_objects import Figure
 
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
     from chasles.trajectories.joint.following_report import FollowingTrajectory
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from chasles.cached import cached_property
+from chasles.base.cached import cached_property
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.following.tracking import Flags, TargetSamples, TrackedSamples, Tracker
 from chasles.trajectories.joint.closed import on_manifold

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles import verbs
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.inverse_kinematics.task import Task
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.following.attempt import Attempt
 from chasles.trajectories.following.tracking import Tracker, tracker_of

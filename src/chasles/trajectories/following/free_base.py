@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.geometry import inverse_pose, quaternion_from_rotation
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.joint.tangent import ManifoldTrajectory
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
 if TYPE_CHECKING:
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 
 class FreeBaseTrajectory(ManifoldTrajectory):

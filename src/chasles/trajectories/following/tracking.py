@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from chasles.engine import Function, trace
 from chasles.engine.linear.pseudo_inverse import PseudoInverse
-from chasles.engine.scalar import Real
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross
 from chasles.inverse_kinematics.damped_step import DAMPING, damped_step, free_joints, limited_step
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import closest_configurations, descent
 from chasles.inverse_kinematics.task import NAMED, Task
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.joint.tangent import continuous_quaternions
 from chasles.trajectories.motion import Floats, PoseMotion

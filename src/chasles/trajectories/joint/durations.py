@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import real, reals
-from chasles.engine.scalar import Real
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.program.scalar import Real
+from chasles.engine.validators import real, reals
 from chasles.trajectories.motion import Floats
 
 #: Durations and spacings of times lie between these, s: even their fifteenth powers, and the reciprocals of these, are
@@ -39,7 +39,7 @@ def checked_durations(values: ArrayLike | Real, name: str = "duration", *, zero:
     >>> checked_durations([1.0, 1e-300])
     Traceback (most recent call last):
     ...
-    chasles.errors.ArgumentError: duration must be from 1e-18 to 1e+18 s, not 1e-300 s at [1]: in double ...
+    chasles.base.errors.ArgumentError: duration must be from 1e-18 to 1e+18 s, not 1e-300 s at [1]: in double ...
     """
     durations = reals(values, name, at_least=0) if zero else reals(values, name, above=0)
     bearable = (durations >= SHORTEST) & (durations <= LONGEST) | (durations == 0.0)
@@ -78,7 +78,7 @@ def require_spacing(times: Floats, noun: str) -> None:
     >>> require_spacing(np.array([1e9, 1e9 + 1e-6]), "waypoint")
     Traceback (most recent call last):
     ...
-    chasles.errors.ArgumentError: waypoint 1 comes 9.54e-07 s after waypoint 0, at 1e+09 s, where double precision ...
+    chasles.base.errors.ArgumentError: waypoint 1 comes 9.54e-07 s after waypoint 0, at 1e+09 s, where double ...
     """
     with np.errstate(over="ignore"):
         spacings = np.diff(times)

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.engine.scalar import Quantity, Verdict
+from chasles.engine.program.scalar import Quantity, Verdict
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.motion import Floats
 

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.engine.scalar import Quantity
+from chasles.engine.program.scalar import Quantity
+from chasles.engine.validators import reals
 from chasles.trajectories.joint.point_to_point import PointToPoint
 from chasles.trajectories.joint.scalings import Scaling
 from chasles.trajectories.joint.tangent import ManifoldTrajectory
 
 if TYPE_CHECKING:
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 
 class GeodesicMotion(ManifoldTrajectory):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program, trace
-from chasles.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.geometry.elementary import Array
 from chasles.trajectories.joint.trajectory import JointTrajectory
 

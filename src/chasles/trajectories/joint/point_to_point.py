@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import Bound, reals
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program, trace, where
-from chasles.engine.scalar import Array, Quantity, Real
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Array, Quantity, Real
+from chasles.engine.validators import Bound, reals
 from chasles.trajectories.joint.durations import LONGEST, SHORTEST, checked_durations
 from chasles.trajectories.joint.profiles import fastest_profile, limit_per_amount, magnitudes
 from chasles.trajectories.joint.scalings import LAWS, LEAST_SHARES, RAMP, ROUNDING, Scaling, law_named, time_scaling

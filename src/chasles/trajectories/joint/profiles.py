@@ -8,8 +8,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.trajectories.joint.durations import checked_durations
 from chasles.trajectories.joint.scalings import LAWS, LEAST_SHARES, RAMP, ROUNDING, Scaling, law_named
 from chasles.trajectories.motion import Floats

@@ -14,9 +14,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.base.errors import UnknownNameError
 from chasles.engine import cos, maximum, minimum, sin, where
-from chasles.engine.scalar import Real
-from chasles.errors import UnknownNameError
+from chasles.engine.program.scalar import Real
 from chasles.geometry.batched import batched
 from chasles.geometry.quotients import third_quotient
 from chasles.trajectories.joint.durations import SHORTEST, checked_durations

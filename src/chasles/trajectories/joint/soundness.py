@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Floats

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import choice
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import choice
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.soundness import REMEDY, require_continuity, require_waypoints
 from chasles.trajectories.joint.spline_pieces import cubic_pieces, hermite_pieces, polynomials_of

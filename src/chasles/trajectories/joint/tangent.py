@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.engine import Function, trace
-from chasles.engine.scalar import Array
-from chasles.errors import ArgumentError
+from chasles.engine.program.scalar import Array
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Floats, Motion
 
 if TYPE_CHECKING:
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 
 class ManifoldTrajectory(JointTrajectory):

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import Shape, reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import Shape, reals
 from chasles.trajectories.joint.durations import require_spacing
 from chasles.trajectories.motion import Floats
 
@@ -45,5 +45,5 @@ def checked_waypoints(waypoints: ArrayLike, times: Floats, *, what: str = "waypo
 
 
 def bounded(values: ArrayLike, name: str, shape: Shape | None = None, *, broadcast: bool = False) -> Floats:
-    """Return numbers of at most 1e100 in magnitude, whose squares are finite; see `chasles.arguments.reals`."""
+    """Return numbers of at most 1e100 in magnitude, whose squares are finite; see `chasles.engine.validators.reals`."""
     return reals(values, name, shape, broadcast=broadcast, at_least=-LARGEST, at_most=LARGEST)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import verbs
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.trajectories.check_report import QUANTITIES, CheckReport, Peak, PeakReport
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.extremes import extremes, values_at
@@ -19,7 +19,7 @@ from chasles.trajectories.limits.sampling import Jump, check_times, jumps
 from chasles.trajectories.motion import Floats
 
 if TYPE_CHECKING:
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 __all__ = ["CheckReport", "PeakReport", "check", "peaks"]
 

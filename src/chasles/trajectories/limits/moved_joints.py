@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.trajectories.check_report import QUANTITIES
 from chasles.trajectories.joint.closed import all_joints, on_manifold
@@ -18,7 +18,7 @@ from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Floats
 
 if TYPE_CHECKING:
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 
 class PathMotion(NamedTuple):

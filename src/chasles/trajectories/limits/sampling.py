@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.motion import Floats
 from chasles.trajectories.trajectory import checked_step

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 from chasles.trajectories.joint.closed import on_manifold
 from chasles.trajectories.joint.durations import INSTANTS, SHORTEST
 from chasles.trajectories.joint.splines import CubicSpline
@@ -18,7 +18,7 @@ from chasles.trajectories.limits.sampling import jumps
 from chasles.trajectories.motion import Floats
 
 if TYPE_CHECKING:
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 _SAMPLES = 2001
 _RESTS = 1e-2  # speed along the path, as a share of the largest, below which its parameter says little of its tangent

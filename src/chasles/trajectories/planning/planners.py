@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ChaslesError, import_extra
+from chasles.base.errors import ChaslesError, import_extra
+from chasles.engine.validators import reals
 
 
 class PlanningError(ChaslesError, RuntimeError):

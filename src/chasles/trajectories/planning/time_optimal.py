@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.errors import ArgumentError, warn
+from chasles.base.errors import ArgumentError, warn
 from chasles.trajectories.check_report import QUANTITIES, CheckReport
 from chasles.trajectories.joint.durations import checked_start_time, require_spacing
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
@@ -22,7 +22,7 @@ from chasles.trajectories.planning.planners import PlanningError, positive_limit
 from chasles.trajectories.planning.retimed import RetimedTrajectory
 
 if TYPE_CHECKING:
-    from chasles.robot import Robot
+    from chasles.robot.robot import Robot
 
 _FRICTION_ROUNDS = 50
 _LIMIT_ROUNDS = 6

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.wasm import lower
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.scene import bodies_data, frame_of, still_scene
 

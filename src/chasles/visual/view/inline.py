@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.arguments import reals
-from chasles.errors import import_extra
+from chasles.base.errors import import_extra
+from chasles.engine.validators import reals
 
 HEIGHT = 560  # pixels
 

@@ -23,8 +23,8 @@ from urllib.parse import parse_qs, urlsplit
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.arguments import reals
-from chasles.errors import ArgumentError
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import reals
 
 _HOST = "127.0.0.1"
 _LARGEST_MESSAGE = 4_000_000  # bytes

@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from chasles.control.floating_base import tracking_error
 from chasles.engine import Function, trace
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.wasm import lower
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.numeric import NumericSolver
 from chasles.inverse_kinematics.ranges import position_limits
 from chasles.inverse_kinematics.task import Task
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories.joint.tangent import tangent_motion
 from chasles.trajectories.motion import Motion
 from chasles.visual.dexterity import tool_space

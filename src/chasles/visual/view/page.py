@@ -14,7 +14,7 @@ from chasles import model
 from chasles._version import __version__
 from chasles.distances.bodies import Body, HalfSpace
 from chasles.engine.targets.wasm import program_script
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import document, scene_script

@@ -9,7 +9,7 @@ import numpy as np
 import xarray
 from numpy.typing import NDArray
 
-from chasles import verbs
+from chasles.base import verbs
 from chasles.distances.bodies import Body, HalfSpace
 from chasles.simulation.metrics import run_robot
 from chasles.visual.bodies import Packages

@@ -10,19 +10,19 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles import verbs
-from chasles.arguments import choice, reals
+from chasles.base import verbs
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import PAGE, path_to_write, write
 from chasles.distances.bodies import Body, HalfSpace
-from chasles.errors import ArgumentError
+from chasles.engine.validators import choice, reals
 from chasles.inverse_kinematics.solution import Solution
-from chasles.robot import Robot
+from chasles.robot.robot import Robot
 from chasles.trajectories import CartesianTrajectory, JointTrajectory
 from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
 from chasles.visual.view.inline import InlineView, widget
 from chasles.visual.view.live import LiveView
 from chasles.visual.view.page import view_page
-from chasles.writing import PAGE, path_to_write, write
 
 _FRAME_RATE = 60.0
 _MOST_FRAMES = 1800

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from chasles.engine.operations import OPERATIONS
-from chasles.engine.program import Program, operands
+from chasles.engine.program.operations import OPERATIONS
+from chasles.engine.program.program import Program, operands
 
 #: A function of more operations is cut: what compiling it takes grows faster than its length.
 LONGEST_FUNCTION = 1_000

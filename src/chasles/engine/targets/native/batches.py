@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from chasles.engine.kernels import CoreArray, Kernel, Width, few_samples
-from chasles.engine.memory import SMALLEST
-from chasles.engine.pieces import WORTH_THREADS, work_of_a_sample
+from chasles.engine.kernels.memory import SMALLEST
+from chasles.engine.kernels.pieces import WORTH_THREADS, work_of_a_sample
+from chasles.engine.kernels.shapes import CoreArray, Kernel, Width, few_samples
 from chasles.engine.targets.native import kernel_writer
 from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.objects import (

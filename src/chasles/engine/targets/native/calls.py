@@ -17,8 +17,8 @@ import numpy as np
 
 from chasles.engine.gufunc import c_api
 from chasles.engine.immortal import immortal
-from chasles.engine.kernels import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
-from chasles.engine.memory import empty_at
+from chasles.engine.kernels.memory import empty_at
+from chasles.engine.kernels.shapes import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
 from chasles.engine.targets.native import batches
 from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.objects import (

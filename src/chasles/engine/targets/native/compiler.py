@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.gufunc import make_gufunc
-from chasles.engine.kernels import Kernel, Width, few_samples
+from chasles.engine.kernels.shapes import Kernel, Width, few_samples
 from chasles.engine.targets.native import calls, machine, objects
 from chasles.engine.targets.native.kernel_writer import ENTRY
 from chasles.engine.targets.native.kernels import has_direct_call, write_kernel

@@ -12,8 +12,8 @@ from itertools import groupby
 
 import numpy as np
 
-from chasles.engine.operations import OPERATIONS
-from chasles.engine.program import Program
+from chasles.engine.program.operations import OPERATIONS
+from chasles.engine.program.program import Program
 from chasles.engine.targets.native.allocation import Action, allocate, fused_products, stored_arguments, with_claims
 from chasles.engine.targets.native.machine import has_fma, registers
 from chasles.engine.targets.native.module import Module

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.kernels.shapes import CoreArray, Kernel
 from chasles.engine.targets.native import transposition
 from chasles.engine.targets.native.machine import is_x86
 from chasles.engine.targets.native.module import Module

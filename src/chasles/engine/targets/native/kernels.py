@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate
 
-from chasles.engine.kernels import CoreArray, Kernel, Width
+from chasles.engine.kernels.shapes import CoreArray, Kernel, Width
 from chasles.engine.targets.native import calls, objects, transposition
 from chasles.engine.targets.native.functions import add_program
 from chasles.engine.targets.native.kernel_writer import KernelWriter, declarations

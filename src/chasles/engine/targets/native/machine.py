@@ -17,9 +17,9 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from chasles import _version
-from chasles.engine import cache
-from chasles.errors import CompileError
-from chasles.packaged_files import folder_of
+from chasles.base.errors import CompileError
+from chasles.base.packaged_files import folder_of
+from chasles.engine.kernels import cache
 
 #: Functions of the C library that kernels may call for single lanes.
 _C_LIBRARY = ("sin", "cos", "pow", "floor", "fma", "fmaf", "feclearexcept", "malloc", "free")

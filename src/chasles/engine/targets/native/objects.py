@@ -19,7 +19,7 @@ from weakref import ref
 import numpy as np
 
 from chasles.engine.immortal import immortal
-from chasles.engine.kernels import CoreArray, Kernel
+from chasles.engine.kernels.shapes import CoreArray, Kernel
 from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.writer import Writer
 from chasles.engine.vectorcall import GENERAL

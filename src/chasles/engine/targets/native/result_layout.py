@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from chasles.engine.kernels import Kernel
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.native import transposition
 from chasles.engine.targets.native.module import Module
 from chasles.engine.targets.native.writer import Writer, literal

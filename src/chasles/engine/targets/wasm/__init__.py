@@ -19,10 +19,10 @@ from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
 
-from chasles.engine.kernels import CoreArray, Kernel
+from chasles.base.errors import ArgumentError
+from chasles.base.writing import write
+from chasles.engine.kernels.shapes import CoreArray, Kernel
 from chasles.engine.targets.wasm.lowering import Lowering
-from chasles.errors import ArgumentError
-from chasles.writing import write
 
 _FORMAT = "chasles-wasm-1"
 _NODE = 'if (typeof module === "object") module.exports = { ChaslesProgram, chasles };\n'

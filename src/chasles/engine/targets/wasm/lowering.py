@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from collections import Counter
 
-from chasles.engine.graph import Instruction
-from chasles.engine.kernels import Kernel
-from chasles.engine.operations import OPERATIONS
-from chasles.engine.program import Program, operands
+from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.program.graph import Instruction
+from chasles.engine.program.operations import OPERATIONS
+from chasles.engine.program.program import Program, operands
 from chasles.engine.targets.segments import Frame, cut
 from chasles.engine.targets.wasm.mathematics import Mathematics
 from chasles.engine.targets.wasm.module import Module

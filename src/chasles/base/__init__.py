@@ -1,0 +1,1 @@
+"""What every room stands on: errors, findings, verbs, progress, and small habits of classes."""

@@ -1,0 +1,290 @@
+"""Logs of measured motion: positions, velocities and torques of a robot's joints over time."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import choice, real, reals
+from chasles.identification.logs.columns import Columns, Unit, find_columns
+from chasles.identification.logs.soundness import Recording, inspect
+from chasles.identification.logs.tables import read_table
+from chasles.robot.robot import Robot, require_plain_coordinates
+
+FloatArray = NDArray[np.float64]
+
+_TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+_POSITION_UNITS = {"rad": 1.0, "m": 1.0, "deg": np.pi / 180.0, "mm": 1e-3}
+_EFFORT_UNITS = {"N·m": 1.0, "N": 1.0, "A": 1.0, "mA": 1e-3}
+_UNITS = {"time": _TIME_UNITS, "q": _POSITION_UNITS, "qd": _POSITION_UNITS, "effort": _EFFORT_UNITS}
+
+
+class Log:
+    """Measured motion of a robot, at the joints and in SI units.
+
+    Columns are found by their names; `columns` shows which were taken, and the argument of that name corrects them.
+    `findings` says what was noticed and repaired: samples that are missing or repeated, jumps in time, columns that are
+    constant or saturated, units.
+
+    Parameters
+    ----------
+    source
+        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states,
+        SQLite or MCAP), mapping from names to
+        arrays, pandas DataFrame, xarray Dataset, or a list of these with equally many rows. Where several sources use
+        the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
+    robot
+        Robot whose joints moved; it gives the names, the order and the limits of the joints.
+    columns
+        Column names by quantity (``"time"``, ``"q"``, ``"qd"``, ``"effort"``) where the guess is wrong or impossible: a
+        list in the order of the joints, a mapping from joint names, or a pattern as ``"tau_{joint}"`` or
+        ``"tau_{index}"`` (from 1; ``{index0}`` from 0).
+    units
+        Units by quantity, where names and values do not tell: ``"s"``, ``"ms"``, ``"us"``, ``"ns"`` for the time,
+        ``"rad"``, ``"deg"``, ``"m"``, ``"mm"`` for q and qd, ``"N·m"``, ``"N"``, ``"A"``, ``"mA"`` for efforts, or a
+        factor to SI units (``2 * np.pi / 4096`` for counts; ``-1`` for another sign). One for all, or one for each
+        joint. Angles leave prismatic joints as they are, and lengths revolute ones.
+    sample_period
+        Time between samples, s, for sources without a time column.
+    motor_from_joint
+        Motor positions from joint positions, q_motor = G q, if the log was taken at the motors: reductions, shape
+        (n,), or the matrix G, shape (n, n), where joints are coupled. Efforts become Gᵀ τ_motor.
+    drive_gains
+        Torque of each motor (joint, without `motor_from_joint`) for a unit of its column, such as N·m/A; shape (n,) or
+        one for all. Without it, currents stay currents, and `identify` finds relative gains.
+    zero_positions
+        Positions of the joints where those of the log are zero, rad or m; shape (n,) or one for all. With them,
+        positions without a unit are taken in rad and m, whatever their size.
+    name
+        Name of the log in reports; default the file's.
+
+    Attributes
+    ----------
+    robot
+        Robot given.
+    time, q, qd, effort
+        Samples: shapes (k,), (k, n), (k, n) or None, (k, n).
+    segments
+        Slices of samples without gaps in time.
+    columns
+        Columns that were taken, a `Columns`.
+    currents
+        Whether efforts are motor currents with unknown gains.
+    coupling
+        Rate of each motor, at the joint's side of its reduction, from the joint rates, shape (n, n): the identity
+        unless `motor_from_joint` couples joints.
+    measured
+        Whether the effort of each joint was measured, shape (n,).
+    saturated
+        Whether each effort is at its limit, or on a plateau at the joint's extreme value, shape (k, n). The fit leaves
+        these samples out: the torque that the motion needed may be larger.
+    findings
+        Sentences about what was noticed.
+    guesses
+        Findings about units that the values were taken to tell; `identify` refuses the log where the fit is bad.
+    contradictions
+        Sentences about columns that cannot belong together; `identify` refuses such a log.
+
+    Raises
+    ------
+    ArgumentError
+        If the source cannot be read or columns are missing.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> t = np.arange(0.0, 1.0, 0.01)
+    >>> q = np.stack([np.sin(5.0 * t), np.cos(3.0 * t)], axis=1)
+    >>> log = ch.Log({"t_ms": 1e3 * t, "q": np.degrees(q), "tau": 0.0 * q}, ch.load("planar2r"), units={"q": "deg"})
+    >>> log
+    <Log of 'planar2r': 100 samples, 0.99 s, 2 joints>
+    >>> print(log.columns)
+    time    t_ms [ms]
+    q       q 1, q 2 [deg]
+    effort  tau 1, tau 2
+    """
+
+    def __init__(
+        self,
+        source: Any,
+        robot: Robot,
+        *,
+        columns: Mapping[str, str | Sequence[str] | Mapping[str, str]] | None = None,
+        units: Mapping[str, Unit | Sequence[Unit]] | None = None,
+        sample_period: float | None = None,
+        motor_from_joint: ArrayLike | None = None,
+        drive_gains: ArrayLike | None = None,
+        zero_positions: ArrayLike = 0.0,
+        name: str | None = None,
+    ) -> None:
+        require_plain_coordinates(robot, "a log")
+        table = read_table(source)
+        found = find_columns(list(table), robot.velocity_names, columns or {})
+        told = {
+            **found.units,
+            **{choice(key, "quantity of a log", _UNITS): unit for key, unit in (units or {}).items()},
+        }
+        at_motors = motor_from_joint is not None
+        factors = {
+            quantity: _factors(quantity, told.get(quantity, ""), found, robot, at_motors) for quantity in found.names
+        }
+
+        def block(quantity: str) -> FloatArray:
+            return factors[quantity] * np.stack([table[column] for column in found.names[quantity]], axis=1)
+
+        q, effort = block("q"), block("effort")
+        qd = block("qd") if "qd" in found.names else None
+        if "time" in found.names:
+            stamps = [table[column] for column in found.names["time"]]
+            time = factors["time"][0] * stamps[0] if len(stamps) == 1 else _joined_stamp(*stamps)
+        elif sample_period is not None:
+            time = real(sample_period, "sample_period", above=0.0) * np.arange(len(q), dtype=np.float64)
+        else:
+            raise ArgumentError(_without_times(table))
+        coupling = np.eye(robot.n)
+        currents = found.currents or told.get("effort") in ("A", "mA")
+        if drive_gains is not None:
+            effort = effort * reals(drive_gains, "drive_gains", (robot.n,), broadcast=True)
+            currents = False
+        if motor_from_joint is not None:
+            G = _motor_matrix(motor_from_joint, robot.n)
+            q, effort = np.asarray(np.linalg.solve(G, q.T).T, dtype=np.float64), effort @ G
+            qd = None if qd is None else np.asarray(np.linalg.solve(G, qd.T).T, dtype=np.float64)
+            coupling = G / np.diag(G)[:, None]
+        zeros = reals(zero_positions, "zero_positions", (robot.n,), broadcast=True)
+        q = q + zeros
+        recording = Recording(time, q, qd, effort)
+        self.robot = robot
+        self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")
+        clock_known = "time" in told or "time" not in found.names
+        inspection = inspect(recording, robot, unit_known="q" in told or bool(zeros.any()), clock_known=clock_known)
+        shown = {key: unit if isinstance(unit, str | float | int) else tuple(unit) for key, unit in told.items()}
+        self.columns: Columns = Columns(found.names, shown, currents, found.unused)
+        self.currents = currents
+        self.coupling = coupling
+        self.time, self.q, self.qd, self.effort = inspection.recording
+        self.segments: tuple[slice, ...] = inspection.segments
+        self.measured = inspection.measured
+        self.saturated = inspection.saturated
+        self.findings: tuple[str, ...] = inspection.findings
+        self.guesses: tuple[str, ...] = inspection.guesses
+        self.contradictions: tuple[str, ...] = inspection.contradictions
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return int(self.q.shape[1])
+
+    @property
+    def duration(self) -> float:
+        """Time covered by all segments, s."""
+        return float(sum(self.time[part][-1] - self.time[part][0] for part in self.segments))
+
+    @property
+    def sample_period(self) -> float:
+        """Median time between samples, s."""
+        return float(np.median(np.concatenate([np.diff(self.time[part]) for part in self.segments])))
+
+    def split(self, share: float = 0.5) -> tuple[Self, Self]:
+        """Two logs: the first share of the samples, and the rest.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> import numpy as np
+        >>> t = np.arange(0.0, 1.0, 0.01)
+        >>> q = np.stack([np.sin(5.0 * t), np.cos(3.0 * t)], axis=1)
+        >>> first, second = ch.Log({"t": t, "q": q, "tau": 0.0 * q}, ch.load("planar2r")).split(0.8)
+        >>> len(first.time), len(second.time)
+        (80, 20)
+        """
+        at = round(real(share, "share", above=0.0, at_most=1.0) * len(self.time))
+        return self._part(0, at), self._part(at, len(self.time))
+
+    def _part(self, start: int, stop: int) -> Self:
+        part = copy.copy(self)
+        part.time, part.q, part.effort = self.time[start:stop], self.q[start:stop], self.effort[start:stop]
+        part.saturated = self.saturated[start:stop]
+        part.qd = None if self.qd is None else self.qd[start:stop]
+        ends = [(max(s.start, start) - start, min(s.stop, stop) - start) for s in self.segments]
+        part.segments = tuple(slice(a, b) for a, b in ends if b - a > 1)
+        return part
+
+    def __repr__(self) -> str:
+        effort = ", currents" if self.currents else ""
+        return (
+            f"<Log of '{self.robot.name}': {len(self.time):,} samples, {self.duration:.4g} s, {self.n} joints{effort}>"
+        )
+
+    def __str__(self) -> str:
+        return "\n".join([repr(self), str(self.columns), *self.findings, *self.contradictions])
+
+
+def _without_times(table: Mapping[str, FloatArray]) -> str:
+    """Message for a log in which no column has the name of a time; columns that increase may be the times."""
+    growing = [name for name, values in table.items() if len(values) > 1 and bool((np.diff(values) > 0.0).all())]
+    example = (
+        f"columns={{'time': '{growing[0] if growing else '…'}'}} (--columns time={growing[0] if growing else 'NAME'})"
+    )
+    which = f"; {', '.join(map(repr, growing))} increase{'s' if len(growing) == 1 else ''}" if growing else ""
+    return (
+        f"no column of times among: {', '.join(table)}{which}. Name it with {example}, or give the time between rows "
+        "with sample_period=… (--sample-period), in s"
+    )
+
+
+def _motor_matrix(given: ArrayLike, n: int) -> FloatArray:
+    """Motor positions from joint positions, shape (n, n); reductions make a diagonal."""
+    G = reals(given, "motor_from_joint")
+    G = np.diag(reals(G, "motor_from_joint", (n,))) if G.ndim < 2 else reals(G, "motor_from_joint", (n, n))
+    if (np.diag(G) == 0.0).any() or np.linalg.cond(G) > 1e12:
+        raise ArgumentError("motor_from_joint must be invertible and have no zero on its diagonal")
+    return G
+
+
+def _factors(quantity: str, unit: Unit | Sequence[Unit], found: Columns, robot: Robot, at_motors: bool) -> FloatArray:
+    """Factor to SI units of each column of a quantity."""
+    columns = found.names[quantity]
+    kinds = robot.coordinate_units if quantity != "time" else ["s"] * len(columns)
+    each = [unit] * len(columns) if isinstance(unit, str | float | int) else list(unit)
+    if len(each) != len(columns):
+        raise ArgumentError(
+            f"units: expected one unit of '{quantity}' or {len(columns)}, one for each joint, not {each}"
+        )
+    return np.array(
+        [
+            _factor(quantity, own, "" if at_motors else kind, column, isinstance(unit, str))
+            for own, kind, column in zip(each, kinds, columns, strict=True)
+        ]
+    )
+
+
+def _factor(quantity: str, unit: Unit, coordinate: str, column: str, for_all: bool) -> float:
+    """Factor to SI units of one column, whose joint moves in `coordinate`: rad, m, or unknown at the motors."""
+    if not isinstance(unit, str):
+        factor = real(unit, f"unit of '{quantity}'")
+        if factor == 0.0:
+            raise ArgumentError(f"units: the factor of '{quantity}' must not be 0")
+        return factor
+    if unit == "":
+        return 1.0
+    factor = _UNITS[quantity][choice(unit, f"unit of '{quantity}'", _UNITS[quantity])]
+    if quantity in ("q", "qd") and coordinate and (unit in ("rad", "deg")) != (coordinate == "rad"):
+        if for_all:  # it is meant for the joints that it suits
+            return 1.0
+        raise ArgumentError(
+            f"column '{column}' is in {unit}, but its joint moves in {coordinate}: name the columns in the order of "
+            f"the joints with columns={{'{quantity}': [...]}}"
+        )
+    return factor
+
+
+def _joined_stamp(seconds: FloatArray, nanoseconds: FloatArray) -> FloatArray:
+    """Time after the first second, s."""
+    return np.asarray(seconds - np.nanmin(seconds) + 1e-9 * nanoseconds)

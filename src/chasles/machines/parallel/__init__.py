@@ -1,0 +1,1 @@
+"""Parallel platforms: the Stewart-Gough platform, its drives, poses, workspace and dynamics."""

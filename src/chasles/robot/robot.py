@@ -1,0 +1,282 @@
+"""`Robot`: a robot's mechanics together with its inverse kinematics; what users hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from types import FunctionType
+from typing import TYPE_CHECKING, Any
+
+from numpy.typing import ArrayLike
+
+from chasles import model as models
+from chasles.base import verbs
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.engine import Function, Program
+from chasles.engine.targets.c_files import write_c
+from chasles.engine.validators import choice
+from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, require_plain_coordinates
+from chasles.mechanics.computation import Computation
+from chasles.mechanics.other_names import hint
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+    from chasles.distances.bodies import Body, HalfSpace
+    from chasles.inverse_kinematics import InverseKinematics
+
+__all__ = ["BaseParameters", "Robot", "RobotFunction", "load", "require_plain_coordinates"]
+
+
+class Robot(Mechanics):
+    """A robot: immutable description and compiled mechanics.
+
+    Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n), and configurations
+    of shape (..., nq), with any leading batch axes, ``out=``, ``vary=`` for parameters that take other values than the
+    description's, and, where forces of the environment take part, ``wrenches=`` (see `RobotFunction`). The equation of
+    motion is
+
+        M(q) qdd + c(q, qd) + g(q) + friction(qd) + armature qdd = tau + Jᵀ w.
+
+    Joint positions are in rad (m for prismatic joints), torques in N·m (N). The world frame is the fixed base frame.
+    For most robots nq is n; see `chasles.mechanics.configurations` for those with quaternions.
+
+    Parameters
+    ----------
+    description
+        What the robot is; see also `load`, `from_dh`, `from_screws`, `from_urdf`, `from_toml` and `from_spacelib`.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> arm = ch.load("planar2r")
+    >>> arm.forward_kinematics([0.0, np.pi / 2])[:3, 3].round(3)
+    array([0.5 , 0.25, 0.  ])
+    """
+
+    if not TYPE_CHECKING:  # with this method type checkers would accept any attribute
+
+        def __getattr__(self, name):
+            """Say what another library's name, or one that is misspelt, is called here."""
+            said = "" if name.startswith("_") else hint(name, dir(self))
+            raise AttributeError(f"robots have no attribute '{name}'{said}", name=name, obj=self)
+
+    @cached_property
+    def inverse_kinematics(self) -> InverseKinematics:
+        """Joint positions for poses of a frame; see `chasles.inverse_kinematics.InverseKinematics`."""
+        from chasles.inverse_kinematics import InverseKinematics  # loaded by those who need it
+
+        return InverseKinematics(self)
+
+    def to_c(
+        self,
+        folder: str | PathLike[str],
+        functions: Iterable[str] | Mapping[str, Function | RobotFunction[Any, Any] | Program] | None = None,
+        *,
+        precision: str = "double",
+    ) -> list[Path]:
+        """Write computations as C files that compile together: C99 that needs nothing but `math.h`.
+
+        Parameters
+        ----------
+        folder
+            Folder of the files, made if it does not exist. A header with the robot's name includes the others.
+        functions
+            Names of computations of this robot, such as ``"mass_matrix"``; or functions and programs by the names that
+            they get in C: ``{"arm_ik": robot.inverse_kinematics.specialize(), "move": motion.program}``. Default: pose
+            and body Jacobian of the tool, inverse and forward dynamics, mass matrix and gravity if the robot has
+            masses, and inverse kinematics if it has a closed form.
+        precision
+            ``"double"`` or ``"float"``: the type of every number.
+
+        Returns
+        -------
+        list of Path
+            The files, the common header first.
+
+        Raises
+        ------
+        ArgumentError
+            A function has no program (a search of inverse kinematics iterates), or a file cannot be written.
+        UnknownNameError
+            There is no such computation.
+
+        Examples
+        --------
+        >>> import chasles as ch, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     files = ch.load("planar2r").to_c(folder, ["mass_matrix", "gravity_torque"])
+        ...     [file.name for file in files]
+        ['planar2r.h', 'mass_matrix.c', 'mass_matrix.h', 'gravity_torque.c', 'gravity_torque.h']
+        """
+        chosen: dict[str, Any]
+        if functions is None:
+            chosen = {"forward_kinematics": self.forward_kinematics, "jacobian": self.jacobian.specialize(frame="body")}
+            if models.has_masses(self.description):
+                names = ("inverse_dynamics", "forward_dynamics", "mass_matrix", "gravity_torque")
+                chosen |= {name: getattr(self, name) for name in names}
+            if self.nq == self.n and self.inverse_kinematics.family() is not None:
+                chosen["inverse_kinematics"] = self.inverse_kinematics.specialize()
+        elif isinstance(functions, Mapping):
+            chosen = dict(functions)
+        else:
+            known = [name for name in dir(type(self)) if isinstance(getattr(type(self), name, None), Computation)]
+            chosen = {choice(name, "computation", known): getattr(self, name) for name in functions}
+        programs = {}
+        for name, function in chosen.items():
+            program = getattr(function, "program", function)
+            iterates = isinstance(function, Function) and function.kernel.shape != "map"
+            if not isinstance(program, Program) or iterates:
+                raise ArgumentError(f"'{name}' is no function of one sample that can be written in C, but {function!r}")
+            programs[name] = program
+        return write_c(folder, programs, self.name, precision)
+
+    def view(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        path: str | PathLike[str] | None = None,
+        title: str | None = None,
+        browser: bool = True,
+        packages: Mapping[str, str | PathLike[str]] | None = None,
+        notebook: str = "",
+        beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        obstacles: Sequence[Body | HalfSpace] = (),
+    ) -> Any:
+        """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
+
+        Parameters
+        ----------
+        q
+            Configuration at the start, shape (nq,), rad (m for sliding joints); default `home`.
+        path
+            File to write the page to, which then needs neither Python nor a network. Default: a live page.
+        title
+            Title of the page; default the robot's name.
+        browser
+            Whether to open the live page in the browser.
+        packages
+            Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
+        notebook
+            In a notebook: ``"page"`` shows the page in place, also after export to HTML; ``"widget"`` (extra
+            ``widget``) shows it with a link to Python, as the traits ``q`` and ``waypoints``.
+        beside
+            Further robots in the scene, to compare: each alone, at its `home`, or with its configuration.
+        obstacles
+            Bodies in the world (with frame None) and half-spaces, as of `chasles.clearance`, to be shown.
+
+        Returns
+        -------
+        LiveView, pathlib.Path, InlineView or widget
+            The live page, see `chasles.visual.view.live.LiveView`; the file, absolute; or what the notebook shows.
+
+        Examples
+        --------
+        >>> import chasles as ch, tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     page = ch.load("panda").view(path=folder + "/panda.html")
+        ...     page.stat().st_size < 200_000
+        True
+        """
+        options = {"title": title, "browser": browser, "packages": packages, "notebook": notebook}
+        return verbs.view(self, q, path=path, beside=beside, obstacles=obstacles, **options)
+
+    def plot(self, kind: str = "workspace", **options: Any) -> Figure:
+        """Plot the workspace or the manipulability over a plane; see `chasles.visual.robot_plots.robot_plot`."""
+        return verbs.plot(self, kind, **options)
+
+    def picture(self, path: str | PathLike[str], q: ArrayLike | None = None, **options: Any) -> Path:
+        """Write a picture of the robot to a PNG, JPEG, WebP or SVG file; see `chasles.base.verbs.picture`."""
+        return Path(verbs.picture(self, path, q, **options))
+
+
+def _check(robot: Robot, **options: Any) -> Any:
+    return verbs.check(robot.description, **options)
+
+
+verbs.check.register(Robot)(_check)
+
+
+for _part in Mechanics.__bases__:
+    for _name, _member in vars(_part).items():
+        if isinstance(_member, FunctionType) and not _name.startswith("_"):  # as Python's messages on arguments name it
+            _member.__module__, _member.__qualname__ = __name__, f"Robot.{_name}"
+
+
+def load(
+    name_or_path: str | Path,
+    *,
+    tool: str = "",
+    check: bool = True,
+    trust: bool = False,
+    arguments: Mapping[str, str] | None = None,
+    packages: Mapping[str, str | Path] | None = None,
+    srdf: str | Path | None = None,
+    group: str = "",
+    model: str = "",
+) -> Robot:
+    """Load a robot: one that Chasles ships, by name, or from a file.
+
+    Parameters
+    ----------
+    name_or_path
+        Name of a shipped robot (`chasles.model.shipped`), or path of a URDF, xacro, SDF, MJCF, TOML, SpaceLib (`.dat`)
+        or ROBOOP (`.conf`) file.
+    tool
+        Default frame: name of a link or frame. Default: as the file says, or as for a `Description`.
+    check
+        Whether to check that real bodies can have the inertias, and to warn of probable mistakes; see `chasles.check`.
+        Shipped robots keep their published numbers and are not checked.
+    trust
+        Whether an MJCF model may name files outside its folder.
+    arguments, packages
+        Values of a xacro file's arguments, and folders of the ROS packages that it names, by name.
+    srdf
+        SRDF file of the robot, whose disabled pairs of links `chasles.clearance` leaves out. Default: the file with the
+        robot's file name and the suffix `.srdf`, if there is one.
+    group
+        Group of joints of the SRDF file that alone move: the others are locked at home, and the group's tip is the
+        tool.
+    model
+        Name of the model, of an SDF file that holds several.
+
+    Returns
+    -------
+    Robot
+        The robot, immutable; nothing is compiled yet.
+
+    Raises
+    ------
+    UnknownNameError
+        It is neither a shipped robot nor a file.
+    ModelError
+        The file does not describe a robot; the message names the file, the element and the reason.
+    ArgumentError
+        An option does not fit the format of the file.
+
+    Warns
+    -----
+    ModelWarning
+        The file says what is probably not meant, in one line.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> ch.load("panda", tool="panda_link5").description.tool
+    'panda_link5'
+    """
+    description = models.load(
+        name_or_path,
+        tool=tool,
+        check=check,
+        trust=trust,
+        arguments=arguments,
+        packages=packages,
+        srdf=srdf,
+        group=group,
+        model=model,
+    )
+    return Robot(description)

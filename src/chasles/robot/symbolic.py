@@ -1,0 +1,160 @@
+"""Robots whose dimensions and masses are SymPy expressions: formulas instead of numbers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from chasles.base.errors import ModelError, import_extra
+from chasles.mechanics.computation import Computation
+from chasles.model.formats.dh import is_symbolic
+from chasles.robot.robot import Robot
+
+LINK_KEYS = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "inertia"}
+JOINT_KEYS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", "motor_inertia", "gear_ratio")
+GEOMETRY_KEYS = ("alpha", "a", "b", "d", "theta", "offset")
+
+
+class SymbolicRobot:
+    """Serial robot with symbols in its Denavit-Hartenberg table; made by `SymbolicRobot.from_dh`.
+
+    Its methods are those of `Robot` that compute, and return SymPy expressions: ``arm.mass_matrix()``. Arguments that
+    are not given are symbols, ``q0``, ``q1``, …; ``simplify=True`` shortens the formulas.
+
+    Examples
+    --------
+    The position of the planar arm with two links:
+
+    >>> import sympy
+    >>> l1, l2 = sympy.symbols("l1 l2")
+    >>> arm = SymbolicRobot.from_dh([{"a": l1}, {"a": l2}])
+    >>> arm.forward_kinematics(simplify=True)[:2, 3]
+    Matrix([
+    [l1*cos(q0) + l2*cos(q0 + q1)],
+    [l1*sin(q0) + l2*sin(q0 + q1)]])
+    """
+
+    def __init__(self, robot: Robot, values: Mapping[str, Any]) -> None:
+        self._robot = robot
+        self._values = dict(values)
+
+    @classmethod
+    def from_dh(
+        cls,
+        rows: Sequence[Mapping[str, Any]],
+        *,
+        convention: Literal["standard", "modified"] = "standard",
+        gravity: Sequence[Any] = (0.0, 0.0, -9.81),
+        name: str = "robot",
+    ) -> SymbolicRobot:
+        """Make a symbolic robot from its Denavit-Hartenberg table.
+
+        Parameters
+        ----------
+        rows
+            One mapping for each joint, with the keys of `Robot.from_dh`. Lengths, angles, masses, centres of mass,
+            inertias, friction and gear data may be SymPy expressions.
+        convention
+            ``"standard"`` or ``"modified"``.
+        gravity
+            Shape (3,), m/s²; its components may be expressions.
+        name
+            Name of the robot.
+
+        Raises
+        ------
+        ModelError
+            If a row is wrong; the message names it.
+        """
+        generator = np.random.default_rng(0)
+
+        def stand_in(value: Any) -> Any:
+            if np.iterable(value) and not isinstance(value, str | Mapping):
+                return [stand_in(part) for part in value]
+            return float(generator.uniform(0.2, 1.0)) if is_symbolic(value) else value
+
+        table = [{key: stand_in(value) for key, value in row.items()} for row in rows]
+        robot = Robot.from_dh(table, convention=convention, gravity=stand_in(list(gravity)), name=name, check=False)
+        values: dict[str, Any] = {}
+        for index, (row, joint) in enumerate(zip(rows, robot.description.joints, strict=True), start=1):
+            values |= {f"joints.{joint.name}.{key}": row[key] for key in JOINT_KEYS if is_symbolic(row.get(key))}
+            for key in LINK_KEYS:
+                if key in row and is_symbolic(row[key]):
+                    values[f"links.{joint.child}.{key}"] = _matrix(row[key]) if key == "inertia" else row[key]
+            if any(is_symbolic(row.get(key)) for key in GEOMETRY_KEYS):
+                try:
+                    values |= _placements(row, f"joints.{joint.name}", convention == "modified")
+                except ModelError as error:
+                    raise ModelError(f"DH row {index}: {error}") from None
+        if is_symbolic(gravity):
+            values["gravity"] = list(gravity)
+        return cls(robot, values)
+
+    @property
+    def n(self) -> int:
+        """Number of joints."""
+        return self._robot.n
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        family = getattr(self._robot, name)
+        if not hasattr(family, "specialize"):
+            raise AttributeError(f"a SymbolicRobot has formulas only; '{name}' is not a computation of Robot")
+
+        def formula(*arguments: Any, simplify: bool = False, **options: Any) -> Any:
+            function = family.specialize(vary=tuple(self._values), **options)
+            inputs = [argument.name for argument in function.program.inputs if argument.name not in self._values]
+            if len(arguments) > len(inputs):
+                raise TypeError(f"{name} takes {', '.join(inputs)}; {len(arguments)} arguments are given")
+            given = {**self._values, **dict(zip(inputs, arguments, strict=False))}
+            return function.to_sympy(given, simplify=simplify)
+
+        return formula
+
+    def __dir__(self) -> list[str]:
+        computations = [name for name in dir(type(self._robot)) if _is_computation(type(self._robot), name)]
+        return sorted({*super().__dir__(), *computations})
+
+    def __repr__(self) -> str:
+        return (
+            f"<SymbolicRobot '{self._robot.name}': {self.n} joints, symbols in {', '.join(self._values) or 'nothing'}>"
+        )
+
+
+def _is_computation(robot: type, name: str) -> bool:
+    """Whether a member of the class of robots is a computation, of which there are formulas."""
+    return isinstance(inspect.getattr_static(robot, name), Computation)
+
+
+def _matrix(inertia: Any) -> list[list[Any]]:
+    """Inertia (3, 3) that may be given by its diagonal."""
+    rows = [list(row) if np.iterable(row) else row for row in inertia]
+    if any(isinstance(row, list) for row in rows):
+        return rows
+    return [[rows[i] if i == j else 0 for j in range(3)] for i in range(3)]
+
+
+def _placements(row: Mapping[str, Any], joint: str, is_modified: bool) -> dict[str, Any]:
+    """Placements of a joint and of its link, by name, as expressions."""
+    alpha, a, b, d, theta, offset = (row.get(key, 0) for key in GEOMETRY_KEYS)
+    slides = row.get("kind") == "prismatic"
+    along, about = (d + offset, theta) if slides else (d, theta + offset)
+    if not is_modified:
+        return {
+            f"{joint}.position": [0, 0, along],
+            f"{joint}.roll_pitch_yaw": [0, 0, about],
+            f"{joint}.child_position": [a, b, 0],
+            f"{joint}.child_roll_pitch_yaw": [alpha, 0, 0],
+        }
+    if about != 0 and alpha != 0:
+        raise ModelError("with symbols in the modified convention one of alpha and theta (with offset) must be 0")
+    sympy = import_extra("sympy", "sympy", "a SymbolicRobot")
+    s, c = sympy.sin(alpha), sympy.cos(alpha)
+    return {
+        f"{joint}.position": [a, b - s * along, c * along],
+        f"{joint}.roll_pitch_yaw": [alpha, 0, about],
+    }

@@ -1,0 +1,110 @@
+"""Energy accounts of a plant: work done on it, energy stored in it, and losses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from chasles.base.cached import cached_property
+from chasles.engine.program.records import Record
+from chasles.engine.program.scalar import Array
+from chasles.simulation.plant.equations import Equations, Instant, Values
+
+
+@dataclass(frozen=True, eq=False)
+class EnergyAccounts:
+    """Powers and energies of a plant, in plain arithmetic that can be traced.
+
+    Attributes
+    ----------
+    equations
+        The plant's equations of motion.
+    """
+
+    equations: Equations
+
+    @cached_property
+    def audited(self) -> tuple[str, ...]:
+        """Names of the integrated energies: work on the robot, losses, and the motors' electrical work and losses."""
+        plant = self.equations.plant
+        works = ["motors", *plant.wrenches, *(["payloads"] if plant.payloads else [])]
+        works += ["base"] if plant.base is not None else []
+        single = {"friction": plant.friction, "elastic_joints": plant.elastic_joints}
+        losses = ["robot_friction", *(name for name, effect in single.items() if effect is not None), *plant.contacts]
+        electrical = ["electrical.work", "electrical.loss"] if plant.motors is not None else []
+        return (*(f"work.{name}" for name in works), *(f"loss.{name}" for name in losses), *electrical)
+
+    @cached_property
+    def stored(self) -> tuple[str, ...]:
+        """Names of the stored energies."""
+        plant = self.equations.plant
+        single = {"elastic_joints": plant.elastic_joints, "motors": plant.motors}
+        effects = [name for name, effect in single.items() if effect is not None]
+        return tuple(f"energy.{name}" for name in ("kinetic", "potential", *effects, *plant.contacts))
+
+    @property
+    def shapes(self) -> dict[str, tuple[int, ...]]:
+        """Names and shapes of the energies that are integrated with the state."""
+        return dict.fromkeys(self.audited, ())
+
+    def energies(self, x: Record, instant: Instant, values: Values) -> dict[str, Any]:
+        """Return the stored energies, J, by the names of `stored`."""
+        equations, plant = self.equations, self.equations.plant
+        varied = equations.robot_values(instant.clock, values)
+        robot, q, velocities = equations.with_base(x, instant)
+        found = {
+            "energy.kinetic": robot.kinetic_energy.specialize(vary=tuple(varied))(q, velocities, *varied.values()),
+            "energy.potential": robot.potential_energy.specialize(vary=tuple(varied))(q, *varied.values()),
+        }
+        if plant.elastic_joints is not None:
+            numbers = equations.elastic_values(values)
+            found["energy.kinetic"] += plant.elastic_joints.rotor_energy(x.elastic_joints, numbers).sum()
+            springs = plant.elastic_joints.elastic_energy(plant.joint_positions(x.q), x.elastic_joints, numbers)
+            found["energy.elastic_joints"] = springs.sum()
+        if plant.motors is not None:
+            windings = plant.motors.magnetic_energy(x.motors, equations.values_of("motors", values))
+            found["energy.motors"] = windings.sum()
+        for name, contact in plant.contacts.items():
+            T, _ = equations.motion(contact.frame, x, instant)
+            found[f"energy.{name}"] = contact.elastic_energy(T, equations.values_of(name, values))
+        return found
+
+    def powers(self, x: Record, rates: Record, instant: Instant, command: Array, values: Values) -> dict[str, Any]:
+        """Return powers, W, by the names of `audited`; payloads change the energy at events only."""
+        equations, plant = self.equations, self.equations.plant
+        speed, acting = equations.motor_speed(x), equations.environment(x, instant, values)
+        varied = equations.robot_values(instant.clock, values)
+        velocities = equations.velocities(x)
+        own_friction = equations.tree.friction_at.specialize(vary=tuple(varied))
+        found = {
+            "work.motors": equations.motor_torque(x, command, values) @ speed,
+            "work.payloads": 0.0,
+            "loss.robot_friction": own_friction(x.q, velocities, *varied.values()) @ velocities,
+            "loss.friction": equations.friction(x, values) @ speed,
+        }
+        found |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
+        for name, contact in plant.contacts.items():
+            of_contact = (acting[name].T_world_frame, acting[name].twist, equations.values_of(name, values))
+            found[f"loss.{name}"] = contact.loss(*of_contact)
+        if plant.elastic_joints is not None:
+            positions, numbers = plant.joint_positions(x.q), equations.elastic_values(values)
+            dampers = plant.elastic_joints.loss(positions, x.qd, x.elastic_joints, numbers)
+            found["loss.elastic_joints"] = dampers.sum()
+        if plant.motors is not None:
+            electrical = (x.motors, speed, command, equations.values_of("motors", values))
+            found["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
+            found["electrical.loss"] = plant.motors.loss(*electrical).sum()
+        if instant.base is not None:
+            wrenches = equations.by_frame(acting)
+            accelerations = equations.velocities(rates)
+            on_base = equations.inverse_dynamics(x, accelerations, wrenches, instant, values)[:6]
+            found["work.base"] = on_base @ instant.base.v
+        return {name: found[name] for name in self.audited}
+
+    def after_events(self, x: Record, audit: Any, before: Record, instant: Instant, values: Values) -> dict[str, Any]:
+        """Return the integrated energies at the start of a step, with the work of payloads since the last step."""
+        if not self.equations.plant.payloads:
+            return {**audit}
+        now = sum(self.energies(x, instant, values).values())
+        then = sum(self.energies(x, instant._replace(clock=before), values).values())
+        return {**audit, "work.payloads": audit["work.payloads"] + (now - then)}

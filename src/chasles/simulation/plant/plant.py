@@ -1,0 +1,238 @@
+"""The plant: a robot with the effects that distinguish it from rigid bodies under ideal torques."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.sealed import Sealed
+from chasles.engine.program.scalar import Array
+from chasles.robot.robot import Robot
+from chasles.simulation.plant.base_motion import BaseMotion
+from chasles.simulation.plant.contacts import ContactPlane
+from chasles.simulation.plant.effect import Effect
+from chasles.simulation.plant.elastic_joints import ElasticJoints
+from chasles.simulation.plant.friction import Friction
+from chasles.simulation.plant.motors import Motors
+from chasles.simulation.plant.payloads import PickedPayload
+from chasles.simulation.plant.sensors import Sensors
+from chasles.simulation.plant.wrenches import ExternalWrench
+
+
+class Plant(Sealed):
+    """The system under control: a robot with effects, all of them optional.
+
+    The robot obeys the equation of motion of rigid bodies (see `Robot`). A plant without effects behaves like its
+    robot, and `chasles.simulate` takes either. Every value of an effect can be varied from run to run, under the name
+    that `parameters` lists.
+
+    Parameters
+    ----------
+    robot
+        Links and joints, with the payload, friction and motor inertia of the robot's description.
+    friction
+        Joint friction, added to the robot's own. With elastic joints it acts on the motor side.
+    motors
+        Motors, gears and drives between commanded and actual joint torques; default ideal torques.
+    elastic_joints
+        Springs between motors and joints; default rigid joints. Rotor inertias of `motors` then act on the motor side.
+    payloads
+        Bodies that are picked up and put down during the motion.
+    wrenches
+        External wrenches as functions of time.
+    contacts
+        Planes of the environment that frames of the robot touch.
+    sensors
+        Sensors of the controller; default ideal measurements.
+    base
+        Prescribed motion of the robot's base; default at rest.
+
+    Raises
+    ------
+    ArgumentError
+        An effect has the wrong type or number of joints, or two effects have the same name.
+    UnknownNameError
+        An effect acts on a frame that the robot does not have.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> plant = ch.Plant(arm, friction=ch.Friction(arm, coulomb=[2.0, 0.5], viscous=0.1))
+    >>> plant
+    <Plant 'planar2r': friction>
+    >>> plant.parameters["friction.coulomb"]
+    (2,)
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        friction: Friction | None = None,
+        motors: Motors | None = None,
+        elastic_joints: ElasticJoints | None = None,
+        payloads: Iterable[PickedPayload] = (),
+        wrenches: Iterable[ExternalWrench] = (),
+        contacts: Iterable[ContactPlane] = (),
+        sensors: Sensors | None = None,
+        base: BaseMotion | None = None,
+    ) -> None:
+        if not isinstance(robot, Robot):
+            raise ArgumentError(f"robot must be a Robot, not {robot!r}")
+        self.robot = robot
+        self.friction = _of_kind(friction, Friction, "friction")
+        self.motors = _of_kind(motors, Motors, "motors")
+        self.elastic_joints = _of_kind(elastic_joints, ElasticJoints, "elastic_joints")
+        self.sensors = _of_kind(sensors, Sensors, "sensors")
+        self.payloads: Mapping[str, PickedPayload] = _by_name(payloads, PickedPayload, "payloads")
+        self.wrenches: Mapping[str, ExternalWrench] = _by_name(wrenches, ExternalWrench, "wrenches")
+        self.contacts: Mapping[str, ContactPlane] = _by_name(contacts, ContactPlane, "contacts")
+        self.base = _of_kind(base, BaseMotion, "base")
+        for name, effect in self.effects.items():
+            if effect.n not in (None, robot.n):
+                raise ArgumentError(f"{name} is made for {effect.n} joints, but robot '{robot.name}' has {robot.n}")
+            if effect.frame not in ("tool", *robot.frame_names):
+                raise UnknownNameError(f"frame for {name}", effect.frame, robot.frame_names)
+        if sensors is not None and sensors.side == "motor" and elastic_joints is None:
+            raise ArgumentError("sensors with side='motor' need elastic_joints: a rigid joint has one side only")
+        for name, given, cannot in (
+            ("friction", friction, self.joint_coordinates is None),
+            ("sensors", sensors, self.joint_coordinates is None),
+            ("motors", motors, self.driven_joints is None),
+            ("elastic_joints", elastic_joints, self.driven_joints is None),
+        ):
+            if given is not None and cannot:
+                raise ArgumentError(
+                    f"robot '{robot.name}' has joints with several degrees of freedom, which {name} do not support"
+                )
+        description = robot.description
+        elsewhere = set(description.actuated_indices) - set(description.independent_indices)
+        if elsewhere and (motors is not None or elastic_joints is not None):
+            names = [description.joint_velocity_names[index] for index in sorted(elsewhere)]
+            raise ArgumentError(
+                f"motors and elastic_joints act on independent joints, but robot '{robot.name}' has motors at "
+                f"{', '.join(names)}; choose independent velocities at all of its motors"
+            )
+
+    @cached_property
+    def joint_coordinates(self) -> list[int] | None:
+        """Index in q of the coordinate that belongs to each velocity; None with quaternions.
+
+        With loops the velocities are those of the independent joints, on which friction, motors and sensors act.
+        """
+        description = self.robot.description
+        places = [description.coordinate_of_velocity[index] for index in description.independent_indices]
+        known = [place for place in places if place is not None]
+        return known if len(known) == len(places) else None
+
+    @cached_property
+    def driven_joints(self) -> tuple[str, ...] | None:
+        """Name of the joint that belongs to each velocity; None if one has several degrees of freedom."""
+        description = self.robot.description
+        names = {description.starts[joint.name][1]: joint.name for joint in description.coordinates}
+        single = [
+            names[index]
+            for index in description.independent_indices
+            if index in names and len(description.joint(names[index]).velocity_names) == 1
+        ]
+        return tuple(single) if len(single) == self.robot.n else None
+
+    def joint_positions(self, q: Array) -> Array:
+        """Return the positions (..., n) that belong to the velocities, from configurations (..., nq)."""
+        places = self.joint_coordinates
+        return q if places is None or self.robot.nq == self.robot.n else q[..., places]
+
+    @property
+    def name(self) -> str:
+        """Name of the robot."""
+        return self.robot.name
+
+    @property
+    def n(self) -> int:
+        """Number of joint velocities and torques."""
+        return self.robot.n
+
+    @cached_property
+    def effects(self) -> Mapping[str, Effect]:
+        """Effects by the prefix of their parameters' names."""
+        single = {
+            "friction": self.friction,
+            "motors": self.motors,
+            "elastic_joints": self.elastic_joints,
+            "sensors": self.sensors,
+            "base": self.base,
+        }
+        effects = {name: effect for name, effect in single.items() if effect is not None}
+        return effects | {**self.payloads, **self.wrenches, **self.contacts}
+
+    @cached_property
+    def values(self) -> Mapping[str, NDArray[np.float64]]:
+        """Parameter values of all effects, by full name."""
+        return {f"{name}.{key}": value for name, e in self.effects.items() for key, value in e.parameters.items()}
+
+    @cached_property
+    def parameters(self) -> Mapping[str, tuple[int, ...]]:
+        """Names and shapes of the parameters of robot and effects that simulations can vary."""
+        shapes = {name: value.shape for name, value in self.values.items()}
+        if self.sensors is not None:
+            shapes["sensors.seed"] = ()
+        own = self.robot.parameters
+        if self.base is not None:  # its trajectory stands in place of the robot's own
+            own = {name: shape for name, shape in own.items() if not name.startswith("base.")}
+        return {**own, **shapes}
+
+    @property
+    def is_robot(self) -> bool:
+        """Whether the plant is a robot without effects."""
+        return not self.effects
+
+    @property
+    def summary(self) -> str:
+        """Names of the effects, with the times at which payloads are picked up and put down; empty without effects."""
+        return "; ".join(
+            f"{name} from {effect.parameters['pick_time']:g} s to {effect.parameters['put_time']:g} s"
+            if isinstance(effect, PickedPayload)
+            else name.replace("_", " ")
+            for name, effect in self.effects.items()
+        )
+
+    def __repr__(self) -> str:
+        return f"<Plant '{self.name}': {', '.join(self.effects) or 'no effects'}>"
+
+
+def as_plant(plant: Robot | Plant) -> Plant:
+    """Return a plant; a robot becomes a plant without effects.
+
+    Raises
+    ------
+    ArgumentError
+        `plant` is neither a Robot nor a Plant.
+    """
+    if isinstance(plant, Plant):
+        return plant
+    if isinstance(plant, Robot):
+        return Plant(plant)
+    raise ArgumentError(f"plant must be a Robot or a Plant, not {plant!r}")
+
+
+def _of_kind(effect: object, kind: type, name: str) -> Any:
+    if effect is not None and not isinstance(effect, kind):
+        raise ArgumentError(f"{name} must be a {kind.__name__}, not {effect!r}")
+    return effect
+
+
+def _by_name(effects: Iterable[Effect], kind: type, name: str) -> dict[str, Any]:
+    """Return effects of one kind by the prefix of their parameters' names."""
+    listed: list[Any] = [effects] if isinstance(effects, kind) else list(effects)
+    for effect in listed:
+        _of_kind(effect, kind, name)
+    named = {f"{name}.{effect.name.removeprefix(name + '.')}": effect for effect in listed}
+    if len(named) < len(listed):
+        raise ArgumentError(f"two of the {name} have the same name: {[effect.name for effect in listed]}")
+    return named
