@@ -243,7 +243,7 @@ def _excitation(logs: dict[str, ch.Log]) -> Table:
         at_random = float(np.median([problem.condition(problem.random_start(rng)) for _ in range(RANDOM_STARTS)]))
         table.add(arm.name, f"random, median of {RANDOM_STARTS}", f"{at_random:.3g}", "")
         signals = filtered_signals(log)
-        recorded = problem.base.columns(arm.torque_regressor(signals.q, signals.qd, signals.qdd))
+        recorded = problem.base.columns(arm.regressors.torque(signals.q, signals.qd, signals.qdd))
         table.add(arm.name, "the log's", f"{np.linalg.cond(recorded.reshape(-1, len(problem.base))):.3g}", "")
     peer = ch.load("panda")
     try:
@@ -255,7 +255,7 @@ def _excitation(logs: dict[str, ch.Log]) -> Table:
     start = perf_counter()
     motion = planned(peer)
     took = perf_counter() - start
-    Y = problem.base.columns(problem.smooth.torque_regressor(*motion))
+    Y = problem.base.columns(problem.smooth.regressors.torque(*motion))
     condition = np.linalg.cond(Y.reshape(-1, len(problem.base)))
     table.add(peer.name, "FIGAROH, 6 waypoints, 100 iterations of IPOPT", f"{condition:.3g}", seconds(took))
     return table

@@ -88,7 +88,7 @@ def our_calls(s: States) -> Calls:
         POSE: lambda: arm.pose_and_jacobian(s.q, frame="body"),
         DERIVATIVES: lambda: arm.inverse_dynamics_derivatives(s.q, s.qd, s.qdd),
         LINEAR: lambda: arm.linearize(s.q, s.qd, s.tau),
-        REGRESSOR: lambda: arm.torque_regressor(s.q, s.qd, s.qdd),
+        REGRESSOR: lambda: arm.regressors.torque(s.q, s.qd, s.qdd),
     }
 
 
@@ -103,7 +103,7 @@ def our_calls_with_out(s: States) -> Calls:
         POSE: lambda: arm.pose_and_jacobian(s.q, frame="body", out=results[POSE]),
         DERIVATIVES: lambda: arm.inverse_dynamics_derivatives(s.q, s.qd, s.qdd, out=results[DERIVATIVES]),
         LINEAR: lambda: arm.linearize(s.q, s.qd, s.tau, out=results[LINEAR]),
-        REGRESSOR: lambda: arm.torque_regressor(s.q, s.qd, s.qdd, out=results[REGRESSOR]),
+        REGRESSOR: lambda: arm.regressors.torque(s.q, s.qd, s.qdd, out=results[REGRESSOR]),
     }
 
 

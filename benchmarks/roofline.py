@@ -58,7 +58,7 @@ def cases() -> dict[str, Case]:
         panda.POSE: Case(arm.pose_and_jacobian, (s.q,), {"frame": "body"}),
         panda.DERIVATIVES: Case(arm.inverse_dynamics_derivatives, (s.q, s.qd, s.qdd)),
         panda.LINEAR: Case(arm.linearize, (s.q, s.qd, s.tau)),
-        panda.REGRESSOR: Case(arm.torque_regressor, (s.q, s.qd, s.qdd)),
+        panda.REGRESSOR: Case(arm.regressors.torque, (s.q, s.qd, s.qdd)),
         "Coriolis matrix": Case(arm.coriolis_matrix, (s.q, s.qd)),
     }
 

@@ -6,6 +6,7 @@ import inspect
 import logging
 import re
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Literal, get_args, get_origin
@@ -34,6 +35,7 @@ from chasles import (
 from chasles.interop import mazure, modern_robotics, roboop, spacelib
 from chasles.interop.modern_robotics import contacts, mobile_manipulation
 from chasles.interop.modern_robotics import planning as course_planning
+from chasles.mechanics.mechanics import PARTS
 
 ROOMS: tuple[ModuleType, ...] = (
     geometry,
@@ -73,7 +75,7 @@ def write_pages(folder: Path) -> list[str]:
     logging.getLogger("griffe").setLevel(logging.ERROR)
     folder.mkdir(parents=True)
     pages = {
-        "robot.md": "\n\n".join(_class("Robot", ch.Robot, 1)),
+        "robot.md": "\n\n".join([*_class("Robot", ch.Robot, 1), *_parts()]),
         "chasles.md": _of_module("chasles", ch, "What `import chasles as ch` gives."),
     }
     for room in ROOMS:
@@ -151,6 +153,19 @@ def _class(name: str, kind: type, level: int) -> Iterator[str]:
             continue
         bound = getattr(ch.load(_SAMPLE), member) if kind is ch.Robot else getattr(kind, member)
         yield from _entry(f"{name}.{member}", bound, level + 1)
+
+
+def _parts() -> Iterator[str]:
+    """Entries for the computations and methods of a robot's namespaces."""
+    robot = ch.load(_SAMPLE)
+    for part in PARTS:
+        for member in sorted(name for name in vars(part) if not name.startswith("_") and name != "place"):
+            value = inspect.getattr_static(part, member)
+            if isinstance(value, property):
+                yield f"### Robot.{part.place}.{member}"
+                yield from _sections(inspect.getdoc(value) or "")
+            else:
+                yield from _entry(f"Robot.{part.place}.{member}", attrgetter(f"{part.place}.{member}")(robot), 3)
 
 
 def _inherited_from_a_library(kind: type, member: str) -> bool:

@@ -211,8 +211,9 @@ def _hint(name: str) -> str:
     other_names = import_module("chasles.mechanics.other_names")
     if home := _home(name, (package for package in _PACKAGES if package != "algorithms")):
         return f"; it is {home}.{name}"
-    if hasattr(import_module("chasles.robot.robot").Robot, name):
-        return f"; robots have it: chasles.load('ur5').{name}"
+    robots = import_module("chasles.robot.robot")
+    if path := (name if hasattr(robots.Robot, name) else robots.path_of(name)):
+        return f"; robots have it: chasles.load('ur5').{path}"
     if other_names.translation(name) is None and (home := _home(name, _LIBRARIES)):
         return f"; it is {home}.{name}"
     said: str = other_names.hint(name, __all__)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
 import pytest
 
 import chasles as ch
-from chasles import geometry
+from chasles import geometry, mechanics
 from chasles.base.errors import ArgumentError, ChaslesError
-from chasles.mechanics.computation import Computation
 
 SEED = int(os.environ.get("CHASLES_ATTACK_SEED", "1"))
 ARM = ch.load("planar2r")
@@ -21,14 +21,12 @@ ARM = ch.load("planar2r")
 def computations() -> dict[str, Callable[..., Any]]:
     """All computations of a robot, with a frame where one must be named."""
     found = {}
-    for kind in ch.Robot.__mro__:
-        for name, member in vars(kind).items():
-            if isinstance(member, Computation):
-                required = {"frame": "body"} if "frame" in member.options else {}
-                try:
-                    found[name] = getattr(ARM, name).specialize(**required)
-                except ArgumentError:  # the inertia that a planar arm does not have in space
-                    continue
+    for name, computation in mechanics.computations().items():
+        required = {"frame": "body"} if "frame" in computation.options else {}
+        try:
+            found[name] = attrgetter(name)(ARM).specialize(**required)
+        except ArgumentError:  # the inertia that a planar arm does not have in space
+            continue
     return found
 
 

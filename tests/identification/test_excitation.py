@@ -173,7 +173,7 @@ def test_panda_is_excited_three_times_better_than_at_random() -> None:
     plan = ch.excite(arm, period=10.0, starts=1, iterations=150)
     assert plan.condition < at_random / 3.0
     assert plan.motion.check(arm).ok
-    W = np.asarray(plan.base.columns(arm.torque_regressor(*plan.motion(np.linspace(0.0, 10.0, 400)))))
+    W = np.asarray(plan.base.columns(arm.regressors.torque(*plan.motion(np.linspace(0.0, 10.0, 400)))))
     assert abs(np.linalg.cond(W.reshape(-1, len(plan.base))) / plan.condition - 1.0) < 0.2
 
 

@@ -17,7 +17,7 @@ def test_the_solution_is_that_of_numpy() -> None:
     q, qd, qdd = rng.normal(size=(3, 2500, arm.n))
     tau = np.asarray(arm.inverse_dynamics(q, qd, qdd)) + rng.normal(size=q.shape)
     fit = BaseParameterFit(arm)
-    A = fit.base.columns(arm.torque_regressor(q, qd, qdd)).reshape(-1, len(fit.base))
+    A = fit.base.columns(arm.regressors.torque(q, qd, qdd)).reshape(-1, len(fit.base))
     wanted = np.linalg.lstsq(A, tau.ravel())[0]
     assert np.allclose(fit(q, qd, qdd, tau), wanted, rtol=1e-9, atol=1e-9 * np.abs(wanted).max())
 

@@ -35,9 +35,9 @@ CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "potential_energy": (("q",), {}),
     "inverse_dynamics_derivatives": (("q", "qd", "qdd"), {}),
     "linearize": (("q", "qd", "tau"), {}),
-    "torque_regressor": (("q", "qd", "qdd"), {}),
-    "momentum_regressor": (("q", "qd"), {}),
-    "energy_regressor": (("q", "qd"), {}),
+    "regressors.torque": (("q", "qd", "qdd"), {}),
+    "regressors.momentum": (("q", "qd"), {}),
+    "regressors.energy": (("q", "qd"), {}),
 }
 
 

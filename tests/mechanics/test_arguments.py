@@ -7,6 +7,7 @@ import functools
 import inspect
 import pydoc
 import sys
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,7 +28,7 @@ def fresh() -> ch.Robot:
 @pytest.mark.parametrize("shape", [(), (6,), (8,), (7, 1), (3, 6), (7, 3)])
 def test_wrong_shapes(panda: ch.Robot, computation: str, helpers: SimpleNamespace, shape: tuple[int, ...]) -> None:
     names, keywords = helpers.calls[computation]
-    function = getattr(panda, computation)
+    function = attrgetter(computation)(panda)
     for position in range(len(names)):
         arguments: list[Any] = [np.zeros(7)] * len(names)
         arguments[position] = np.zeros(shape)

@@ -53,7 +53,7 @@ def test_matrices_and_names(mixed: ch.Robot, panda: ch.Robot) -> None:
         assert np.abs(base.to_base @ base.null_space).max() < 1e-14
         assert np.linalg.matrix_rank(base.null_space) == count - len(base)
         states = np.random.default_rng(1).normal(size=(3, 8, robot.n))
-        Y = robot.torque_regressor(*states)
+        Y = robot.regressors.torque(*states)
         assert np.abs(Y @ base.null_space).max() < 1e-12 * np.abs(Y).max()
         assert close(base.columns(Y) @ base.values, robot.inverse_dynamics(*states), 1e-13)
         assert base.names == tuple(base.parameter_names[k] for k in base.independent)
@@ -96,7 +96,7 @@ def test_a_robot_of_other_base_parameters(panda: ch.Robot, mixed: ch.Robot) -> N
         other = robot.with_base_parameters(values)
         assert np.abs(other.base_parameters().values - values).max() < 1e-12 * np.abs(values).max()
         states = rng.normal(size=(3, 8, robot.n))
-        expected = base.columns(robot.torque_regressor(*states)) @ values
+        expected = base.columns(robot.regressors.torque(*states)) @ values
         assert close(other.inverse_dynamics(*states), expected, 1e-11)
         assert close(np.einsum("...ij,...j->...i", other.mass_matrix(states[0]), states[2])
                      + other.bias(states[0], states[1]), expected, 1e-11)  # fmt: skip

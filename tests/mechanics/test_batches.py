@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,7 +30,7 @@ def same(actual: Any, expected: Any) -> bool:
 
 def test_batch_is_its_samples(robot: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     keywords = helpers.calls[computation][1]
-    function = getattr(robot, computation)
+    function = attrgetter(computation)(robot)
     arguments = helpers.states(robot.n, 2, 13).of(computation)
     batched = helpers.as_tuple(function(*arguments, **keywords))
     for i in range(2):
@@ -42,7 +43,7 @@ def test_batch_is_its_samples(robot: ch.Robot, computation: str, helpers: Simple
 
 def test_broadcasting(robot: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     names, keywords = helpers.calls[computation]
-    function = getattr(robot, computation)
+    function = attrgetter(computation)(robot)
     shapes = {"q": (3, 1, 4), "qd": (5, 1), "qdd": (1, 5, 4), "tau": ()}
     arguments = tuple(helpers.states(robot.n, *shapes[name])[name] for name in names)
     batch = np.broadcast_shapes(*(shapes[name] for name in names))
@@ -52,7 +53,7 @@ def test_broadcasting(robot: ch.Robot, computation: str, helpers: SimpleNamespac
 
 def test_memory_layouts(robot: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     keywords = helpers.calls[computation][1]
-    function = getattr(robot, computation)
+    function = attrgetter(computation)(robot)
     arguments = helpers.states(robot.n, 37).of(computation)
     expected = function(*arguments, **keywords)
     layouts = {
@@ -74,7 +75,7 @@ def test_memory_layouts(robot: ch.Robot, computation: str, helpers: SimpleNamesp
 
 def test_memory_layouts_of_single_samples(robot: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     keywords = helpers.calls[computation][1]
-    function = getattr(robot, computation)
+    function = attrgetter(computation)(robot)
     arguments = helpers.states(robot.n).of(computation)
     expected = function(*arguments, **keywords)
     for arrange in (
@@ -98,7 +99,7 @@ def _unaligned(a: np.ndarray) -> np.ndarray:
 
 def test_other_number_types(robot: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     keywords = helpers.calls[computation][1]
-    function = getattr(robot, computation)
+    function = attrgetter(computation)(robot)
     whole = tuple(np.round(3 * a) for a in helpers.states(robot.n, 5).of(computation))
     expected = function(*whole, **keywords)
     for dtype in (np.int64, np.int8, np.float32, np.float16):
@@ -109,7 +110,7 @@ def test_other_number_types(robot: ch.Robot, computation: str, helpers: SimpleNa
 
 def test_out(robot: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     keywords = helpers.calls[computation][1]
-    function = getattr(robot, computation)
+    function = attrgetter(computation)(robot)
     for batch in ((), (1,), (11,), (3, 5)):
         arguments = helpers.states(robot.n, *batch).of(computation)
         expected = helpers.as_tuple(function(*arguments, **keywords))
@@ -149,7 +150,7 @@ def test_out_may_be_an_argument(panda: ch.Robot, helpers: SimpleNamespace) -> No
 
 def test_thread_counts(panda: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     keywords = helpers.calls[computation][1]
-    function = getattr(panda, computation)
+    function = attrgetter(computation)(panda)
     arguments = helpers.states(panda.n, 10_007).of(computation)
     results = []
     for count in (1, 2, 3):
@@ -174,7 +175,7 @@ def test_threads_with_broadcasting(panda: ch.Robot, helpers: SimpleNamespace) ->
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_a_bad_sample_stays_alone(robot: ch.Robot, computation: str, helpers: SimpleNamespace, bad: float) -> None:
     keywords = helpers.calls[computation][1]
-    function = getattr(robot, computation)
+    function = attrgetter(computation)(robot)
     arguments = helpers.states(robot.n, 21).of(computation)
     clean = helpers.as_tuple(function(*arguments, **keywords))
     arguments[0][8, 0] = bad
@@ -195,7 +196,7 @@ def test_nan_in_gives_nan_out(panda: ch.Robot, argument: int, helpers: SimpleNam
 @pytest.mark.parametrize("batch", [(0,), (3, 0), (0, 2)])
 def test_empty_batches(robot: ch.Robot, computation: str, helpers: SimpleNamespace, batch: tuple[int, ...]) -> None:
     keywords = helpers.calls[computation][1]
-    function = getattr(robot, computation)
+    function = attrgetter(computation)(robot)
     one = helpers.as_tuple(function(*helpers.states(robot.n).of(computation), **keywords))
     none = helpers.as_tuple(function(*helpers.states(robot.n, *batch).of(computation), **keywords))
     for sample, empty in zip(one, none, strict=True):
@@ -208,5 +209,5 @@ def test_arguments_are_left_alone(robot: ch.Robot, computation: str, helpers: Si
     for batch in ((), (19,)):
         arguments = helpers.states(robot.n, *batch).of(computation)
         before = [a.copy() for a in arguments]
-        getattr(robot, computation)(*arguments, **keywords)
+        attrgetter(computation)(robot)(*arguments, **keywords)
         assert all(np.array_equal(a, b) for a, b in zip(arguments, before, strict=True))

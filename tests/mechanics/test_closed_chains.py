@@ -13,6 +13,7 @@ import chasles as ch
 from chasles import algorithms as alg
 from chasles.algorithms.loops import loop_jacobian_derivative
 from chasles.base.errors import ArgumentError, ModelError
+from chasles.mechanics import computations
 from chasles.model import Description, Inertia, Joint, Link, build_tree, inertial_parameters, with_free_base, with_loop
 from chasles.model.tree import Tree
 
@@ -69,9 +70,12 @@ def made(case: str | int) -> tuple[Tree, np.ndarray]:
     return tree, q
 
 
+ON_LOOPS = {one.algorithm.__name__: one.closed for one in computations().values()}
+
+
 def of(tree: Tree, name: str, *arguments: np.ndarray, **options: object) -> np.ndarray:
-    """Compute what `ch.Robot` declares for robots with loops, uncompiled."""
-    result: np.ndarray = getattr(ch.Robot, name).closed(tree, *arguments, **options)
+    """Compute what is declared for robots with loops in place of an algorithm, uncompiled."""
+    result: np.ndarray = ON_LOOPS[name](tree, *arguments, **options)
     return result
 
 
@@ -295,7 +299,7 @@ def test_base_parameters_reproduce_the_torques() -> None:
     base = robot.base_parameters()
     q = robot.integrate(robot.home, [[0.1], [0.2], [0.5]])
     qd, qdd = np.random.default_rng(1).normal(size=(2, 3, 1))
-    tau = base.columns(robot.torque_regressor(q, qd, qdd)) @ base.values
+    tau = base.columns(robot.regressors.torque(q, qd, qdd)) @ base.values
     assert tau == pytest.approx(robot.inverse_dynamics(q, qd, qdd), rel=1e-8)
     assert len(base) < len(robot.inertial_parameters)
     with pytest.raises(ArgumentError, match="loops couple"):
@@ -351,12 +355,12 @@ def test_base_parameters_of_a_linkage_are_found_from_its_motion() -> None:
     way = robot.home[[0, 2]] + np.array([[0.0, 0.0], [0.3, -0.2], [-0.2, 0.3], [0.25, 0.2], [-0.3, -0.1], [0.0, 0.0]])
     motion = ch.ClosedMotion(robot, ch.QuinticSpline(0.4 * np.arange(6.0), way))
     q, qd, qdd, _ = motion.derivatives(np.linspace(0.0, 2.0, 400))
-    W = base.columns(loaded.torque_regressor(q, qd, qdd)).reshape(-1, len(base))
+    W = base.columns(loaded.regressors.torque(q, qd, qdd)).reshape(-1, len(base))
     tau = loaded.inverse_dynamics(q, qd, qdd).ravel()
     found = np.linalg.lstsq(W, tau, rcond=None)[0]
     assert np.linalg.cond(W) < 1e5
     assert found == pytest.approx(base.values, rel=1e-6, abs=1e-7)
-    blind = base.columns(robot.torque_regressor(q, qd, qdd)).reshape(-1, len(base)) @ robot.base_parameters().values
+    blind = base.columns(robot.regressors.torque(q, qd, qdd)).reshape(-1, len(base)) @ robot.base_parameters().values
     assert np.abs(blind - tau).max() > 1.0
 
 
@@ -500,7 +504,7 @@ def test_base_parameters_of_closed_chains_do_not_depend_on_the_seed(machine: Cal
     for _ in range(10):
         q = robot.integrate(robot.home, 0.015 * rng.normal(size=robot.n))
         qd, qdd = rng.normal(size=(2, robot.n))
-        tau = first.columns(robot.torque_regressor(q, qd, qdd)) @ first.values
+        tau = first.columns(robot.regressors.torque(q, qd, qdd)) @ first.values
         expected = robot.inverse_dynamics(q, qd, qdd)
         assert np.abs(tau - expected).max() <= 1e-8 * np.abs(expected).max()
 

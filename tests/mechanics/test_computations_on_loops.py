@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Sequence
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -19,11 +20,12 @@ from tests.oracles.closed_machines import MACHINES
 import chasles as ch
 from chasles import algorithms as alg
 from chasles.base.errors import ArgumentError
-from chasles.mechanics.computation import Computation, computes
+from chasles.mechanics import computations
+from chasles.mechanics.computation import computes
 from chasles.model import spanning_tree
 
 QUICK = ("four-bar", 1)
-COMPUTATIONS = {name: value for name, value in inspect.getmembers(ch.Robot) if isinstance(value, Computation)}
+COMPUTATIONS = computations()
 
 
 def slope(function: Callable[[float], np.ndarray], h: float) -> np.ndarray:
@@ -141,7 +143,7 @@ class ClosedMotion:
 
     def declared(self, name: str, *arguments: np.ndarray) -> Any:
         """What the robot computes, for differences of results that are compared themselves."""
-        return getattr(self.robot, name)(*arguments)
+        return attrgetter(name)(self.robot)(*arguments)
 
     def derivatives(self, name: str, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Derivatives of a function of q, qd and another argument by the displacement of q and by qd."""
@@ -270,14 +272,17 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "actuator_forces": _motor_forces,
     "forces_of_actuators": lambda m: _motors(m).T @ m.actuator_forces,
     # Regressors and reference motions.
-    "torque_regressor": lambda m: m.G.T @ m.open("torque_regressor", m.q, m.joint_velocities, m.joint_accelerations),
-    "momentum_regressor": lambda m: m.G.T @ m.open("momentum_regressor", m.q, m.joint_velocities),
-    "energy_regressor": lambda m: m.open("energy_regressor", m.q, m.joint_velocities),
-    "momentum_and_drift": lambda m: (m.M @ m.qd, _drift(m)),
-    "passivity_torque": _torque_along,
+    "regressors.torque": lambda m: m.G.T @ m.open("torque_regressor", m.q, m.joint_velocities, m.joint_accelerations),
+    "regressors.momentum": lambda m: m.G.T @ m.open("momentum_regressor", m.q, m.joint_velocities),
+    "regressors.energy": lambda m: m.open("energy_regressor", m.q, m.joint_velocities),
+    "regressors.momentum_and_drift": lambda m: (m.M @ m.qd, _drift(m)),
+    "regressors.passivity_torque": _torque_along,
 }
 """What each computation is on a closed chain."""
-REGRESSORS = {"passivity_regressor": "passivity_torque", "momentum_drift_regressor": "momentum_and_drift"}
+REGRESSORS = {
+    "regressors.passivity": "regressors.passivity_torque",
+    "regressors.momentum_drift": "regressors.momentum_and_drift",
+}
 """Regressors whose products with the parameters are those of other computations."""
 
 
@@ -306,7 +311,7 @@ def compare(found: Any, expected: Any) -> None:
 def test_a_computation_is_the_projection_of_the_trees(case: str | int, name: str) -> None:
     motion = moving(case)
     arguments, options = arguments_and_options(motion, name)
-    compare(getattr(motion.robot, name)(*arguments, **options), EXPECTED[name](motion))
+    compare(attrgetter(name)(motion.robot)(*arguments, **options), EXPECTED[name](motion))
 
 
 @pytest.mark.parametrize("case", QUICK)
@@ -315,8 +320,8 @@ def test_a_regressor_times_the_parameters_is_the_torque(case: str | int, name: s
     motion = moving(case)
     arguments, options = arguments_and_options(motion, name)
     expected = EXPECTED[product](motion)
-    found = getattr(motion.robot, name)(*arguments, **options) @ motion.robot.inertial_parameters
-    compare(found, expected[1] if product == "momentum_and_drift" else expected)
+    found = attrgetter(name)(motion.robot)(*arguments, **options) @ motion.robot.inertial_parameters
+    compare(found, expected[1] if product == "regressors.momentum_and_drift" else expected)
 
 
 def test_the_inertia_at_a_frame_that_moves_freely() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -173,13 +174,13 @@ def test_nan_and_zero_quaternions_spoil_their_sample_alone() -> None:
         ("configuration_rate", (np.zeros(12), np.zeros(11))),
         ("normalize", (np.zeros((12, 1)),)),
         ("integrate", (np.zeros((2, 12)), np.zeros((3, 10)))),
-        ("torque_regressor", (np.zeros(10), np.zeros(10), np.zeros(10))),
+        ("regressors.torque", (np.zeros(10), np.zeros(10), np.zeros(10))),
         ("forward_kinematics", (np.zeros(10),)),
     ],
 )
 def test_wrong_shapes_are_refused(name: str, arguments: tuple[np.ndarray, ...]) -> None:
     with pytest.raises(ValueError, match=r"has shape .*; expected \(\.\.\., 1[02]\)|do not broadcast"):
-        getattr(ROBOT, name)(*arguments)
+        attrgetter(name)(ROBOT)(*arguments)
 
 
 def test_neutral_and_random_configurations() -> None:

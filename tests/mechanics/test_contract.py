@@ -4,19 +4,15 @@ from __future__ import annotations
 
 import inspect
 import re
+from operator import attrgetter
 
 import pytest
 
 import chasles as ch
 from chasles import algorithms
-from chasles.mechanics.computation import Computation
+from chasles.mechanics import computations
 
-COMPUTATIONS = {
-    name: value
-    for part in reversed(ch.Robot.__mro__)
-    for name, value in vars(part).items()
-    if isinstance(value, Computation)
-}
+COMPUTATIONS = computations()
 
 
 def parameters(doc: str) -> list[str]:
@@ -28,7 +24,7 @@ def parameters(doc: str) -> list[str]:
 @pytest.mark.parametrize("name", COMPUTATIONS)
 def test_every_argument_is_documented_and_batches_are(name: str) -> None:
     doc = COMPUTATIONS[name].__doc__ or ""
-    assert sorted(parameters(doc)) == sorted(inspect.signature(getattr(ch.load("planar2r"), name)).parameters)
+    assert sorted(parameters(doc)) == sorted(inspect.signature(attrgetter(name)(ch.load("planar2r"))).parameters)
     assert re.findall(r"\btree\b", doc.split("Examples\n")[1]) == []
     assert "Kinematic tree" not in doc
     stated = re.findall(r"[Ss]hape \(([^)]*)\)", doc)

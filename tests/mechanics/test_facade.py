@@ -11,6 +11,7 @@ import subprocess
 import sys
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from operator import attrgetter
 from types import SimpleNamespace
 from typing import Any, get_type_hints
 
@@ -19,6 +20,7 @@ import pytest
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ArgumentTypeError, ChaslesError
+from chasles.mechanics import computations
 from chasles.model import Description, Joint, Link
 
 EPS = np.finfo(float).eps
@@ -91,7 +93,7 @@ def test_batches_inside_a_trace_are_refused(panda: ch.Robot) -> None:
 
 def test_programs(panda: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     names, keywords = helpers.calls[computation]
-    function = getattr(panda, computation)
+    function = attrgetter(computation)(panda)
     program = function.specialize(**keywords).program
     assert tuple(argument.name for argument in program.inputs) == names
     assert program.name == computation
@@ -227,6 +229,7 @@ def test_methods_may_be_held_and_shared(panda: ch.Robot) -> None:
 
 WITHOUT_JIT = """
 import json, sys
+from operator import attrgetter
 import numpy as np
 import chasles as ch
 from chasles.engine.running.compiling import native_available
@@ -235,8 +238,8 @@ arm = ch.load("panda")
 states = dict(zip(("q", "qd", "qdd", "tau"), np.random.default_rng(0).normal(size=(4, 3, 7))))
 results = {}
 for name, (arguments, keywords) in calls.items():
-    value = getattr(arm, name)(*(states[a] for a in arguments), **keywords)
-    one = getattr(arm, name)(*(states[a][0] for a in arguments), **keywords)
+    value = attrgetter(name)(arm)(*(states[a] for a in arguments), **keywords)
+    one = attrgetter(name)(arm)(*(states[a][0] for a in arguments), **keywords)
     results[name] = [np.asarray(x).tolist() for x in (value if isinstance(value, tuple) else (value,))]
     for a, b in zip(results[name], one if isinstance(one, tuple) else (one,)):
         assert np.array_equal(a[0], b), name
@@ -273,14 +276,14 @@ def test_a_sub_tree_moves_as_it_did_in_the_whole_robot(panda: ch.Robot) -> None:
     np.testing.assert_allclose(*T_link4_tool, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_kinematics", "loop_constraints", "torque_regressor"])
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_kinematics", "loop_constraints", "regressors.torque"])
 def test_the_class_knows_how_its_computations_are_called(name: str) -> None:
-    on_the_class, arm = getattr(ch.Robot, name), ch.load("planar2r")
+    on_the_class, on_a_robot = computations()[name], attrgetter(name)(ch.load("planar2r"))
     robot, *parameters = inspect.signature(on_the_class).parameters.values()
     assert robot.name == "self"
-    assert parameters == list(inspect.signature(getattr(arm, name)).parameters.values())
+    assert parameters == list(inspect.signature(on_a_robot).parameters.values())
     assert set(get_type_hints(on_the_class)) == {*(parameter.name for parameter in parameters), "return"}
-    assert on_the_class.__doc__ == getattr(arm, name).__doc__
+    assert on_the_class.__doc__ == on_a_robot.__doc__
 
 
 def test_a_computation_is_called_on_the_class_with_the_robot_first() -> None:
@@ -289,3 +292,17 @@ def test_a_computation_is_called_on_the_class_with_the_robot_first() -> None:
     np.testing.assert_array_equal(ch.Robot.mass_matrix(arm, q), arm.mass_matrix(q))
     with pytest.raises(ArgumentTypeError, match=r"call mass_matrix of a robot, arm.mass_matrix\(…\), or give"):
         ch.Robot.mass_matrix(q)  # type: ignore[arg-type]
+
+
+def test_parts_belong_to_their_robot(panda: ch.Robot) -> None:
+    function = pickle.loads(pickle.dumps(panda.regressors.torque))
+    states = np.random.default_rng(2).normal(size=(3, 7))
+    np.testing.assert_array_equal(function(*states), panda.regressors.torque(*states))
+    assert panda.regressors is panda.regressors
+    assert pickle.loads(pickle.dumps(panda.regressors)).robot == panda
+    with pytest.raises(AttributeError, match=r"'regressors' of robots has no attribute 'torqe'; did you mean 'torque'"):
+        _ = panda.regressors.torqe  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"'passivity_torque'; did you mean 'regressors.passivity_torque'"):
+        _ = panda.passivity_torque  # type: ignore[attr-defined]
+    with pytest.raises(TypeError, match=r"^regressors.torque\(q, qd, qdd\) takes 3 arguments, not 2"):
+        panda.regressors.torque(*states[:2])  # type: ignore[call-arg]

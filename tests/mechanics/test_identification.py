@@ -44,7 +44,7 @@ def measurements(truth: ch.Robot, count: int, seed: int) -> tuple[Any, Any]:
 
 def identify(model: ch.Robot, motion: Any, tau: Any) -> tuple[Any, Any]:
     """Least squares for the base parameters: values and covariance."""
-    Y = model.base_parameters().columns(model.torque_regressor(*motion)).reshape(tau.size, -1)
+    Y = model.base_parameters().columns(model.regressors.torque(*motion)).reshape(tau.size, -1)
     values = np.linalg.lstsq(Y, tau.ravel())[0]
     variance = np.sum((tau.ravel() - Y @ values) ** 2) / (tau.size - len(values))
     return values, variance * np.linalg.inv(Y.T @ Y)

@@ -7,6 +7,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import Iterator
+from operator import attrgetter
 from pathlib import Path
 from types import FrameType
 
@@ -18,7 +19,7 @@ from chasles.engine import Program, trace_cache
 from chasles.engine.family import Family
 from chasles.engine.kernels import cache
 from chasles.engine.trace_cache import RememberedProgram
-from chasles.mechanics import computation
+from chasles.mechanics import computations
 from chasles.mechanics.computation import TRACED_PACKAGES
 from chasles.model import Description
 
@@ -111,12 +112,9 @@ def test_every_computation_is_remembered_and_runs_only_files_that_count() -> Non
 
     pendulum = ch.Robot.from_dh([{"a": 0.5, "mass": 2.0}], check=False)
     for arm in (pendulum, pendulum.with_free_base()):
-        for name in dir(type(arm)):
-            function = getattr(type(arm), name)
-            if not isinstance(function, computation.Computation):
-                continue
+        for name, function in computations().items():
             options = {"frame": "body"} if "frame" in function.options else {}
-            family: Family = getattr(arm, name)
+            family: Family = attrgetter(name)(arm)
             try:
                 chosen = family.completed(options)
                 chosen.pop("vary"), chosen.pop("wrenches")

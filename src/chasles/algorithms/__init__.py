@@ -1,10 +1,11 @@
 """Algorithms of robot mechanics: plain functions of a kinematic tree and NumPy arrays, one subject a file.
 
-Called with floats they compute, called with traced scalars they write a program. Each function is the contract of the
-`Mechanics` method of its name. In reading order: `spatial`, `joint_motion`, `configuration`, `kinematics`, `jacobian`;
-`mass_moments`, `newton_euler`, `inverse_dynamics`; `mass_matrix`, `forward_dynamics`, `linearization`; `energy`;
-`regressors`, `reference_motion`; `loops`, `multipliers`, `closing`, `mobility`, `closed_chain`;
-`loop_configurations`, `actuators`, `singularities`, `attainable_motion`, `grouping`, `equivalent_parameters`.
+Called with floats they compute, called with traced scalars they write a program. Each function is the contract of a
+method of `Mechanics` or of one of its parts. In reading order: `spatial`, `joint_motion`, `configuration`,
+`kinematics`, `jacobian`; `mass_moments`, `newton_euler`, `inverse_dynamics`; `mass_matrix`, `forward_dynamics`,
+`linearization`; `energy`; `regressors`, `reference_motion`; `loops`, `multipliers`, `closing`, `mobility`,
+`closed_chain`; `loop_configurations`, `actuators`, `singularities`, `attainable_motion`, `grouping`,
+`equivalent_parameters`.
 
 A pendulum of 2 kg at the end of a massless rod of 0.5 m, which turns about the y axis and hangs along x at q = 0:
 

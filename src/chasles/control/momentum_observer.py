@@ -88,7 +88,7 @@ class MomentumObserver:
 
         @function(integral=(n,), q=(robot.nq,), qd=(n,), tau=(n,), outputs=["next_integral", "residual"])
         def momentum_observer(integral: Any, q: Any, qd: Any, tau: Any) -> Any:
-            momentum, drift = robot.momentum_and_drift(q, qd)
+            momentum, drift = robot.regressors.momentum_and_drift(q, qd)
             before, after = self._impulses(tau, drift)
             residual = K * (momentum - integral - before)
             return integral + before + after + self.period * residual, residual
@@ -107,7 +107,7 @@ class MomentumObserver:
 
         Without `tau`, the torques are taken to hold the robot at rest.
         """
-        momentum, drift = (np.asarray(part) for part in self.robot.momentum_and_drift(q, qd))
+        momentum, drift = (np.asarray(part) for part in self.robot.regressors.momentum_and_drift(q, qd))
         return momentum if tau is None else momentum - self._impulses(reals(tau, "tau", momentum.shape), drift)[0]
 
     def residuals(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> FloatArray:
@@ -115,7 +115,7 @@ class MomentumObserver:
         positions = reals(q, "q", ("k", self.robot.nq))
         rates = reals(qd, "qd", (len(positions), self.robot.n))
         torques = reals(tau, "tau", rates.shape)
-        momenta, drifts = (np.asarray(part) for part in self.robot.momentum_and_drift(positions, rates))
+        momenta, drifts = (np.asarray(part) for part in self.robot.regressors.momentum_and_drift(positions, rates))
         before, after = self._impulses(torques, drifts)
         integral = momenta[0] - before[0]
         found = np.empty_like(rates)

@@ -107,7 +107,7 @@ class Equations:
         self._angles = signals.q @ coupling.T
         self.kept = signals.kept()
         columns = tuple(unknowns.base.independent[unknowns.inertial].tolist())
-        self._raw = np.asarray(robot.torque_regressor(signals.q, signals.qd, signals.qdd, columns=columns))
+        self._raw = np.asarray(robot.regressors.torque(signals.q, signals.qd, signals.qdd, columns=columns))
         self.columns = signals.filter(self._raw)[self.kept]
         self.effort = signals.effort[self.kept]
         self.moving, self.saturated = signals.moving[self.kept], signals.saturated[self.kept]
@@ -160,7 +160,7 @@ def plausible_sizes(robot: Robot, unknowns: Unknowns, effort: FloatArray) -> Flo
     q = rng.uniform(lower, upper, (REFERENCE_STATES, robot.n))
     qd = REFERENCE_SPEED * rng.normal(size=q.shape)
     qdd = REFERENCE_ACCELERATION * rng.normal(size=q.shape)
-    columns = unknowns.base.columns(robot.torque_regressor(q, qd, qdd))[:, :, unknowns.inertial]
+    columns = unknowns.base.columns(robot.regressors.torque(q, qd, qdd))[:, :, unknowns.inertial]
     effects = np.sqrt(np.mean(columns**2, axis=0))
     largest = np.abs(effort).max(axis=0)
     largest = np.maximum(largest, 1e-3 * largest.max(initial=0.0)) + 1e-300

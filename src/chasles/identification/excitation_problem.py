@@ -182,7 +182,7 @@ class ExcitationProblem:
         return self.middle + x[:, 0] + q, qd, qdd, jerk
 
     def _matrix(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
-        return np.asarray(self.base.columns(self.smooth.torque_regressor(q, qd, qdd)))
+        return np.asarray(self.base.columns(self.smooth.regressors.torque(q, qd, qdd)))
 
     def _cost(self, flat: FloatArray, stage: str) -> tuple[float, FloatArray]:
         """Criterion plus penalties, and its gradient."""
@@ -285,7 +285,7 @@ def _regressor_gradient(robot: Robot, base: BaseParameters) -> Any:
 
     @function(x=(3 * n,), G=(n, len(base)))
     def weighed(x: Any, G: Any) -> Any:
-        Y = robot.torque_regressor(x[:n], x[n : 2 * n], x[2 * n :])
+        Y = robot.regressors.torque(x[:n], x[n : 2 * n], x[2 * n :])
         return (G * Y[:, base.independent]).sum()
 
     return weighed.jacobian(wrt="x")

@@ -68,7 +68,7 @@ class BaseParameterFit:
         chosen = tuple(self.base.independent.tolist())
         rng = np.random.default_rng(0)
         states = rng.normal(size=(3, STRUCTURE_SAMPLES, robot.n))
-        present = np.abs(np.asarray(robot.torque_regressor(*states, columns=chosen))).max(axis=0) > 0.0
+        present = np.abs(np.asarray(robot.regressors.torque(*states, columns=chosen))).max(axis=0) > 0.0
         self._columns = [np.flatnonzero(row) for row in present]
         self._rows = self._compiled(chosen)
 
@@ -77,7 +77,7 @@ class BaseParameterFit:
 
         @function(q=(n,), qd=(n,), qdd=(n,))
         def rows(q: Any, qd: Any, qdd: Any) -> tuple[Any, ...]:
-            Y = robot.torque_regressor(q, qd, qdd, columns=chosen)
+            Y = robot.regressors.torque(q, qd, qdd, columns=chosen)
             return tuple(Y[joint, own] for joint, own in enumerate(columns) if len(own))
 
         return rows

@@ -314,7 +314,7 @@ def weighted_by_joint(A: FloatArray, y: FloatArray, shape: tuple[int, ...]) -> t
 def payload_regressor(robot: Robot, frame: str, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
     """Torques of a unit of each inertial parameter of a body at a frame, shape (k, n, 10)."""
     columns, to_link = placement(robot, frame)
-    return np.asarray(robot.torque_regressor(q, qd, qdd, columns=tuple(columns.tolist())) @ to_link)
+    return np.asarray(robot.regressors.torque(q, qd, qdd, columns=tuple(columns.tolist())) @ to_link)
 
 
 def placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:

@@ -73,7 +73,7 @@ class RecursivePayload:
             estimate=(10,), P=(10, 10), q=(robot.nq,), qd=(n,), qdd=(n,), tau=(n,), outputs=["next_estimate", "next_P"]
         )
         def recursive_payload(estimate: Any, P: Any, q: Any, qd: Any, qdd: Any, tau: Any) -> Any:
-            W = robot.torque_regressor(q, qd, qdd)[:, columns] @ to_link
+            W = robot.regressors.torque(q, qd, qdd)[:, columns] @ to_link
             y = tau - robot.inverse_dynamics(q, qd, qdd)
             fitted = Fitted(estimate, P)
             for joint in range(n):

@@ -92,7 +92,7 @@ class BaseParameters:
         --------
         >>> import chasles as ch
         >>> arm, q = ch.load("planar2r"), [0.1, 0.2]
-        >>> base, Y = arm.base_parameters(), arm.torque_regressor(q, q, q)
+        >>> base, Y = arm.base_parameters(), arm.regressors.torque(q, q, q)
         >>> bool(np.allclose(base.columns(Y) @ base.values, Y @ arm.inertial_parameters))
         True
         """

@@ -100,8 +100,8 @@ class Computation(Generic[P, Result]):
         self.result = outputs if isinstance(outputs, type) else None
         self.outputs: Sequence[str] = outputs._fields if isinstance(outputs, type) else outputs  # type: ignore[attr-defined]
         update_wrapper(self, declaration, updated=())  # name, types and signature, for `help` and editors on the class
-        self.name = declaration.__name__
-        self.__doc__ = contract(algorithm, self.name, inspect.getdoc(declaration) or "")
+        self.declaration = declaration
+        self.name = self.path = declaration.__name__
         _robot, *parameters = inspect.signature(declaration).parameters.values()
         self.signature = inspect.signature(declaration).replace(parameters=parameters)
         by_place = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -113,10 +113,17 @@ class Computation(Generic[P, Result]):
             if parameter.kind is not by_place and parameter.name not in (*_ARRAYS_BY_NAME, "out")
         }
 
+    def __set_name__(self, owner: type, name: str) -> None:
+        """Note where the computation is found: directly on robots, or in a `Part` of them."""
+        self.owner = owner
+        place: str = getattr(owner, "place", "")
+        self.path = f"{place}.{name}" if place else name
+        self.__doc__ = contract(self.algorithm, self.path, inspect.getdoc(self.declaration) or "")
+
     def __call__(self, robot: HasDescription, *args: P.args, **kwargs: P.kwargs) -> Result:
         """Compute for a robot, which a call on the class gives first: ``Robot.mass_matrix(arm, q)``."""
-        if not hasattr(robot, "description"):
-            raise ArgumentTypeError(f"call {self.name} of a robot, arm.{self.name}(…), or give the robot first")
+        if not isinstance(robot, self.owner):
+            raise ArgumentTypeError(f"call {self.path} of a robot, arm.{self.path}(…), or give the robot first")
         return self.__get__(robot, type(robot))(*args, **kwargs)
 
     @overload
@@ -160,7 +167,7 @@ class RobotFunction(Family, Generic[P, Result]):
             """Compute for each sample."""
 
     def __init__(self, computation: Computation[P, Result], robot: HasDescription) -> None:
-        super().__init__(computation.name, computation.inputs, reference=computation.algorithm, doc=computation.__doc__)
+        super().__init__(computation.path, computation.inputs, reference=computation.algorithm, doc=computation.__doc__)
         self._computation = computation
         self._robot = robot
         self._description = robot.description
@@ -282,7 +289,7 @@ class RobotFunction(Family, Generic[P, Result]):
         return self._computation.signature
 
     def __reduce__(self) -> Any:
-        return getattr, (self._robot, self.__name__)
+        return getattr, (self._robot, self._computation.name)
 
     def __repr__(self) -> str:
         return f"<{self.usage} of robot '{self._description.name}'>"

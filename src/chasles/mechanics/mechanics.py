@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from chasles.base import verbs
+from chasles.base.cached import cached_property
+from chasles.mechanics.computation import Computation
 from chasles.mechanics.configurations import Configurations
 from chasles.mechanics.copies import Copies
 from chasles.mechanics.dynamics import Dynamics
@@ -10,17 +14,40 @@ from chasles.mechanics.formats import Formats
 from chasles.mechanics.kinematics import Kinematics
 from chasles.mechanics.loops import Loops
 from chasles.mechanics.parameters import InertialParameters
+from chasles.mechanics.part import Part
 from chasles.mechanics.regressors import Regressors
 from chasles.mechanics.whole_body import WholeBody
 
+PARTS: tuple[type[Part[Any]], ...] = (Regressors,)
+"""Namespaces of a robot."""
 
-class Mechanics(
-    Configurations, Kinematics, Dynamics, InertialParameters, Regressors, WholeBody, Loops, Copies, Formats
-):
+
+class Mechanics(Configurations, Kinematics, Dynamics, InertialParameters, WholeBody, Loops, Copies, Formats):
     """Immutable description and compiled mechanics of a robot: all of `chasles.Robot` that needs no search.
 
     Inverse kinematics is written for this class; `chasles.Robot` adds inverse kinematics to it.
     """
 
+    @cached_property
+    def regressors(self) -> Regressors:
+        """Regressors, and dynamics along a reference motion."""
+        return Regressors(self)
+
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))
+
+
+def path_of(name: str) -> str | None:
+    """Return where robots have a public attribute of this name: "mass_matrix", "regressors.torque", or nowhere."""
+    if name.startswith("_") or name == "place":
+        return None
+    if hasattr(Mechanics, name):
+        return name
+    return next((f"{part.place}.{name}" for part in PARTS if name in vars(part)), None)
+
+
+def computations() -> dict[str, Computation[..., Any]]:
+    """Return all computations of a robot by their paths, such as "mass_matrix" and "regressors.torque"."""
+    kinds = [*reversed(Mechanics.__mro__), *PARTS]
+    members = [member for kind in kinds for member in vars(kind).values()]
+    return {member.path: member for member in members if isinstance(member, Computation)}

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
 from chasles.algorithms import Grouping
+from chasles.base.cached import cached_property
 from chasles.base.errors import ModelError, UnknownNameError
 from chasles.engine.validators import reals
 from chasles.mechanics.base_parameters import BaseParameters, expressions
@@ -25,8 +26,10 @@ WORST_CONDITION = 1e8
 """Condition number of random motions beyond which half of the digits of a parameter are lost."""
 
 
-class InertialParameters(Regressors, Loops):
+class InertialParameters(Loops):
     """Masses, inertias, friction and motors of a robot as numbers; a part of `Mechanics`."""
+
+    regressors: cached_property[Regressors]
 
     @property
     def inertial_parameter_names(self) -> tuple[str, ...]:
@@ -209,7 +212,7 @@ class InertialParameters(Regressors, Loops):
                 tree, self.home, count, generator, self.loop_constraints, self.velocity_map
             )
         )
-        Y = np.asarray(self.torque_regressor(q, *generator.normal(size=(2, count, n))))
+        Y = np.asarray(self.regressors.torque(q, *generator.normal(size=(2, count, n))))
         return np.vstack(list(Y / np.linalg.norm(Y, axis=(-2, -1), keepdims=True)))
 
     def inconsistencies(self) -> dict[str, str]:

@@ -8,17 +8,20 @@ from chasles import algorithms
 from chasles.algorithms import EnergyRegressors, MomentumAndDrift, closed_chain
 from chasles.mechanics.computation import Array, Out, Vary, computes
 from chasles.mechanics.described import Described
+from chasles.mechanics.part import Part
 
 
-class Regressors(Described):
-    """Computations that are linear in the inertial parameters, and along a reference motion; a part of `Mechanics`.
+class Regressors(Part[Described]):
+    """Regressors of a robot, and its dynamics along a reference motion: ``arm.regressors``.
 
     The columns of regressors belong to `inertial_parameter_names`, whose order `chasles.model.inertial_parameters`
     explains.
     """
 
+    place = "regressors"
+
     @computes(algorithms.torque_regressor, closed=closed_chain.torque_regressor, outputs=["Y"])
-    def torque_regressor(
+    def torque(
         self,
         q: ArrayLike,
         qd: ArrayLike,
@@ -30,12 +33,10 @@ class Regressors(Described):
     ) -> Array: ...
 
     @computes(algorithms.momentum_regressor, closed=closed_chain.momentum_regressor, outputs=["Y"])
-    def momentum_regressor(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
+    def momentum(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
     @computes(algorithms.energy_regressor, closed=closed_chain.energy_regressor, outputs=EnergyRegressors)
-    def energy_regressor(
-        self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None
-    ) -> EnergyRegressors: ...
+    def energy(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> EnergyRegressors: ...
 
     @computes(algorithms.passivity_torque, closed=closed_chain.passivity_torque, outputs=["tau"], needs_masses=True)
     def passivity_torque(
@@ -50,7 +51,7 @@ class Regressors(Described):
     ) -> Array: ...
 
     @computes(algorithms.passivity_regressor, closed=closed_chain.passivity_regressor, outputs=["Y"])
-    def passivity_regressor(
+    def passivity(
         self,
         q: ArrayLike,
         qd: ArrayLike,
@@ -72,4 +73,4 @@ class Regressors(Described):
     ) -> MomentumAndDrift: ...
 
     @computes(algorithms.momentum_drift_regressor, closed=closed_chain.momentum_drift_regressor, outputs=["D"])
-    def momentum_drift_regressor(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
+    def momentum_drift(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
@@ -17,8 +18,8 @@ from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program
 from chasles.engine.targets.c_files import write_c
 from chasles.engine.validators import choice
-from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, require_plain_coordinates
-from chasles.mechanics.computation import Computation
+from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, computations, require_plain_coordinates
+from chasles.mechanics.mechanics import path_of
 from chasles.mechanics.other_names import hint
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ class Robot(Mechanics):
 
         def __getattr__(self, name):
             """Say what another library's name, or one that is misspelt, is called here."""
-            said = "" if name.startswith("_") else hint(name, dir(self))
+            path = path_of(name)
+            said = f"; did you mean '{path}'?" if path else hint(name, dir(self))
             raise AttributeError(f"robots have no attribute '{name}'{said}", name=name, obj=self)
 
     @cached_property
@@ -85,10 +87,10 @@ class Robot(Mechanics):
         folder
             Folder of the files, made if it does not exist. A header with the robot's name includes the others.
         functions
-            Names of computations of this robot, such as ``"mass_matrix"``; or functions and programs by the names that
-            they get in C: ``{"arm_ik": robot.inverse_kinematics.specialize(), "move": motion.program}``. Default: pose
-            and body Jacobian of the tool, inverse and forward dynamics, mass matrix and gravity if the robot has
-            masses, and inverse kinematics if it has a closed form.
+            Names of computations of this robot, such as ``"mass_matrix"`` or ``"regressors.torque"``; or functions and
+            programs by the names that they get in C: ``{"arm_ik": robot.inverse_kinematics.specialize(), "move":
+            motion.program}``. Default: pose and body Jacobian of the tool, inverse and forward dynamics, mass matrix
+            and gravity if the robot has masses, and inverse kinematics if it has a closed form.
         precision
             ``"double"`` or ``"float"``: the type of every number.
 
@@ -123,8 +125,8 @@ class Robot(Mechanics):
         elif isinstance(functions, Mapping):
             chosen = dict(functions)
         else:
-            known = [name for name in dir(type(self)) if isinstance(getattr(type(self), name, None), Computation)]
-            chosen = {choice(name, "computation", known): getattr(self, name) for name in functions}
+            paths = [choice(path, "computation", computations()) for path in functions]
+            chosen = {path.replace(".", "_"): attrgetter(path)(self) for path in paths}
         programs = {}
         for name, function in chosen.items():
             program = getattr(function, "program", function)

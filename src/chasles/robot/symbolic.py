@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 import numpy as np
 
 from chasles.base.errors import ModelError, import_extra
-from chasles.mechanics.computation import Computation
+from chasles.mechanics import Part, computations
 from chasles.model.formats.dh import is_symbolic
 from chasles.robot.robot import Robot
 
@@ -18,11 +17,44 @@ JOINT_KEYS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", "motor
 GEOMETRY_KEYS = ("alpha", "a", "b", "d", "theta", "offset")
 
 
-class SymbolicRobot:
+class Formulas:
+    """The computations of a robot, or of one of its parts, as SymPy expressions in the symbols of its parameters."""
+
+    def __init__(self, holder: Robot | Part[Any], values: Mapping[str, Any]) -> None:
+        self._holder = holder
+        self._values = dict(values)
+
+    def __getattr__(self, name: str) -> Callable[..., Any] | Formulas:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        member = getattr(self._holder, name)
+        if isinstance(member, Part):
+            return Formulas(member, self._values)
+        if not hasattr(member, "specialize"):
+            raise AttributeError(f"a SymbolicRobot has formulas only; '{name}' is not a computation of Robot")
+
+        def formula(*arguments: Any, simplify: bool = False, **options: Any) -> Any:
+            function = member.specialize(vary=tuple(self._values), **options)
+            inputs = [argument.name for argument in function.program.inputs if argument.name not in self._values]
+            if len(arguments) > len(inputs):
+                raise TypeError(f"{name} takes {', '.join(inputs)}; {len(arguments)} arguments are given")
+            given = {**self._values, **dict(zip(inputs, arguments, strict=False))}
+            return function.to_sympy(given, simplify=simplify)
+
+        return formula
+
+    def __dir__(self) -> list[str]:
+        place = f"{self._holder.place}." if isinstance(self._holder, Part) else ""
+        paths = [path.removeprefix(place) for path in computations() if path.startswith(place)]
+        return sorted({*super().__dir__(), *(path.partition(".")[0] for path in paths)})
+
+
+class SymbolicRobot(Formulas):
     """Serial robot with symbols in its Denavit-Hartenberg table; made by `SymbolicRobot.from_dh`.
 
-    Its methods are those of `Robot` that compute, and return SymPy expressions: ``arm.mass_matrix()``. Arguments that
-    are not given are symbols, ``q0``, ``q1``, …; ``simplify=True`` shortens the formulas.
+    Its methods are those of `Robot` that compute, and return SymPy expressions: ``arm.mass_matrix()``,
+    ``arm.regressors.torque()``. Arguments that are not given are symbols, ``q0``, ``q1``, …; ``simplify=True`` shortens
+    the formulas.
 
     Examples
     --------
@@ -38,8 +70,8 @@ class SymbolicRobot:
     """
 
     def __init__(self, robot: Robot, values: Mapping[str, Any]) -> None:
+        super().__init__(robot, values)
         self._robot = robot
-        self._values = dict(values)
 
     @classmethod
     def from_dh(
@@ -98,36 +130,10 @@ class SymbolicRobot:
         """Number of joints."""
         return self._robot.n
 
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        if name.startswith("_"):
-            raise AttributeError(name)
-        family = getattr(self._robot, name)
-        if not hasattr(family, "specialize"):
-            raise AttributeError(f"a SymbolicRobot has formulas only; '{name}' is not a computation of Robot")
-
-        def formula(*arguments: Any, simplify: bool = False, **options: Any) -> Any:
-            function = family.specialize(vary=tuple(self._values), **options)
-            inputs = [argument.name for argument in function.program.inputs if argument.name not in self._values]
-            if len(arguments) > len(inputs):
-                raise TypeError(f"{name} takes {', '.join(inputs)}; {len(arguments)} arguments are given")
-            given = {**self._values, **dict(zip(inputs, arguments, strict=False))}
-            return function.to_sympy(given, simplify=simplify)
-
-        return formula
-
-    def __dir__(self) -> list[str]:
-        computations = [name for name in dir(type(self._robot)) if _is_computation(type(self._robot), name)]
-        return sorted({*super().__dir__(), *computations})
-
     def __repr__(self) -> str:
         return (
             f"<SymbolicRobot '{self._robot.name}': {self.n} joints, symbols in {', '.join(self._values) or 'nothing'}>"
         )
-
-
-def _is_computation(robot: type, name: str) -> bool:
-    """Whether a member of the class of robots is a computation, of which there are formulas."""
-    return isinstance(inspect.getattr_static(robot, name), Computation)
 
 
 def _matrix(inertia: Any) -> list[list[Any]]:

@@ -46,7 +46,7 @@ def kinetic(course: Course) -> np.ndarray:
 
 def errors_of_prediction(course: Course, estimates: np.ndarray) -> np.ndarray:
     """W theta - y along a course of the law with base parameters, bandwidth 20."""
-    P = np.array([LOADED.momentum_regressor(q, qd) for q, qd in zip(course.q, course.qd, strict=True)])
+    P = np.array([LOADED.regressors.momentum(q, qd) for q, qd in zip(course.q, course.qd, strict=True)])
     W = 20.0 * P[:, :, LOADED.base_parameters().independent] - course.memory[:, M : 3 * M].reshape(-1, 2, M)
     error: np.ndarray = np.einsum("kij,kj->ki", W, estimates) - course.memory[:, 3 * M : 3 * M + 2]
     return error
@@ -112,7 +112,7 @@ def test_error_of_the_sampled_filters_is_of_second_order() -> None:
         run = simulate(LOADED, law, MOTION, duration=2.0, period=period, q0=np.zeros(2))
         m, n = 10, 2
         z = run.memory[:, m + n * m : m + n * m + n]
-        momentum, drift = LOADED.momentum_and_drift(run.q, run.qd)
+        momentum, drift = LOADED.regressors.momentum_and_drift(run.q, run.qd)
         now = 1.0 - (1.0 - np.exp(-20.0 * period)) / (20.0 * period)  # of a first-order hold before the filter
         y = now * (20.0 * momentum + drift) + z - 20.0 * momentum
         errors.append(np.abs(y[1:]).max())

@@ -178,7 +178,7 @@ def test_choices_of_unknown_parameters() -> None:
 def test_parameters_without_effect_are_those_left_out() -> None:
     arm = ch.load("panda")
     states = np.random.default_rng(0).normal(size=(4, 20, 7))
-    Y = arm.passivity_regressor(*states)
+    Y = arm.regressors.passivity(*states)
     effect = np.abs(Y).max(axis=(0, 1)) > 1e-12
     names = [name for name, acts in zip(arm.inertial_parameter_names, effect, strict=True) if acts]
     assert controller(arm, damping=10.0, unknown="all").parameter_names == tuple(names)

@@ -57,7 +57,7 @@ def test_kinetic_part_falls_at_every_state_outside_the_layer(disturbance: float)
             qdd_r = motion.qdd + RATE * (motion.qd - qd)
             s = qd - qd_r
             push = disturbance * rng.uniform(-1.0, 1.0, 2)
-            power = s * (tau + push - plant.passivity_torque(q, qd, qd_r, qdd_r))
+            power = s * (tau + push - plant.regressors.passivity_torque(q, qd, qd_r, qdd_r))
             beyond = np.abs(s) > LAYER
             outside += beyond.sum()
             assert (power[beyond] <= -(REACHING * np.abs(s))[beyond] + 1e-9).all()
@@ -75,7 +75,7 @@ def test_a_larger_error_breaks_the_inequality() -> None:
         tau, _ = called(law, q, qd, motion)
         qd_r, qdd_r = motion.qd + RATE * (motion.q - q), motion.qdd + RATE * (motion.qd - qd)
         s = qd - qd_r
-        broken += int(s @ (tau - plant.passivity_torque(q, qd, qd_r, qdd_r)) > 0.0)
+        broken += int(s @ (tau - plant.regressors.passivity_torque(q, qd, qd_r, qdd_r)) > 0.0)
     assert broken > 0
 
 

@@ -190,10 +190,10 @@ class CompositeAdaptive(SlotineLi):
 
     def _signals(self, q: Array, qd: Array, a: Array) -> _Signals:
         """What the filters see: momenta P theta + p and drifts D theta + d, with tau = (P theta + p)' - D theta - d."""
-        P = self.unknowns.columns_of(self.robot.momentum_regressor(q, qd))
-        D = self.unknowns.columns_of(self.robot.momentum_drift_regressor(q, qd))
+        P = self.unknowns.columns_of(self.robot.regressors.momentum(q, qd))
+        D = self.unknowns.columns_of(self.robot.regressors.momentum_drift(q, qd))
         nothing = np.zeros(self.robot.n)
-        p, d = (nothing, nothing) if self.unknowns.complete else self.robot.momentum_and_drift(q, qd)
+        p, d = (nothing, nothing) if self.unknowns.complete else self.robot.regressors.momentum_and_drift(q, qd)
         return _Signals(a * P, a * P + D, a * p, a * p + d)
 
     def _forgetting(self, P: Array) -> Real:

@@ -169,7 +169,7 @@ def excitation(design: PoleDesign, unknowns: Unknowns) -> Floats:
     around = [share * np.abs(part).max(axis=0) for share, part in zip(spread, (planned.qd, planned.qdd), strict=True)]
     total: Any = 0.0
     for qd, qdd in ((planned.qd, planned.qdd), around):
-        Y = design.model.passivity_regressor(planned.q, qd, qd, qdd)
+        Y = design.model.regressors.passivity(planned.q, qd, qd, qdd)
         Y = Y[..., unknowns.columns] if unknowns.to_columns is None else Y[..., unknowns.columns] @ unknowns.to_columns
         total = total + (np.swapaxes(Y, -1, -2) @ np.linalg.solve(design.mass_matrices, Y)).mean(axis=0)
     return 0.5 * np.asarray(total)

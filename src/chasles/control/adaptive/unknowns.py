@@ -132,12 +132,12 @@ class Unknowns:
     def torque(
         self, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array, estimate: Array
     ) -> tuple[Any, Any]:
-        """Torques of `Robot.passivity_torque` if theta is the estimate (m,), and the Y (n, m) of theta in them."""
+        """Torques of `Regressors.passivity_torque` if theta is the estimate (m,), and the Y (n, m) of theta in them."""
         motion = (q, qd, qd_reference, qdd_reference)
-        Y = self.columns_of(self.robot.passivity_regressor(*motion))
+        Y = self.columns_of(self.robot.regressors.passivity(*motion))
         if self.complete:
             return Y @ estimate, Y
-        return self.robot.passivity_torque(*motion) + Y @ (estimate - self.values), Y
+        return self.robot.regressors.passivity_torque(*motion) + Y @ (estimate - self.values), Y
 
     def tracking(self, now: Now, estimate: Array, rate: Array, damping: Array) -> tuple[Any, Any]:
         """Torques of Slotine and Li's law for an estimate (m,), and the direction Yᵀ s that it gives to adaptation.

@@ -113,7 +113,7 @@ class DisturbanceObserver(RobotController):
     def law(self, now: Now) -> Any:
         """Return the inner law's torques less the compensated disturbance."""
         memory = now.memory
-        momentum, drift = self.robot.momentum_and_drift(now.q, now.qd)
+        momentum, drift = self.robot.regressors.momentum_and_drift(now.q, now.qd)
         explained = memory.torque + 0.5 * (memory.drift + drift)
         met = (momentum - memory.momentum) / now.period - explained
         decay = exp(-self.bandwidth * now.period)

@@ -152,7 +152,7 @@ def sliding_gains(
         "disturbance": disturbance * peak,
         "reaching": _REACHING * peak,
     }
-    Y = design.model.passivity_regressor(planned.q, planned.qd, planned.qd, planned.qdd)[..., unknowns.columns]
+    Y = design.model.regressors.passivity(planned.q, planned.qd, planned.qd, planned.qdd)[..., unknowns.columns]
     Y = Y if unknowns.to_columns is None else Y @ unknowns.to_columns
     k = (np.abs(Y) @ bounds["uncertainty"]).max(axis=0) + bounds["disturbance"] + bounds["reaching"]
     layer = k / (design.attainable_alone * design.inertia)
