@@ -1,16 +1,17 @@
-"""File formats and tables that describe robots; all but URDF are imported when they are first read or written."""
+"""File formats and tables that describe robots; each imported when first read or written."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 from chasles.base.errors import ArgumentError, ModelError, warn
 from chasles.model.consistency import missing_rotors, several_tools
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
-from chasles.model.formats.urdf import from_urdf
 from chasles.model.formats.xml import MAX_BYTES, root_tag
 from chasles.model.inertia import ModelWarning
 from chasles.model.record import naming, shortened
@@ -71,42 +72,12 @@ def read(
     2
     """
     suffix = Path(path).suffix.lower()
-    if suffix == ".xml":
-        suffix = _format_of_xml(path)
-    if model and suffix not in (".sdf", ".world"):
-        raise ArgumentError(f"{path}: only SDF files take `model`")
-    if suffix == ".xacro":
-        from chasles.model.formats.xacro import from_xacro
-
-        description = from_xacro(path, arguments=arguments, packages=packages, check=check)
-    elif arguments or packages:
-        raise ArgumentError(f"{path}: only xacro files take `arguments` and `packages`")
-    elif suffix == ".mjcf":
-        from chasles.model.formats.mjcf import from_mjcf
-
-        description = from_mjcf(path, check=check, trust=trust)
-    elif suffix == ".urdf":
-        description = from_urdf(path, check=check)
-    elif suffix in (".sdf", ".world"):
-        from chasles.model.formats.sdf import from_sdf
-
-        description = from_sdf(path, model=model, check=check)
-    elif suffix in _READERS:
-        file, reader = _READERS[suffix]
-        description = getattr(import_module(f"{__name__}.{file}"), reader)(path, check=check)
-    else:
-        known = ", ".join(sorted([*_READERS, ".mjcf", ".sdf", ".urdf", ".world", ".xacro", ".xml"]))
-        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
+    reader = _reader(path, _format_of_xml(path) if suffix == ".xml" else suffix)
+    options = {"trust": trust, "arguments": arguments, "packages": packages, "model": model}
+    description = reader.read(path, check=check, **{name: value for name, value in options.items() if value})
     companion = Path(path).with_suffix(".srdf") if srdf is None else Path(srdf)
     if srdf is not None or companion.is_file():
-        from chasles.model.formats.srdf import with_semantics
-
-        try:
-            description = with_semantics(description, companion, group=group, tool=tool, complete=srdf is not None)
-        except ModelError as error:
-            if srdf is not None or group:
-                raise
-            warn(f"the SRDF file beside the robot is not used: {error}", ModelWarning)
+        description = _with_semantics(description, companion, group, tool, is_chosen=srdf is not None)
     elif group:
         raise ArgumentError(
             f"{path}: '{group}' is a group of an SRDF file, but {companion} does not exist; give srdf=…"
@@ -121,6 +92,19 @@ def read(
     return description
 
 
+def _with_semantics(description: Description, srdf: Path, group: str, tool: str, *, is_chosen: bool) -> Description:
+    """Add what an SRDF file says; one that nobody asked for, and that does not fit, is left out with a warning."""
+    from chasles.model.formats.srdf import with_semantics
+
+    try:
+        return with_semantics(description, srdf, group=group, tool=tool, complete=is_chosen)
+    except ModelError as error:
+        if is_chosen or group:
+            raise
+        warn(f"the SRDF file beside the robot is not used: {error}", ModelWarning)
+        return description
+
+
 def _format_of_xml(path: str | Path) -> str:
     with naming(str(path)):
         tag = root_tag(read_bytes(path, MAX_BYTES))
@@ -131,10 +115,43 @@ def _format_of_xml(path: str | Path) -> str:
     return _ROOTS[tag]
 
 
+@dataclass(frozen=True)
+class _Reader:
+    """How files of one format are read."""
+
+    format: str
+    file: str
+    function: str
+    options: tuple[str, ...] = ()
+
+    def read(self, path: str | Path, *, check: bool, **options: Any) -> Description:
+        """Read a file with those of the options that the format takes; refuse those that are of another format."""
+        for format, names in _OPTIONS_OF_ONE_FORMAT.items():
+            if format != self.format and not options.keys().isdisjoint(names):
+                raise ArgumentError(f"{path}: only {format} files take {' and '.join(f'`{name}`' for name in names)}")
+        function = getattr(import_module(f"{__name__}.{self.file}"), self.function)
+        taken = {name: value for name, value in options.items() if name in self.options}
+        description: Description = function(path, check=check, **taken)
+        return description
+
+
+def _reader(path: str | Path, suffix: str) -> _Reader:
+    if suffix not in _READERS:
+        known = ", ".join(sorted([*_READERS, ".xml"]))
+        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
+    return _READERS[suffix]
+
+
 _ROOTS = {"robot": ".urdf", "mujoco": ".mjcf", "sdf": ".sdf"}
-#: File and function that read each kind of file.
+_OPTIONS_OF_ONE_FORMAT = {"xacro": ("arguments", "packages"), "SDF": ("model",)}
+_SDF = _Reader("SDF", "sdf", "from_sdf", ("model",))
 _READERS = {
-    ".conf": ("roboop", "from_roboop"),
-    ".dat": ("spacelib", "from_spacelib"),
-    ".toml": ("toml", "from_toml"),
+    ".conf": _Reader("ROBOOP", "roboop", "from_roboop"),
+    ".dat": _Reader("SpaceLib", "spacelib", "from_spacelib"),
+    ".mjcf": _Reader("MJCF", "mjcf", "from_mjcf", ("trust",)),
+    ".sdf": _SDF,
+    ".toml": _Reader("TOML", "toml", "from_toml"),
+    ".urdf": _Reader("URDF", "urdf", "from_urdf"),
+    ".world": _SDF,
+    ".xacro": _Reader("xacro", "xacro", "from_xacro", ("arguments", "packages")),
 }
