@@ -16,7 +16,7 @@ from chasles.interop.spacelib.linear_systems import LinearSystem
 DATA = Path(__file__).parent / "data"
 
 
-def reduce(system: sl.Equations) -> LinearSystem:
+def reduce(system: sl.LinearEquations) -> LinearSystem:
     """Bring A and b into the reduced form."""
     n, m = system.A.shape
     return sl.linear(np.column_stack([system.A, system.b]), n, m + 1, n, m, 1)

@@ -32,7 +32,7 @@ from chasles.inverse_kinematics import (
     solve_rates,
 )
 from chasles.inverse_kinematics.ranges import TURN
-from chasles.inverse_kinematics.task import Task
+from chasles.inverse_kinematics.task import PoseWeights
 
 SEED = int(os.environ.get("CHASLES_ATTACK_SEED", "20261122"))
 ROBOTS = ["panda", "ur5", "iiwa14", "puma560", "stanford", "scara", "planar2r"]
@@ -161,7 +161,7 @@ def test_claims_are_confirmed(rng: Generator, names: list[str]) -> bool:
         kept = won if options["method"] == "closed form" else ~invalid
         assert ((solution.q >= robot.lower_limits) & (solution.q <= robot.upper_limits))[kept].all()
     goals, reached = T[won], robot.forward_kinematics(solution.q[won])
-    weights = np.array(Task.of(options["mask"]).weights)
+    weights = np.array(PoseWeights.of(options["mask"]).weights)
     across = np.swapaxes(goals[:, :3, :3], -1, -2) @ (goals - reached)[:, :3, 3, None]
     slack = tolerance * (1.0 + 1e-9) + 2e-4 * (defect[won] > 1e-6)
     assert (np.linalg.norm(across[..., 0][:, weights[3:] > 0.0], axis=-1) <= slack + 1e-12).all()

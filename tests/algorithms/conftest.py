@@ -12,17 +12,17 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 
-from chasles.model.tree import Body, Placement, Tree
+from chasles.model.tree import MovingBody, Placement, Tree
 
 KINDS = {"revolute": (1.0, 0.0), "prismatic": (0.0, 1.0), "helical": (1.0, 0.3)}
 
 
-def random_body(rng: np.random.Generator, index: int, parent: int, kind: str) -> Body:
+def random_body(rng: np.random.Generator, index: int, parent: int, kind: str) -> MovingBody:
     angular, pitch = KINDS[kind]
     points = rng.normal(size=(6, 3))  # a body of six mass points: always physically possible
     masses = rng.uniform(0.2, 1.0, 6)
     inertia = sum(m * (p @ p * np.eye(3) - np.outer(p, p)) for m, p in zip(masses, points, strict=True))
-    return Body(
+    return MovingBody(
         name=f"body{index}",
         joint=f"joint{index}",
         parent=parent,
@@ -54,7 +54,7 @@ def random_tree(
     Pinocchio needs the bodies `depth_first`; we take any order with parents first.
     """
     rng = np.random.default_rng(seed)
-    bodies: list[Body] = []
+    bodies: list[MovingBody] = []
     for i in range(n):
         parents = list(range(-1, i))
         if serial:

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 
 from chasles import algorithms as alg
-from chasles.model.tree import Body, Placement, Tree
+from chasles.model.tree import MovingBody, Placement, Tree
 
 G = 9.81
 Y_UP = np.array([0.0, -G, 0.0])
 X_TO_Z = np.array([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])  # its third column is x: z of the body is x
 
 
-def body(index: int = 0, parent: int = -1, **fields: Any) -> Body:
+def body(index: int = 0, parent: int = -1, **fields: Any) -> MovingBody:
     defaults: dict[str, Any] = {
         "name": f"body{index}",
         "joint": f"joint{index}",
@@ -38,15 +38,15 @@ def body(index: int = 0, parent: int = -1, **fields: Any) -> Body:
         "coulomb_velocity": 0.0,
     }
     given = defaults | fields
-    return Body(**given, position=given["coordinate"])
+    return MovingBody(**given, position=given["coordinate"])
 
 
-def tree(*bodies: Body, gravity: np.ndarray = Y_UP, **frames: Placement) -> Tree:
+def tree(*bodies: MovingBody, gravity: np.ndarray = Y_UP, **frames: Placement) -> Tree:
     n = len({b.coordinate for b in bodies})
     return Tree(bodies, frames, n, n, gravity)
 
 
-def rod(index: int, parent: int, m: float, length: float, **fields: Any) -> Body:
+def rod(index: int, parent: int, m: float, length: float, **fields: Any) -> MovingBody:
     """A slender rod along x that turns about z at its end."""
     inertia = m * length**2 / 3 * np.diag([0.0, 1.0, 1.0])
     return body(index, parent, mass=m, first_moment=np.array([m * length / 2, 0, 0]), inertia=inertia, **fields)

@@ -10,7 +10,7 @@ from scipy.signal import lfilter
 
 import chasles as ch
 from chasles.identification import filtered_signals
-from chasles.identification.equations import Equations, unknowns
+from chasles.identification.equations import TorqueEquations, unknowns
 from chasles.identification.estimation import estimate
 from chasles.identification.friction import ALWAYS
 from chasles.identification.identification import student_quantile
@@ -97,7 +97,7 @@ def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float, duration:
     for seed in range(count):
         noise = 0.03 * tau.std(axis=0) * coloured_noise(tau.shape, 1.0, memory, seed)
         log = ch.Log(table(motion, tau + noise), arm)
-        found = estimate(arm, Equations(arm, own, filtered_signals(log, 3.0), log.coupling), log.measured, terms)
+        found = estimate(arm, TorqueEquations(arm, own, filtered_signals(log, 3.0), log.coupling), log.measured, terms)
         widths = [student_quantile(freedom) for freedom in found.freedom]
         held.append(np.abs(found.values - wanted) < widths * np.sqrt(np.diag(found.covariance)))
     return float(np.mean(held))

@@ -14,7 +14,7 @@ import chasles as ch
 from chasles.engine import Function, cos, sin
 from chasles.geometry.elementary import cross
 from chasles.inverse_kinematics.iteration import SearchState, Steps, search
-from chasles.inverse_kinematics.task import Task
+from chasles.inverse_kinematics.task import PoseWeights
 
 LONGEST = 0.5
 TOLERANCE = 1e-6
@@ -72,7 +72,7 @@ class Arms:
         """The solve kernel for arms of this many joints."""
         parameters = dict.fromkeys(("cos_alpha", "sin_alpha", "a", "d"), (self.n,))
         return search(
-            tool_motion, Task.of("pose"), Steps(self.n, self.n), 0.5 * LONGEST * self.n, parameters=parameters
+            tool_motion, PoseWeights.of("pose"), Steps(self.n, self.n), 0.5 * LONGEST * self.n, parameters=parameters
         )
 
     def solved_by(self, solver: Function, max_iterations: int) -> tuple[np.ndarray, np.ndarray]:

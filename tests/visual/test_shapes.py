@@ -6,13 +6,13 @@ import pytest
 import chasles as ch
 from chasles.model import Description, Frame, Joint, Limits, Link
 from chasles.visual.scene import link_poses, upright
-from chasles.visual.shapes import Shape, skeleton
+from chasles.visual.shapes import DrawnShape, skeleton
 
 #: Shipped robots of every kind of joint and file.
 ROBOTS = ("gen3", "iiwa14", "jaco", "panda", "planar2r", "puma560", "scara", "stanford", "ur5")
 
 
-def in_world(robot: ch.Robot, shape: Shape, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def in_world(robot: ch.Robot, shape: DrawnShape, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     T = np.asarray(robot.forward_kinematics(q, target=shape.link))
     return T[:3, :3] @ shape.start + T[:3, 3], T[:3, :3] @ shape.end + T[:3, 3]
 

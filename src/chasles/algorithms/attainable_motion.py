@@ -14,7 +14,7 @@ from chasles.algorithms.joint_motion import WORLD
 from chasles.geometry.elementary import Array, skew
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Body, Tree
+    from chasles.model.tree import MovingBody, Tree
 
 
 class AttainableMotion(NamedTuple):
@@ -73,7 +73,7 @@ def attainable_motions(tree: Tree, tolerance: float) -> list[AttainableMotion]:
     return motions
 
 
-def seen_from_body(body: Body) -> Array:
+def seen_from_body(body: MovingBody) -> Array:
     """Matrix (6, 6) that takes twists seen from the parent to twists seen from the body at joint position zero."""
     R, p = body.R_parent_body, body.p_parent_body
     return np.block([[R.T, np.zeros((3, 3))], [-R.T @ skew(p), R.T]])

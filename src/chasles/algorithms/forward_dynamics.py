@@ -34,7 +34,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross, mirrored, skew
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Body, Tree
+    from chasles.model.tree import MovingBody, Tree
 
 ARTICULATED_BODY_FROM_DEPTH = 6.0
 """Mean number of joints from base to body at which the articulated-body algorithm begins to take fewer operations."""
@@ -338,7 +338,7 @@ def articulated_inertia(moments: MassMoments) -> ArticulatedInertia:
     return ArticulatedInertia(angular, skew(moments.first), moments.mass * np.eye(3))
 
 
-def inertia_along_joint(body: Body, inertia: ArticulatedInertia) -> Wrench:
+def inertia_along_joint(body: MovingBody, inertia: ArticulatedInertia) -> Wrench:
     """Wrench I S of a unit acceleration along the joint's screw S."""
     return Wrench(
         body.angular * inertia.angular[:, 2] + body.pitch * inertia.coupling[:, 2],
@@ -352,7 +352,7 @@ def added(a: ArticulatedInertia, b: ArticulatedInertia) -> ArticulatedInertia:
 
 
 def inertia_beyond_joint(
-    body: Body, inertia: ArticulatedInertia, needed: Wrench, reciprocal: Real
+    body: MovingBody, inertia: ArticulatedInertia, needed: Wrench, reciprocal: Real
 ) -> ArticulatedInertia:
     """Inertia that the parent feels through a joint, which yields along its screw S.
 
@@ -373,7 +373,7 @@ def inertia_beyond_joint(
     return ArticulatedInertia(angular, coupling, linear)
 
 
-def seen_from_parent(body: Body, position: Real, inertia: ArticulatedInertia) -> ArticulatedInertia:
+def seen_from_parent(body: MovingBody, position: Real, inertia: ArticulatedInertia) -> ArticulatedInertia:
     """The inertia about the parent's origin in the parent's axes."""
     (R, angle), shift = turn_in_parent(body, position), skew(origin_in_parent(body, position))
     angular, turned, linear = (R @ turned_matrix(angle, block) @ R.T for block in inertia)

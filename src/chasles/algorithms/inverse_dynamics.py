@@ -18,7 +18,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Body, Tree
+    from chasles.model.tree import MovingBody, Tree
 
 
 def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
@@ -166,7 +166,7 @@ def armature_torque(tree: Tree, qdd: Array) -> Array:
     return vector_of_coordinates(tree, [b.armature * a for b, a in zip(tree.bodies, accelerations, strict=True)])
 
 
-def joint_friction(body: Body, rate: Real) -> Real:
+def joint_friction(body: MovingBody, rate: Real) -> Real:
     """Friction torque that opposes one joint's rate: viscous + Coulomb.
 
     The Coulomb part is coulomb * sign(rate), or coulomb * tanh(rate / coulomb_velocity) where that velocity is not the
@@ -199,7 +199,7 @@ def joint_friction(body: Body, rate: Real) -> Real:
     return body.viscous_friction * rate + body.coulomb_friction * coulomb_direction(body, rate)
 
 
-def coulomb_direction(body: Body, rate: Real) -> Real:
+def coulomb_direction(body: MovingBody, rate: Real) -> Real:
     """Torque of a Coulomb friction of 1 N·m: sign(rate), or tanh(rate / coulomb_velocity).
 
     Examples
@@ -211,7 +211,7 @@ def coulomb_direction(body: Body, rate: Real) -> Real:
     return sign(rate) if is_number_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
 
 
-def joint_friction_derivative(body: Body, rate: Real) -> Real:
+def joint_friction_derivative(body: MovingBody, rate: Real) -> Real:
     """Derivative of `joint_friction` by the rate; the jump of sign(rate) at zero is left out.
 
     Examples

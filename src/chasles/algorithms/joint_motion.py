@@ -20,7 +20,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, rotation_z
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Body, Tree
+    from chasles.model.tree import MovingBody, Tree
 
 WORLD = -1
 """Parent of the bodies that a joint holds to the fixed base."""
@@ -34,7 +34,7 @@ def joint_positions(tree: Tree, q: Array) -> list[Any]:
     return [_position(body, q) for body in tree.bodies]
 
 
-def _position(body: Body, q: Array) -> Real:
+def _position(body: MovingBody, q: Array) -> Real:
     if body.placed == "coordinate":
         return body.ratio * q[body.position] + body.offset
     if body.placed == "nothing":
@@ -71,21 +71,21 @@ def joint_rates(tree: Tree, qd: Array) -> list[Any]:
     return [body.ratio * qd[body.coordinate] for body in tree.bodies]
 
 
-def turn_in_parent(body: Body, position: Real) -> tuple[Array, Any]:
+def turn_in_parent(body: MovingBody, position: Real) -> tuple[Array, Any]:
     """R (3, 3) and an angle about z: R_parent_body is R @ Rz(angle) at a joint position."""
     if isinstance(position, tuple):
         return body.R_parent_body @ position[0], 0.0
     return body.R_parent_body, body.angular * position
 
 
-def rotation_in_parent(body: Body, position: Real) -> Array:
+def rotation_in_parent(body: MovingBody, position: Real) -> Array:
     """R_parent_body (3, 3) at a joint position."""
     R, angle = turn_in_parent(body, position)
     R_parent_body: Array = R @ rotation_z(angle)
     return R_parent_body
 
 
-def origin_in_parent(body: Body, position: Real) -> Array:
+def origin_in_parent(body: MovingBody, position: Real) -> Array:
     """p_parent_body (3,), metres, at a joint position."""
     if isinstance(position, tuple):
         p_parent_body: Array = body.p_parent_body + body.R_parent_body @ position[1]
@@ -102,22 +102,22 @@ def poses_in_parent(tree: Tree, positions: Sequence[Any]) -> list[Pose]:
     ]
 
 
-def screw(body: Body) -> Twist:
+def screw(body: MovingBody) -> Twist:
     """Twist of a body per unit rate of its joint, about its origin in its axes: the constant motion subspace S."""
     return Twist(body.angular * Z_AXIS, body.pitch * Z_AXIS)
 
 
-def along_joint(body: Body, wrench: Wrench) -> Real:
+def along_joint(body: MovingBody, wrench: Wrench) -> Real:
     """Joint torque (N·m, or N) of a wrench about the body's origin: its power per unit joint rate."""
     return body.angular * wrench.moment[2] + body.pitch * wrench.force[2]
 
 
-def continues_joint(body: Body) -> bool:
+def continues_joint(body: MovingBody) -> bool:
     """Whether a body moves by the same spherical or free joint as its parent."""
     return body.placed == "nothing"
 
 
-def is_ordinary(body: Body) -> bool:
+def is_ordinary(body: MovingBody) -> bool:
     """Whether a body's rate is that of its own coordinate."""
     return body.placed == "coordinate"
 

@@ -21,7 +21,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, pose
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Body, Placement, Tree
+    from chasles.model.tree import MovingBody, Placement, Tree
 
 
 def placement_of(tree: Tree, frame: str) -> Placement:
@@ -220,7 +220,7 @@ def velocities_after(tree: Tree, poses: Sequence[Pose], velocities: Sequence[Twi
     return after
 
 
-def screw_rate(body: Body, velocity: Twist) -> Twist:
+def screw_rate(body: MovingBody, velocity: Twist) -> Twist:
     """Rate v x S of a joint's screw S = (angular z, pitch z), which a twist v carries along."""
     swing = cross(velocity.angular, Z_AXIS)
     return Twist(body.angular * swing, body.angular * cross(velocity.linear, Z_AXIS) + body.pitch * swing)

@@ -40,7 +40,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Body, Tree
+    from chasles.model.tree import MovingBody, Tree
 
 
 @comparable
@@ -223,7 +223,7 @@ def motions_before(
     return twists, motions
 
 
-def screw_acceleration(body: Body, velocity: Twist, acceleration: Acceleration) -> Twist:
+def screw_acceleration(body: MovingBody, velocity: Twist, acceleration: Acceleration) -> Twist:
     """Second rate a x S + v x (v x S) of a joint's screw, for the spatial acceleration a (gravity included).
 
     With the matrix U of the body, U z is the second rate of the unit vector z along the joint.

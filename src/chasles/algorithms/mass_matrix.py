@@ -44,7 +44,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Body, Tree
+    from chasles.model.tree import MovingBody, Tree
 
 
 def mass_matrix(tree: Tree, q: Array) -> Array:
@@ -207,7 +207,7 @@ def momentum_moments(masses: MassMoments, velocity: Twist) -> MomentumMoments:
     )
 
 
-def momentum_seen_from_parent(body: Body, position: Real, moments: MomentumMoments) -> MomentumMoments:
+def momentum_seen_from_parent(body: MovingBody, position: Real, moments: MomentumMoments) -> MomentumMoments:
     """Moments of momentum about the parent's origin in the parent's axes."""
     (R, angle), p = turn_in_parent(body, position), origin_in_parent(body, position)
     first = R @ turned_vector(angle, moments.first)
@@ -228,7 +228,7 @@ def drag(momentum: MomentumMoments, twist: Twist) -> Wrench:
     return Wrench(moment, cross(twist.angular, momentum.first))
 
 
-def drag_along_joint(body: Body, momentum: MomentumMoments) -> Array:
+def drag_along_joint(body: MovingBody, momentum: MomentumMoments) -> Array:
     """Couple (3,) Bᵀ S of a joint's screw S: its scalar product with omega is the torque of `drag` at the joint."""
     K, p = momentum.second, momentum.first
     couple = np.array([-K[2, 0], -K[2, 1], K[0, 0] + K[1, 1]])

@@ -19,7 +19,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cosine_sine, cross, mirrored
 
 if TYPE_CHECKING:
-    from chasles.model.tree import Body, Tree
+    from chasles.model.tree import MovingBody, Tree
 
 
 class MassMoments(NamedTuple):
@@ -30,7 +30,7 @@ class MassMoments(NamedTuple):
     second: Array
 
 
-def mass_moments(body: Body) -> MassMoments:
+def mass_moments(body: MovingBody) -> MassMoments:
     """Moments of a body about its own origin."""
     inertia = body.inertia
     half_trace = 0.5 * (inertia[0, 0] + inertia[1, 1] + inertia[2, 2])
@@ -79,7 +79,7 @@ def added(a: MassMoments, b: MassMoments) -> MassMoments:
     return MassMoments(a.mass + b.mass, a.first + b.first, a.second + b.second)
 
 
-def seen_from_parent(body: Body, position: Real, moments: MassMoments) -> MassMoments:
+def seen_from_parent(body: MovingBody, position: Real, moments: MassMoments) -> MassMoments:
     """Moments about the parent's origin in the parent's axes, from those in the body frame."""
     (R, angle), p, mass = turn_in_parent(body, position), origin_in_parent(body, position), moments.mass
     first = R @ turned_vector(angle, moments.first)

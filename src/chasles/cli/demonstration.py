@@ -30,7 +30,7 @@ _SMOOTHING = 0.02  # rad/s over which Coulomb friction changes its sign
 
 
 @dataclass(frozen=True)
-class Arm:
+class DemonstratedArm:
     """One arm of the demonstration.
 
     Attributes
@@ -53,9 +53,9 @@ class Arm:
 
 ARMS = (
     # The PUMA keeps the friction that was measured on it.
-    Arm("PUMA 560", "puma560", (1.5, 0.5, 1.0, 1.0, 0.6, 1.2), {"coulomb_velocity": _SMOOTHING}),
+    DemonstratedArm("PUMA 560", "puma560", (1.5, 0.5, 1.0, 1.0, 0.6, 1.2), {"coulomb_velocity": _SMOOTHING}),
     # Friction of the size that was identified on such arms (Gaz et al. 2019).
-    Arm(
+    DemonstratedArm(
         "Franka Panda",
         "panda",
         (1.2, 0.7, -0.5, 0.8, 0.6, 0.7, -0.9),
@@ -82,13 +82,13 @@ class Outcome:
         Time of the first simulation, with tracing and compiling, and of the next one, s.
     """
 
-    arm: Arm
+    arm: DemonstratedArm
     run: Run
     first_time: float
     wall_time: float
 
 
-def perform(arm: Arm, seconds: float = 2.0) -> Outcome:
+def perform(arm: DemonstratedArm, seconds: float = 2.0) -> Outcome:
     """Simulate one arm twice.
 
     Parameters

@@ -18,8 +18,8 @@ from chasles.algorithms import group_columns
 from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.engine.validators import choice, reals
 from chasles.geometry import exp_pose, inverse_pose, project_rotation
-from chasles.identification.geometric_errors import Geometry
-from chasles.identification.geometric_fit import PLAUSIBLE, Fit
+from chasles.identification.geometric_errors import ChainPlacements
+from chasles.identification.geometric_fit import PLAUSIBLE, GeometricFit
 from chasles.identification.identification import Parameter
 from chasles.identification.measurements import Kind, Setup
 from chasles.mechanics.base_parameters import expressions as combinations
@@ -182,7 +182,7 @@ def calibrate(
     where = robot.description.frame(robot.description.tool if frame is None else frame).name
     configurations = reals(q, "q", ("N", robot.nq))
     setup = _setup(measured, kind, device, marker, len(configurations))
-    geometry = Geometry.of(robot, where)
+    geometry = ChainPlacements.of(robot, where)
     start = setup.explained(geometry.poses(configurations)[0])
     _refuse_units(geometry, setup, configurations)
     _refuse_nonsense(geometry, start, configurations)
@@ -195,7 +195,7 @@ def calibrate(
         )
     known = _known_deviations(noise, start)
     first = np.ones(rows) if known is None else known
-    fit = Fit(geometry, start, configurations, np.array(chosen), first, np.zeros(len(names)), np.ones(count))
+    fit = GeometricFit(geometry, start, configurations, np.array(chosen), first, np.zeros(len(names)), np.ones(count))
     nominal = replace(fit, chosen=_without_joints(fit)).solved()
     fit = replace(fit, setup=nominal.setup).robust(known)
     z = np.sqrt(np.mean((fit.residuals() / fit.deviations) ** 2, axis=1))
@@ -244,7 +244,7 @@ def _poses(T: FloatArray, name: str) -> FloatArray:
     return T
 
 
-def _choose(geometry: Geometry, setup: Setup) -> tuple[tuple[str, ...], list[str], list[int]]:
+def _choose(geometry: ChainPlacements, setup: Setup) -> tuple[tuple[str, ...], list[str], list[int]]:
     """Names of all errors, and of those that are estimated for themselves their expressions and numbers.
 
     The device and the marker, if they are unknown, come first: a turn of the first joint's frame is then one of the
@@ -276,7 +276,7 @@ def _choose(geometry: Geometry, setup: Setup) -> tuple[tuple[str, ...], list[str
     return names, list(combinations(grouping.matrix, grouping.independent, names)), list(grouping.independent)
 
 
-def _without_joints(fit: Fit) -> NDArray[np.intp]:
+def _without_joints(fit: GeometricFit) -> NDArray[np.intp]:
     device, marker = map(len, fit.setup.names)
     joints = range(device, len(fit.errors) - marker)
     return np.array([k for k in fit.chosen if k not in joints], dtype=np.intp)
@@ -291,7 +291,7 @@ def _known_deviations(noise: tuple[float, float] | float | None, setup: Setup) -
     return np.full(setup.rows, float(reals(noise, "noise", (), above=0.0)))
 
 
-def _rms(geometry: Geometry, setup: Setup, q: FloatArray) -> float:
+def _rms(geometry: ChainPlacements, setup: Setup, q: FloatArray) -> float:
     """RMS residual with the best device and marker, m; angles count with the robot's size as their lever."""
     T_world_frame, T_frame_joint = geometry.poses(q)
     residuals = setup.explained(T_world_frame).residuals(T_world_frame, T_frame_joint).values
@@ -299,7 +299,7 @@ def _rms(geometry: Geometry, setup: Setup, q: FloatArray) -> float:
     return float(np.sqrt(np.mean(residuals**2)))
 
 
-def _refuse_units(geometry: Geometry, setup: Setup, q: FloatArray) -> None:
+def _refuse_units(geometry: ChainPlacements, setup: Setup, q: FloatArray) -> None:
     """Refuse lengths in another unit: the measured points lie as far apart as the model's."""
     if setup.kind == "distance":
         spread, expected = float(np.ptp(setup.measured)), 2.0 * geometry.size
@@ -315,7 +315,7 @@ def _refuse_units(geometry: Geometry, setup: Setup, q: FloatArray) -> None:
         )
 
 
-def _refuse_nonsense(geometry: Geometry, setup: Setup, q: FloatArray) -> None:
+def _refuse_nonsense(geometry: ChainPlacements, setup: Setup, q: FloatArray) -> None:
     """Refuse measurements that no small errors explain, and say which mistake would explain them."""
     rms, size = _rms(geometry, setup, q), geometry.size
     if rms < SUSPICIOUS * size:
@@ -348,7 +348,7 @@ def _refuse_nonsense(geometry: Geometry, setup: Setup, q: FloatArray) -> None:
 
 
 def _result(
-    fit: Fit, nominal: Fit, names: tuple[str, ...], expressions: list[str], *, is_noise_known: bool
+    fit: GeometricFit, nominal: GeometricFit, names: tuple[str, ...], expressions: list[str], *, is_noise_known: bool
 ) -> Calibration:
     covariance = fit.covariance()
     deviations = np.sqrt(np.diag(covariance))

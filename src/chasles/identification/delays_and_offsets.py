@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
-from chasles.identification.equations import Equations
+from chasles.identification.equations import TorqueEquations
 from chasles.identification.estimation import Estimate, estimate
 from chasles.identification.filtering import Signals
 from chasles.identification.identification import student_quantile
 from chasles.identification.logs.log import Log
 from chasles.identification.regression import (
-    Fit,
     Prior,
+    WeightedFit,
     coloured_covariance,
     degrees_of_freedom,
     error_model,
@@ -62,8 +62,8 @@ class FitAndHeldOut:
     robot: Robot
     log: Log
     found: Estimate
-    train: Equations
-    unseen: Equations
+    train: TorqueEquations
+    unseen: TorqueEquations
 
     def changed(self, change: Change, size: float) -> FitAndHeldOut:
         """Estimate from changed signals, with the same friction terms."""
@@ -90,9 +90,9 @@ class FitAndHeldOut:
         errors = self.unseen.effort - self.found.columns(self.unseen) @ self.found.values
         return np.asarray(np.linalg.norm(np.where(self.unseen.moving, errors, 0.0), axis=0))
 
-    def _equations(self, own: Equations, change: Change, size: float) -> Equations:
+    def _equations(self, own: TorqueEquations, change: Change, size: float) -> TorqueEquations:
         end = float(own.signals.time[-1] - 3600.0 * own.hours[-1])
-        return Equations(self.robot, self.found.unknowns, change(own.signals, size), self.log.coupling, end)
+        return TorqueEquations(self.robot, self.found.unknowns, change(own.signals, size), self.log.coupling, end)
 
 
 def misalignments(parts: FitAndHeldOut) -> list[str]:
@@ -205,7 +205,9 @@ def _confirmed(parts: FitAndHeldOut, change: Change) -> Aligned | None:
     border = np.einsum("kip,ki,ki->p", A, fit.weights**2, column[..., 0])
     information = np.block([[_information(columns, own.found), border[:-1, None]], [border[None]]])
     residuals = fit.residuals - A @ np.append(added.changes, added.size)
-    larger = Fit(np.append(fit.values + added.changes, added.size), residuals, fit.deviations, fit.weights, information)
+    larger = WeightedFit(
+        np.append(fit.values + added.changes, added.size), residuals, fit.deviations, fit.weights, information
+    )
     errors = error_model(A, larger, own.train.segments)
     free = Prior(np.zeros(A.shape[2]), np.full(A.shape[2], np.inf))
     error = float(np.sqrt(coloured_covariance(A, larger, free, own.train.segments, errors)[-1, -1]))

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.identification.equations import Equations, Unknowns, plausible_sizes
+from chasles.identification.equations import TorqueEquations, UnknownNames, plausible_sizes
 from chasles.identification.filtering import Signals
 from chasles.robot.robot import Robot
 
@@ -51,7 +51,7 @@ def resting_joints(signals: Signals, names: tuple[str, ...]) -> list[str]:
 
 
 def better_readings(
-    robot: Robot, unknowns: Unknowns, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
+    robot: Robot, unknowns: UnknownNames, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
 ) -> list[str]:
     """Readings of the log, in words, that fit the robot far better than the log as it is; best first.
 
@@ -99,10 +99,10 @@ def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:
 
 
 def _log_errors(
-    robot: Robot, unknowns: Unknowns, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
+    robot: Robot, unknowns: UnknownNames, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
 ) -> FloatArray:
     """Logarithm of each joint's relative residual in a fit of all joints, shape (n,)."""
-    equations = Equations(robot, unknowns, signals, coupling)
+    equations = TorqueEquations(robot, unknowns, signals, coupling)
     v0 = 0.05 * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
     A = np.concatenate([equations.columns, equations.friction(unknowns, v0, np.zeros_like(signals.qd))], axis=2)
     scale = np.where(equations.moving & measured, 1.0 / (equations.effort.std(axis=0) + 1e-12), 0.0)

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, IdentificationError
-from chasles.identification.equations import Equations, Unknowns, unknowns
+from chasles.identification.equations import TorqueEquations, UnknownNames, unknowns
 from chasles.identification.filtering import Cutoff, filtered_signals
 from chasles.identification.friction import ALWAYS
 from chasles.identification.logs.log import Log
@@ -46,7 +46,11 @@ class DriveGains:
 
 
 def gains_from_model(
-    equations: Equations, unknowns: Unknowns, v0: FloatArray, inertial: FloatArray, measured: NDArray[np.bool_]
+    equations: TorqueEquations,
+    unknowns: UnknownNames,
+    v0: FloatArray,
+    inertial: FloatArray,
+    measured: NDArray[np.bool_],
 ) -> DriveGains:
     """Gains with which currents fit the torques of known inertial parameters.
 
@@ -141,7 +145,7 @@ def gains_from_payload(
     columns, payload, efforts, moving, segments = [], [], [], [], []
     start = 0
     for signals, is_loaded in ((first, 0.0), (second, 1.0)):
-        equations = Equations(robot, own, signals, without.coupling)
+        equations = TorqueEquations(robot, own, signals, without.coupling)
         v0 = V0 * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
         friction = equations.friction(own, v0, np.zeros_like(equations.motor_rates))
         columns.append(np.concatenate([equations.columns, friction], axis=2))

@@ -26,7 +26,7 @@ Terms = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
-class Unknowns:
+class UnknownNames:
     """Names and order of the unknowns of an identification.
 
     Attributes
@@ -62,14 +62,14 @@ class Unknowns:
         return [len(self.inertial) + k for k, (own, _) in enumerate(self.friction) if own == joint]
 
 
-def unknowns(robot: Robot, terms: Terms) -> Unknowns:
+def unknowns(robot: Robot, terms: Terms) -> UnknownNames:
     """Unknowns of a robot with these friction terms."""
     base = robot.base_parameters()
     inertial = [k for k, name in enumerate(base.names) if not name.endswith(("viscous_friction", "coulomb_friction"))]
-    return Unknowns(base, np.array(inertial, dtype=np.intp), terms)
+    return UnknownNames(base, np.array(inertial, dtype=np.intp), terms)
 
 
-class Equations:
+class TorqueEquations:
     """Regressor and efforts of filtered signals.
 
     Parameters
@@ -98,7 +98,7 @@ class Equations:
     """
 
     def __init__(
-        self, robot: Robot, unknowns: Unknowns, signals: Signals, coupling: FloatArray, end: float | None = None
+        self, robot: Robot, unknowns: UnknownNames, signals: Signals, coupling: FloatArray, end: float | None = None
     ) -> None:
         self.hours = (signals.time - (signals.time[-1] if end is None else end)) / 3600.0
         self.signals = signals
@@ -119,7 +119,7 @@ class Equations:
         """Torques without friction at all samples of the signals, shape (samples, n)."""
         return np.asarray(self._raw @ inertial)
 
-    def friction(self, unknowns: Unknowns, v0: FloatArray, load: FloatArray) -> FloatArray:
+    def friction(self, unknowns: UnknownNames, v0: FloatArray, load: FloatArray) -> FloatArray:
         """Filtered columns of the friction unknowns at the kept samples, shape (k, n, friction)."""
         parts = unknowns.friction
         raw = np.empty((len(self.signals.time), self.effort.shape[1], len(parts)))
@@ -137,7 +137,9 @@ class Equations:
         row = self.coupling[joint]
         return np.asarray((self.signals.qdd @ row)[:, None] * row - self.signals.qdd * row**2)
 
-    def friction_slopes(self, unknowns: Unknowns, values: FloatArray, v0: FloatArray, load: FloatArray) -> FloatArray:
+    def friction_slopes(
+        self, unknowns: UnknownNames, values: FloatArray, v0: FloatArray, load: FloatArray
+    ) -> FloatArray:
         """Filtered derivatives of the torques by log v0 of each motor at the kept samples, shape (k, n, n)."""
         n = self.effort.shape[1]
         raw = np.empty((len(self.signals.time), n, n))
@@ -149,7 +151,7 @@ class Equations:
         return self.signals.filter(raw)[self.kept]
 
 
-def plausible_sizes(robot: Robot, unknowns: Unknowns, effort: FloatArray) -> FloatArray:
+def plausible_sizes(robot: Robot, unknowns: UnknownNames, effort: FloatArray) -> FloatArray:
     """Largest plausible size of each unknown, shape (unknowns,): more would cause efforts far beyond the measured ones.
 
     Efforts are those of moderate motions (1 rad/s, 5 rad/s²) all over the robot's range.

@@ -12,11 +12,11 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.identification.equations import Equations, Terms, Unknowns, plausible_sizes, unknowns
+from chasles.identification.equations import Terms, TorqueEquations, UnknownNames, plausible_sizes, unknowns
 from chasles.identification.friction import ALWAYS, LONG, OPTIONAL, PERIODIC, columns_of, term_of
 from chasles.identification.regression import (
-    Fit,
     Prior,
+    WeightedFit,
     coloured_covariance,
     degrees_of_freedom,
     error_model,
@@ -68,25 +68,25 @@ class Estimate:
         Unknowns of these directions: they act only together.
     """
 
-    unknowns: Unknowns
+    unknowns: UnknownNames
     values: FloatArray
     covariance: FloatArray
     freedom: FloatArray
     information: FloatArray
     v0: FloatArray
     inertial: FloatArray
-    fit: Fit
+    fit: WeightedFit
     sizes: FloatArray
     condition: float
     together: tuple[str, ...]
 
-    def columns(self, equations: Equations) -> FloatArray:
+    def columns(self, equations: TorqueEquations) -> FloatArray:
         """Columns of all unknowns at the kept samples of equations, shape (k, n, p)."""
         load = equations.load(self.inertial)
         return np.concatenate([equations.columns, equations.friction(self.unknowns, self.v0, load)], axis=2)
 
 
-def estimate(robot: Robot, equations: Equations, measured: NDArray[np.bool_], friction: Terms | None) -> Estimate:
+def estimate(robot: Robot, equations: TorqueEquations, measured: NDArray[np.bool_], friction: Terms | None) -> Estimate:
     """Estimate the unknowns of a robot from the equations of a log.
 
     Parameters
@@ -113,7 +113,7 @@ def estimate(robot: Robot, equations: Equations, measured: NDArray[np.bool_], fr
 
 
 def _iterate(
-    robot: Robot, equations: Equations, measured: NDArray[np.bool_], terms: Terms, before: Estimate | None
+    robot: Robot, equations: TorqueEquations, measured: NDArray[np.bool_], terms: Terms, before: Estimate | None
 ) -> Estimate:
     n, own = robot.n, unknowns(robot, terms)
     effort = equations.effort
@@ -164,7 +164,7 @@ def _iterate(
 
 
 def _chosen_terms(
-    robot: Robot, equations: Equations, measured: NDArray[np.bool_], first: Estimate, always: Terms
+    robot: Robot, equations: TorqueEquations, measured: NDArray[np.bool_], first: Estimate, always: Terms
 ) -> Terms:
     """Add optional friction terms, one after another, that predict left-out quarters of the log better."""
     joints = list(always)
@@ -176,7 +176,7 @@ def _chosen_terms(
         )
         for (name, own), unit in zip(always.items(), robot.coordinate_units, strict=True)
     }
-    own = Unknowns(first.unknowns.base, first.unknowns.inertial, everything)
+    own = UnknownNames(first.unknowns.base, first.unknowns.inertial, everything)
     load = equations.load(first.values[: len(own.inertial)])
     A = np.concatenate([equations.columns, equations.friction(own, first.v0, load)], axis=2)
     k, _, p = A.shape

@@ -28,7 +28,7 @@ COMPONENTS = ("rx", "ry", "rz", "x", "y", "z")
 
 
 @dataclass(frozen=True, eq=False)
-class Geometry:
+class ChainPlacements:
     """Placements of the joints that move a frame.
 
     Attributes
@@ -44,7 +44,7 @@ class Geometry:
     T_parent_joint: Mapping[str, FloatArray]
 
     @classmethod
-    def of(cls, robot: Robot, frame: str) -> Geometry:
+    def of(cls, robot: Robot, frame: str) -> ChainPlacements:
         """Geometry of the joints that move a frame of a robot."""
         description = robot.description
         by_child = {joint.child: joint for joint in description.joints}
@@ -76,7 +76,7 @@ class Geometry:
         T_world_joint = compose_poses(T_world[:, self._rows[1]], placements)
         return T_world_frame, np.asarray(compose_poses(inverse_pose(T_world_frame)[:, None], T_world_joint))
 
-    def moved(self, errors: FloatArray) -> Geometry:
+    def moved(self, errors: FloatArray) -> ChainPlacements:
         """Geometry after error twists, shape (6 joints,)."""
         steps = exp_pose(errors.reshape(-1, 6))
         placed = {

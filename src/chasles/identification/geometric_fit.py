@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.identification.geometric_errors import Geometry
+from chasles.identification.geometric_errors import ChainPlacements
 from chasles.identification.measurements import Setup
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +24,7 @@ LEAST_NOISE = 1e-12
 
 
 @dataclass(frozen=True, eq=False)
-class Fit:
+class GeometricFit:
     """Placements that explain measurements, and how sure they are.
 
     Attributes
@@ -43,7 +43,7 @@ class Fit:
         Weight of each measurement, (N,).
     """
 
-    geometry: Geometry
+    geometry: ChainPlacements
     setup: Setup
     q: FloatArray
     chosen: NDArray[np.intp]
@@ -68,7 +68,7 @@ class Fit:
         """Measured minus predicted, (N, rows)."""
         return self.equations()[1] * self.deviations
 
-    def moved(self, step: FloatArray) -> Fit:
+    def moved(self, step: FloatArray) -> GeometricFit:
         """Fit after a step of the chosen errors."""
         full = np.zeros(len(self.errors))
         full[self.chosen] = step
@@ -81,7 +81,7 @@ class Fit:
             errors=self.errors + full,
         )
 
-    def solved(self) -> Fit:
+    def solved(self) -> GeometricFit:
         """Fit with the least weighted squares (Levenberg-Marquardt)."""
         fit, damping = self, 1e-9
         A, r = fit.equations()
@@ -105,7 +105,7 @@ class Fit:
                     break
         return fit
 
-    def robust(self, known: FloatArray | None) -> Fit:
+    def robust(self, known: FloatArray | None) -> GeometricFit:
         """Fit whose outliers count less, with the noise from the residuals unless it is known (Huber's weights)."""
         fit = self
         for _ in range(20):

@@ -15,7 +15,7 @@ from chasles.base import verbs
 from chasles.base.errors import UnknownNameError
 from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains
-from chasles.identification.equations import Unknowns
+from chasles.identification.equations import UnknownNames
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import PERIODIC, friction_column, term_of
 from chasles.identification.logs.log import Log
@@ -120,7 +120,7 @@ class Identification:
     robot: Robot
     model: Robot
     log: Log
-    unknowns: Unknowns
+    unknowns: UnknownNames
     values: FloatArray
     covariance: FloatArray
     model_values: FloatArray

@@ -15,7 +15,7 @@ from chasles.identification.comparison import Prediction
 from chasles.identification.delays_and_offsets import FitAndHeldOut, misalignments
 from chasles.identification.diagnosis import resting_joints
 from chasles.identification.drive_gains import DriveGains, gains_from_model
-from chasles.identification.equations import PRIOR_WIDTH, Equations, Terms, Unknowns, unknowns
+from chasles.identification.equations import PRIOR_WIDTH, Terms, TorqueEquations, UnknownNames, unknowns
 from chasles.identification.estimation import V0_START, Estimate, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import ALWAYS, PERIODIC, TERMS, columns_of
@@ -148,7 +148,7 @@ def identify(
         gains = _drive_gains(robot, own, first, train)
         scale = np.where(own.measured, np.where(gains.known, gains.values, 1.0), 1.0)
         train, test = (_scaled(part, scale) for part in (train, test))
-    equations = Equations(robot, first, train, own.coupling)
+    equations = TorqueEquations(robot, first, train, own.coupling)
     rows = int((equations.moving & own.measured).sum())
     if rows < LEAST_ROWS * len(first.names):
         raise IdentificationError(
@@ -158,7 +158,7 @@ def identify(
     found = estimate(robot, equations, own.measured, terms)
     model, model_values = _consistent(robot, found)
     end = float(train.time[-1]) if second is None else None  # a second log is taken to end as warm
-    other = Equations(robot, found.unknowns, test, own.coupling, end)
+    other = TorqueEquations(robot, found.unknowns, test, own.coupling, end)
     predictions = {
         **_predictions("training", robot, found, model_values, equations),
         **_predictions("unseen", robot, found, model_values, other),
@@ -270,8 +270,8 @@ def _terms(friction: str | Sequence[str] | Mapping[str, Sequence[str]], robot: R
     return terms
 
 
-def _drive_gains(robot: Robot, log: Log, first: Unknowns, train: Signals) -> DriveGains:
-    equations = Equations(robot, first, train, log.coupling)
+def _drive_gains(robot: Robot, log: Log, first: UnknownNames, train: Signals) -> DriveGains:
+    equations = TorqueEquations(robot, first, train, log.coupling)
     v0 = V0_START * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
     return gains_from_model(equations, first, v0, first.base.values[first.inertial], log.measured)
 
@@ -309,7 +309,7 @@ def _consistent(robot: Robot, found: Estimate) -> tuple[Robot, FloatArray]:
     return model, values
 
 
-def _names_in_base(own: Unknowns) -> list[str]:
+def _names_in_base(own: UnknownNames) -> list[str]:
     """Names of the unknowns in the order of the robot's base parameters."""
     renamed = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}
     names = []
@@ -320,7 +320,7 @@ def _names_in_base(own: Unknowns) -> list[str]:
 
 
 def _predictions(
-    part: str, robot: Robot, found: Estimate, model_values: FloatArray, equations: Equations
+    part: str, robot: Robot, found: Estimate, model_values: FloatArray, equations: TorqueEquations
 ) -> dict[tuple[str, str], Prediction]:
     signals, columns = equations.signals, found.columns(equations)
     prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
@@ -331,7 +331,7 @@ def _predictions(
     }
 
 
-def _expected(found: Estimate, equations: Equations, training: Prediction) -> FloatArray:
+def _expected(found: Estimate, equations: TorqueEquations, training: Prediction) -> FloatArray:
     """RMS error that residuals of the fit and the covariance of its estimates lead to expect, shape (n,)."""
     columns = found.columns(equations)
     variances = np.sum((columns @ found.covariance) * columns, axis=2)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from chasles.identification.comparison import Prediction
 from chasles.identification.diagnosis import better_readings, wrong_friction_signs
 from chasles.identification.drive_gains import DriveGains
-from chasles.identification.equations import Unknowns
+from chasles.identification.equations import UnknownNames
 from chasles.identification.estimation import Estimate
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import ALWAYS, term_of
@@ -95,7 +95,7 @@ def remarks_and_warnings(
 
 
 def reason_to_refuse(
-    robot: Robot, log: Log, train: Signals, first: Unknowns, found: Estimate,
+    robot: Robot, log: Log, train: Signals, first: UnknownNames, found: Estimate,
     predictions: Mapping[tuple[str, str], Prediction], noise: FloatArray,
 ) -> str | None:  # fmt: skip
     """Reason to refuse the fit, if there is one."""

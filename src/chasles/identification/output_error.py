@@ -21,7 +21,7 @@ from chasles.control import Controller
 from chasles.engine.validators import real
 from chasles.identification.filtering import Signals, filtered_like
 from chasles.identification.logs.log import Log
-from chasles.identification.regression import HUBER, Fit, Prior, weighted_fit
+from chasles.identification.regression import HUBER, Prior, WeightedFit, weighted_fit
 from chasles.model import parameter_value
 from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, simulate
 from chasles.simulation.plant import Plant
@@ -44,7 +44,7 @@ CONVERGED = 1e-4
 
 
 @dataclass(frozen=True, eq=False)
-class Unknowns:
+class FreeParameters:
     """Numbers to find: logarithms of positive parameters, others as they are."""
 
     names: tuple[str, ...]
@@ -53,7 +53,7 @@ class Unknowns:
     prior: Prior
 
     @classmethod
-    def of(cls, plant: Plant, parameters: Sequence[str] | Mapping[str, float]) -> Unknowns:
+    def of(cls, plant: Plant, parameters: Sequence[str] | Mapping[str, float]) -> FreeParameters:
         """Unknown parameters of a plant by name, with prior knowledge of them."""
         if isinstance(parameters, str):
             raise ArgumentError(f"parameters must be a list of names or a mapping, not the text {parameters!r}")
@@ -98,7 +98,7 @@ class Unknowns:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop:
+class ReplayedLoop:
     """The closed loop beside its log."""
 
     plant: Plant
@@ -106,7 +106,7 @@ class Loop:
     reference: Any
     log: Log
     signals: Signals
-    unknowns: Unknowns
+    unknowns: FreeParameters
     outputs: Sequence[str]
     period: float
     delay: float
@@ -227,14 +227,14 @@ def _quiet() -> Iterator[None]:
 
 
 @dataclass(frozen=True, eq=False)
-class Solution:
+class OutputErrorFit:
     """Unknowns at the end of the iteration, and the residuals of all samples before and after it."""
 
-    loop: Loop
+    loop: ReplayedLoop
     used: NDArray[np.bool_]
     x: FloatArray
     A: FloatArray
-    fit: Fit
+    fit: WeightedFit
     before: FloatArray
 
     @property
@@ -243,7 +243,7 @@ class Solution:
         return float(np.sum((np.where(self.used, self.fit.residuals, 0.0) / variation(self.loop.measured)) ** 2))
 
 
-def fitted(loop: Loop) -> Solution | None:
+def fitted(loop: ReplayedLoop) -> OutputErrorFit | None:
     """Gauss-Newton with the weights of `weighted_fit`; each step is shortened until the sum of squares falls.
 
     None if the simulation with the first values diverges.
@@ -281,7 +281,7 @@ def fitted(loop: Loop) -> Solution | None:
         if (np.abs(moved) * np.sqrt(np.diag(fit.information))).max() < CONVERGED:
             break
     fit = weighted_fit(A, measured - outputs + A @ x, used, prior, deviations)
-    return Solution(loop, used, x, A, replace(fit, values=x, residuals=measured - outputs), before)
+    return OutputErrorFit(loop, used, x, A, replace(fit, values=x, residuals=measured - outputs), before)
 
 
 def root_mean_square(residuals: FloatArray, used: NDArray[np.bool_]) -> FloatArray:

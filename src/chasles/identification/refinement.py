@@ -23,8 +23,15 @@ from chasles.engine.validators import real, reals
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Parameter
 from chasles.identification.logs.log import Log
-from chasles.identification.output_error import Loop, Solution, Unknowns, fitted, root_mean_square, variation
-from chasles.identification.regression import Fit, coloured_covariance
+from chasles.identification.output_error import (
+    FreeParameters,
+    OutputErrorFit,
+    ReplayedLoop,
+    fitted,
+    root_mean_square,
+    variation,
+)
+from chasles.identification.regression import WeightedFit, coloured_covariance
 from chasles.robot.robot import Robot
 from chasles.simulation.plant import Plant
 from chasles.simulation.plant.plant import as_plant
@@ -170,7 +177,7 @@ def refine(
     whole = as_plant(plant)
     measured = log if isinstance(log, Log) else Log(log, whole.robot)
     signals = filtered_signals(measured, cutoff)
-    unknowns = Unknowns.of(whole, parameters)
+    unknowns = FreeParameters.of(whole, parameters)
     chosen = [name for name in OUTPUTS if name in outputs]
     if not chosen or len(chosen) != len(tuple(outputs)):
         raise ArgumentError(f"outputs must be some of {', '.join(OUTPUTS)}, not {outputs!r}")
@@ -178,7 +185,7 @@ def refine(
     delays = np.atleast_1d(reals(delay, "delay", at_least=0.0)).tolist()
     solutions = {}
     for candidate in delays:
-        loop = Loop(
+        loop = ReplayedLoop(
             whole,
             controller,
             reference,
@@ -203,7 +210,7 @@ def refine(
     return _result(solutions[min(costs, key=lambda candidate: costs[candidate])], costs)
 
 
-def _result(solution: Solution, costs: Mapping[float, float]) -> Refinement:
+def _result(solution: OutputErrorFit, costs: Mapping[float, float]) -> Refinement:
     loop, fit, used = solution.loop, solution.fit, solution.used
     measured, names, prior = loop.measured, loop.names, loop.unknowns.prior
     training, unseen = root_mean_square(fit.residuals, used), root_mean_square(fit.residuals, ~used)
@@ -263,5 +270,5 @@ def _result(solution: Solution, costs: Mapping[float, float]) -> Refinement:
     )
 
 
-def _part(fit: Fit, rows: int) -> Fit:
+def _part(fit: WeightedFit, rows: int) -> WeightedFit:
     return replace(fit, residuals=fit.residuals[:rows], weights=fit.weights[:rows])

@@ -37,7 +37,7 @@ RELATIVE_FLOOR = 1e-9
 
 
 @dataclass(frozen=True)
-class Fit:
+class WeightedFit:
     """Result of a weighted fit.
 
     Attributes
@@ -69,7 +69,9 @@ class Prior:
     deviation: FloatArray
 
 
-def weighted_fit(A: FloatArray, y: FloatArray, used: NDArray[np.bool_], prior: Prior, deviations: FloatArray) -> Fit:
+def weighted_fit(
+    A: FloatArray, y: FloatArray, used: NDArray[np.bool_], prior: Prior, deviations: FloatArray
+) -> WeightedFit:
     """Solve once with given deviations of the joints, then update deviations and weights of outliers.
 
     Parameters
@@ -111,7 +113,7 @@ def weighted_fit(A: FloatArray, y: FloatArray, used: NDArray[np.bool_], prior: P
         if done:
             break
     information = (R * sizes).T @ (R * sizes)
-    return Fit(values, residuals, found, scale, information)
+    return WeightedFit(values, residuals, found, scale, information)
 
 
 def robust_deviations(residuals: FloatArray, used: NDArray[np.bool_], y: FloatArray) -> FloatArray:
@@ -157,7 +159,7 @@ class ErrorModel:
 
 
 def coloured_covariance(
-    A: FloatArray, fit: Fit, prior: Prior, segments: tuple[slice, ...], errors: ErrorModel | None = None
+    A: FloatArray, fit: WeightedFit, prior: Prior, segments: tuple[slice, ...], errors: ErrorModel | None = None
 ) -> FloatArray:
     """Covariance of the coefficients, shape (p, p).
 
@@ -177,7 +179,7 @@ def coloured_covariance(
     return np.asarray(0.5 * (covariance + covariance.T))
 
 
-def least_covariance(A: FloatArray, fit: Fit, segments: tuple[slice, ...], errors: ErrorModel) -> FloatArray:
+def least_covariance(A: FloatArray, fit: WeightedFit, segments: tuple[slice, ...], errors: ErrorModel) -> FloatArray:
     """Cramér-Rao bound (Aᵀ Ω⁻¹ A)⁻¹: the least covariance of an unbiased estimate from errors of this model, (p, p)."""
     k, n, p = A.shape
     used = fit.weights > 0.0
@@ -193,7 +195,7 @@ def least_covariance(A: FloatArray, fit: Fit, segments: tuple[slice, ...], error
     return np.asarray(inverse / np.outer(sizes, sizes))
 
 
-def error_model(A: FloatArray, fit: Fit, segments: tuple[slice, ...]) -> ErrorModel:
+def error_model(A: FloatArray, fit: WeightedFit, segments: tuple[slice, ...]) -> ErrorModel:
     """Error model of a fit's residuals.
 
     The fit takes a part of the errors away, most of it at the frequencies of the motion. What it takes is found by
@@ -219,7 +221,7 @@ def error_model(A: FloatArray, fit: Fit, segments: tuple[slice, ...]) -> ErrorMo
     return ErrorModel(joints, root, autoregressions(left, count), autoregressions(left.mean(axis=0), count))
 
 
-def degrees_of_freedom(A: FloatArray, fit: Fit, segments: tuple[slice, ...], errors: ErrorModel) -> FloatArray:
+def degrees_of_freedom(A: FloatArray, fit: WeightedFit, segments: tuple[slice, ...], errors: ErrorModel) -> FloatArray:
     """Effective degrees of freedom of each coefficient's variance, shape (p,).
 
     The estimated variance of a coefficient scatters from log to log like a χ² variable with these degrees of freedom
@@ -245,7 +247,7 @@ def _spectrum(processes: Autoregressions, length: int) -> FloatArray:
     return np.asarray((processes.deviations[..., None] / response) ** 2)
 
 
-def _gain(A: FloatArray, fit: Fit) -> FloatArray:
+def _gain(A: FloatArray, fit: WeightedFit) -> FloatArray:
     """Derivatives of the coefficients with respect to the efforts, shape (p, k n)."""
     weighted = A * (fit.weights**2)[..., None]
     return np.asarray(cho_solve(_factor(fit), weighted.reshape(-1, A.shape[2]).T))
@@ -262,7 +264,7 @@ def _coloured(white: FloatArray, joints: Autoregressions, segments: tuple[slice,
     return found
 
 
-def _factor(fit: Fit) -> tuple[FloatArray, bool]:
+def _factor(fit: WeightedFit) -> tuple[FloatArray, bool]:
     factor: tuple[FloatArray, bool] = cho_factor(fit.information + 1e-14 * np.diag(np.diag(fit.information)))
     return factor
 

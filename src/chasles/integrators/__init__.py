@@ -2,7 +2,7 @@
 
 from chasles.integrators.integrate import integrate
 from chasles.integrators.integration import Integration
-from chasles.integrators.integrator import Integrator, Linearization, RightHandSide, Step
+from chasles.integrators.integrator import Integrator, LinearizedRates, RightHandSide, Step
 from chasles.integrators.methods import INTEGRATORS, integrator_of
 from chasles.integrators.right_hand_side import ProgramRightHandSide
 from chasles.integrators.rosenbrock import LINEARLY_IMPLICIT_EULER, RODAS5P, Rosenbrock
@@ -20,7 +20,7 @@ __all__ = [
     "RODAS5P",
     "Integration",
     "Integrator",
-    "Linearization",
+    "LinearizedRates",
     "ProgramRightHandSide",
     "RightHandSide",
     "Rosenbrock",

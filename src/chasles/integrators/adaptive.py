@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.integrators.attempts import Progress, RunState, Status, start
+from chasles.integrators.attempts import IntegrationStatus, Progress, RunState, start
 from chasles.integrators.compiled import CompiledIntegrator
 from chasles.integrators.integration import Floats, Pieces, evaluate
 
@@ -45,7 +45,7 @@ class Problem:
 
 
 @dataclass(frozen=True)
-class Solution:
+class DenseSolution:
     """States (R, K, n), what became of the runs, (R,) each, and the polynomials of the steps."""
 
     y: Floats
@@ -76,7 +76,7 @@ class _Kept:
 
 def integrate_adaptively(
     compiled: CompiledIntegrator, problem: Problem, rtol: float, atol: Floats, max_steps: int, dense: bool
-) -> Solution:
+) -> DenseSolution:
     """Integrate all runs, as many at a time as memory bears.
 
     Parameters
@@ -102,9 +102,11 @@ def integrate_adaptively(
     for first in range(0, count, block):
         runs = np.arange(first, min(first + block, count))
         _run_block(compiled, problem, runs, (rtol, atol), max_steps, y, progress, kept if dense else None)
-    status = np.where(progress.status == Status.RUNNING, int(Status.TOO_MANY_STEPS), progress.status.astype(int))
+    status = np.where(
+        progress.status == IntegrationStatus.RUNNING, int(IntegrationStatus.TOO_MANY_STEPS), progress.status.astype(int)
+    )
     pieces = kept.pieces(count) if dense else None
-    return Solution(y, progress.t, status, progress.steps.astype(int), progress.rejections.astype(int), pieces)
+    return DenseSolution(y, progress.t, status, progress.steps.astype(int), progress.rejections.astype(int), pieces)
 
 
 def _run_block(
@@ -135,7 +137,7 @@ def _run_block(
             _keep(before, ends, interpolant, runs, kept)
         for whole, own in zip(progress, state.progress, strict=True):
             whole[runs] = own
-        running = state.progress.status == Status.RUNNING
+        running = state.progress.status == IntegrationStatus.RUNNING
         state = RunState(Progress(*(part[running] for part in state.progress)), state.y[running])
         runs, saved = runs[running], saved[running]
         done += attempts

@@ -23,7 +23,7 @@ _STRETCH = 1.01
 _SPACINGS, _SHARE = 4.0 * np.finfo(float).eps, 1e-30
 
 
-class Status(IntEnum):
+class IntegrationStatus(IntEnum):
     """What has become of a run."""
 
     RUNNING = 0
@@ -49,7 +49,7 @@ class Progress(NamedTuple):
     steps, rejections
         Counts of attempts that were accepted and rejected.
     status
-        See `Status`.
+        See `IntegrationStatus`.
     """
 
     t: Any
@@ -108,7 +108,7 @@ def attempt(
         Next state of the run, and the step's interpolant, (d, n).
     """
     now, y = state
-    running = now.status == Status.RUNNING
+    running = now.status == IntegrationStatus.RUNNING
     left = t_end - now.t
     last = _STRETCH * absolute(now.h) >= absolute(left)
     h = where(last, left, now.h)
@@ -121,8 +121,12 @@ def attempt(
     # A step that was cut to arrive says nothing against the longer one that was planned.
     planned = where(good & last & (absolute(factor * h) < absolute(now.h)), now.h, factor * h)
     too_short = absolute(planned) < maximum(_SPACINGS * absolute(now.t), _SHARE * absolute(left))
-    failed = where(error < np.inf, float(Status.STEP_TOO_SHORT), float(Status.NOT_FINITE))
-    status = where(good, where(last, float(Status.ARRIVED), 0.0), where(too_short, failed, float(Status.RUNNING)))
+    failed = where(error < np.inf, float(IntegrationStatus.STEP_TOO_SHORT), float(IntegrationStatus.NOT_FINITE))
+    status = where(
+        good,
+        where(last, float(IntegrationStatus.ARRIVED), 0.0),
+        where(too_short, failed, float(IntegrationStatus.RUNNING)),
+    )
     following = Progress(
         t=where(good, where(last, t_end, now.t + h), now.t),
         h=planned,
@@ -142,4 +146,4 @@ def attempt(
 
 def start(t: Real, h: NDArray[np.float64], y: NDArray[np.float64]) -> RunState:
     """States of runs before their first attempt, from the lengths (...) of their first steps and y (..., n)."""
-    return RunState(Progress(t, h, 1.0, 1.0, 0.0, 0.0, float(Status.RUNNING)), y)
+    return RunState(Progress(t, h, 1.0, 1.0, 0.0, 0.0, float(IntegrationStatus.RUNNING)), y)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from chasles.integrators.adaptive import Problem, Solution
-from chasles.integrators.attempts import Status
+from chasles.integrators.adaptive import DenseSolution, Problem
+from chasles.integrators.attempts import IntegrationStatus
 from chasles.integrators.compiled import CompiledIntegrator
 from chasles.integrators.integration import Pieces
 
 
-def integrate_with_fixed_steps(compiled: CompiledIntegrator, problem: Problem, steps: int, dense: bool) -> Solution:
+def integrate_with_fixed_steps(
+    compiled: CompiledIntegrator, problem: Problem, steps: int, dense: bool
+) -> DenseSolution:
     """Integrate all runs in so many steps from one time to the next.
 
     Parameters
@@ -49,7 +51,7 @@ def integrate_with_fixed_steps(compiled: CompiledIntegrator, problem: Problem, s
     finite = np.logical_and.accumulate(finite, axis=1)
     states[~finite] = np.nan
     reached = finite.sum(axis=1)
-    status = np.where(reached == times.size, int(Status.ARRIVED), int(Status.NOT_FINITE))
+    status = np.where(reached == times.size, int(IntegrationStatus.ARRIVED), int(IntegrationStatus.NOT_FINITE))
     last = times[np.minimum(reached, times.size - 1)]
     made = np.full(len(y0), steps * (times.size - 1))
-    return Solution(states, last, status, made, np.zeros_like(made), pieces)
+    return DenseSolution(states, last, status, made, np.zeros_like(made), pieces)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from chasles.engine import Layout
 from chasles.engine.program.scalar import Array
-from chasles.integrators.adaptive import Solution, integrate_adaptively
+from chasles.integrators.adaptive import DenseSolution, integrate_adaptively
 from chasles.integrators.arguments import (
     Parameters,
     checked_count,
@@ -21,7 +21,7 @@ from chasles.integrators.arguments import (
     rates_program,
     state_layout,
 )
-from chasles.integrators.attempts import Status
+from chasles.integrators.attempts import IntegrationStatus
 from chasles.integrators.compiled import compiled_integrator
 from chasles.integrators.fixed import integrate_with_fixed_steps
 from chasles.integrators.integration import Floats, Integration
@@ -140,12 +140,12 @@ def integrate(
 
 
 def _result(
-    solution: Solution, method: Integrator, layout: Layout, times: Floats, batch: tuple[int, ...]
+    solution: DenseSolution, method: Integrator, layout: Layout, times: Floats, batch: tuple[int, ...]
 ) -> Integration:
     def shaped(values: Array) -> Array:
         return np.reshape(values, batch)[()]
 
-    success = solution.status == Status.ARRIVED
+    success = solution.status == IntegrationStatus.ARRIVED
     failed_at = np.where(success, np.nan, solution.t)
     attempts = solution.steps + solution.rejections
     ends = zip(solution.status.tolist(), solution.t.tolist(), attempts.tolist(), strict=True)
@@ -167,13 +167,13 @@ def _result(
 
 def _message(status: int, t: float, attempts: int) -> str:
     """Sentence for the end of a run."""
-    if status == Status.ARRIVED:
+    if status == IntegrationStatus.ARRIVED:
         return f"reached t = {t:.6g}"
     reason = {
-        Status.STEP_TOO_SHORT: ": no step is short enough for the tolerances; the solution may have a singularity, or "
-        "the function a jump, there",
-        Status.NOT_FINITE: ": the function or the state is not finite there",
-        Status.TOO_MANY_STEPS: f" after {attempts} steps: raise max_steps, loosen the tolerances, or for a stiff "
-        "equation choose integrator='rodas5p'",
+        IntegrationStatus.STEP_TOO_SHORT: ": no step is short enough for the tolerances; "
+        "the solution may have a singularity, or the function a jump, there",
+        IntegrationStatus.NOT_FINITE: ": the function or the state is not finite there",
+        IntegrationStatus.TOO_MANY_STEPS: f" after {attempts} steps: raise max_steps, loosen the tolerances, "
+        "or for a stiff equation choose integrator='rodas5p'",
     }
-    return f"stopped at t = {t:.6g}{reason[Status(status)]}"
+    return f"stopped at t = {t:.6g}{reason[IntegrationStatus(status)]}"

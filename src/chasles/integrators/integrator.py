@@ -11,7 +11,7 @@ from chasles.base.errors import ArgumentError
 from chasles.engine.program.scalar import Array, Real
 
 
-class Linearization(NamedTuple):
+class LinearizedRates(NamedTuple):
     """Rates f (n,) at a time and a state, the Jacobian ∂f/∂y (n, n), and ∂f/∂t (n,).
 
     What is zero whatever the state is the number 0.
@@ -32,7 +32,7 @@ class RightHandSide(Protocol):
         """Rates of the state, shape (n,)."""
         ...
 
-    def linearize(self, t: Real, y: Array) -> Linearization:
+    def linearize(self, t: Real, y: Array) -> LinearizedRates:
         """Rates and their exact partial derivatives."""
         ...
 

@@ -14,7 +14,7 @@ from chasles.engine.derivatives.accumulation import jacobian_entries
 from chasles.engine.program.scalar import Array, Real, Traced
 from chasles.engine.program.tracing import call_traced, flatten, unflatten
 from chasles.engine.running.runner import INLINE_LIMIT
-from chasles.integrators.integrator import Linearization
+from chasles.integrators.integrator import LinearizedRates
 
 
 @dataclass(frozen=True)
@@ -48,13 +48,13 @@ class ProgramRightHandSide:
             return call_traced(self.program, arguments, inline=len(self.program.instructions) <= INLINE_LIMIT)
         return unflatten(self.program.replay(scalars), self.program.outputs[0].shape).astype(float)
 
-    def linearize(self, t: Real, y: Array) -> Linearization:
+    def linearize(self, t: Real, y: Array) -> LinearizedRates:
         """Rates and their exact partial derivatives."""
         n = self.program.outputs[0].size
         values, entries = jacobian_entries(self.program, self._scalars(t, y), range(1 + n), range(n))
         derivatives = [[entries.get((i, j), 0.0) for j in range(1 + n)] for i in range(n)]
         by_both = _array(derivatives)
-        return Linearization(_array([values[i] for i in range(n)]), by_both[:, 1:], by_both[:, 0])
+        return LinearizedRates(_array([values[i] for i in range(n)]), by_both[:, 1:], by_both[:, 0])
 
     def with_new_velocities(self, rates: Array, t: Real, y: Array, y_next: Array) -> Array:
         """Rates of the positions, the first half of the state, at the velocities of ``y_next``."""

@@ -29,7 +29,7 @@ class Slot:
 
 
 @dataclass(frozen=True)
-class Layout:
+class VectorLayout:
     """The moving joints, and the lengths of the other program's vectors."""
 
     slots: tuple[Slot, ...]
@@ -47,7 +47,7 @@ class Layout:
         description: Description,
         place: Callable[[Joint], tuple[slice, slice]] | None = None,
         size: tuple[int, int] = (0, 0),
-    ) -> Layout:
+    ) -> VectorLayout:
         """Return the layout of a robot.
 
         Parameters

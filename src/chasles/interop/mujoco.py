@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.geometry import rotation_from_quaternion
-from chasles.interop.layouts import Layout, Slot, array
+from chasles.interop.layouts import Slot, VectorLayout, array
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -115,11 +115,11 @@ def force_to_mujoco(robot: Robot, q: ArrayLike, tau: ArrayLike) -> FloatArray:
     return _times(_independent_map(robot, array(q, robot.nq, "q")), array(tau, robot.nv, "tau"))
 
 
-def _layout(robot: Robot) -> Layout:
+def _layout(robot: Robot) -> VectorLayout:
     for joint in robot.description.ordered_joints:
         if joint.kind in ("helical", "universal", "cylindrical", "planar"):
             raise ArgumentError(f"robot '{robot.name}': MuJoCo has no {joint.kind} joints like joint '{joint.name}'")
-    return Layout.of(robot.description)
+    return VectorLayout.of(robot.description)
 
 
 def _independent_map(robot: Robot, q: FloatArray) -> FloatArray:

@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
-from chasles.interop.layouts import Layout, array
+from chasles.interop.layouts import VectorLayout, array
 from chasles.model import Joint
 from chasles.robot.robot import Robot
 
@@ -116,7 +116,7 @@ def force_from_pinocchio(robot: Robot, model: Any, tau: ArrayLike) -> FloatArray
     return result
 
 
-def _layout(robot: Robot, model: Any) -> Layout:
+def _layout(robot: Robot, model: Any) -> VectorLayout:
     names = list(model.names)
 
     def number(joint: Joint) -> int:
@@ -137,4 +137,4 @@ def _layout(robot: Robot, model: Any) -> Layout:
         q, v = int(model.idx_qs[index]), int(model.idx_vs[index])
         return slice(q, q + nq), slice(v, v + nv)
 
-    return Layout.of(robot.description, place, (int(model.nq), int(model.nv)))
+    return VectorLayout.of(robot.description, place, (int(model.nq), int(model.nv)))

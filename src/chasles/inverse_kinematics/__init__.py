@@ -25,7 +25,7 @@ from chasles.inverse_kinematics.differential import (
     solve_tasks,
 )
 from chasles.inverse_kinematics.jacobians import (
-    Ellipsoid,
+    ManipulabilityEllipsoid,
     condition_number,
     damped_inverse,
     manipulability,
@@ -44,7 +44,6 @@ __all__ = [
     "CombinedLimit",
     "ConfigurationLimit",
     "DampingTask",
-    "Ellipsoid",
     "Equation",
     "FormulaLimit",
     "FormulaTask",
@@ -53,6 +52,7 @@ __all__ = [
     "InverseKinematics",
     "JointRates",
     "Limit",
+    "ManipulabilityEllipsoid",
     "OrientationTask",
     "PositionTask",
     "PostureTask",

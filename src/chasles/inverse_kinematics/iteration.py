@@ -21,7 +21,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.damped_step import DAMPING, clamped, limited_step
 from chasles.inverse_kinematics.ranges import joint_limits
-from chasles.inverse_kinematics.task import Kinematics, Task
+from chasles.inverse_kinematics.task import Kinematics, PoseWeights
 from chasles.mechanics import Mechanics
 
 #: Least damping of the search; see `damped_step.DAMPING`.
@@ -158,7 +158,7 @@ def restart_direction(n: int) -> Array:
 
 def search(
     kinematics: Kinematics,
-    task: Task,
+    task: PoseWeights,
     steps: Steps,
     length: float,
     objective: Objective | None = None,
@@ -248,7 +248,7 @@ def search(
     return Function(program, shape="solve")
 
 
-def descent(kinematics: Kinematics, task: Task, steps: Steps, length: float) -> Function:
+def descent(kinematics: Kinematics, task: PoseWeights, steps: Steps, length: float) -> Function:
     """Return the solve kernel of the descent: (state, T_world_goal, lower, upper) -> (state, done)."""
     layout, vector = DescentState.layout(steps.nq), (steps.nq,)
 

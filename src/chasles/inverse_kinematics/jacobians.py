@@ -141,7 +141,7 @@ def _composed(U: Array, inverse: Array, Vt: Array) -> NDArray[np.float64]:
     return composed
 
 
-class Ellipsoid(NamedTuple):
+class ManipulabilityEllipsoid(NamedTuple):
     """Twists that unit joint rates give: an ellipsoid with these half axes.
 
     Attributes
@@ -203,7 +203,7 @@ def condition_number(J: ArrayLike) -> Array:
     return np.where(sigma[..., -1] == 0.0, np.inf, ratio)[()]
 
 
-def velocity_ellipsoid(J: ArrayLike) -> Ellipsoid:
+def velocity_ellipsoid(J: ArrayLike) -> ManipulabilityEllipsoid:
     """Ellipsoid of the twists that joint rates of length 1 give (Lynch and Park, Modern Robotics, section 5.4).
 
     Parameters
@@ -217,7 +217,7 @@ def velocity_ellipsoid(J: ArrayLike) -> Ellipsoid:
     array([3., 2.])
     """
     U, sigma, _ = singular_values(J)
-    return Ellipsoid(U, sigma)
+    return ManipulabilityEllipsoid(U, sigma)
 
 
 def singular_directions(J: ArrayLike, relative_tolerance: float = 1e-9) -> Array:

@@ -16,7 +16,7 @@ from chasles.inverse_kinematics.iteration import SearchState, closest_configurat
 from chasles.inverse_kinematics.objectives import objective_of
 from chasles.inverse_kinematics.ranges import Ranges
 from chasles.inverse_kinematics.solution import Row, Solution, all_true
-from chasles.inverse_kinematics.task import Task
+from chasles.inverse_kinematics.task import PoseWeights
 from chasles.inverse_kinematics.verification import Verification
 
 #: Iterations for a target that is known to be out of reach: enough to come close.
@@ -90,7 +90,7 @@ class NumericSolver:
         Name of the secondary objective, or None.
     """
 
-    def __init__(self, frame: RobotFrame, task: Task, objective: str | None) -> None:
+    def __init__(self, frame: RobotFrame, task: PoseWeights, objective: str | None) -> None:
         self.frame, self.task, self.ranges, self.nq = frame, task, frame.ranges, frame.nq
         self.first_shift = np.full(frame.nq, 0.5)
         self.verification = Verification(frame, task)

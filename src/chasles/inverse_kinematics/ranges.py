@@ -15,7 +15,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.mechanics import Mechanics
 from chasles.model import Tree, build_tree
-from chasles.model.tree import WORLD, Body
+from chasles.model.tree import WORLD, MovingBody
 
 TURN = 2.0 * np.pi
 #: A joint this little beyond a limit, rad, stands at it.
@@ -237,7 +237,7 @@ def reach(tree: Tree, target: str, ranges: Ranges) -> tuple[NDArray[np.float64],
     return np.asarray(centre, dtype=np.float64), radius
 
 
-def _numbers_of(body: Body) -> slice:
+def _numbers_of(body: MovingBody) -> slice:
     """Where the numbers of a spherical or free joint are in q."""
     return slice(body.position, body.position + (4 if body.placed == "quaternion" else 7))
 

@@ -28,7 +28,7 @@ from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.numeric import NumericSolver, Search
 from chasles.inverse_kinematics.objectives import OBJECTIVES
 from chasles.inverse_kinematics.solution import SELECTIONS, Select, Solution, all_true
-from chasles.inverse_kinematics.task import Task
+from chasles.inverse_kinematics.task import PoseWeights
 from chasles.mechanics import Mechanics
 
 Method = Literal["auto", "closed form", "numeric"]
@@ -44,7 +44,7 @@ class Request:
     """Checked options of a call, and the solver that they choose."""
 
     frame: RobotFrame
-    task: Task
+    task: PoseWeights
     tolerance: Floats
     max_iterations: int
     method: str
@@ -231,7 +231,7 @@ class InverseKinematics(Sealed):
         objective: str | None,
         seed: int,
     ) -> Request:
-        task = Task.of(mask)
+        task = PoseWeights.of(mask)
         choice(select, "selection", SELECTIONS)
         choice(method, "method", METHODS)
         if objective is not None:
@@ -328,7 +328,7 @@ class InverseKinematics(Sealed):
         >>> [argument.name for argument in function.program.inputs], function.program.outputs[0].shape
         (['T_world_goal', 'near', 'tolerance'], (8, 14))
         """
-        task, frame = Task.of(mask), self._frame(target, truth(limits, "limits"))
+        task, frame = PoseWeights.of(mask), self._frame(target, truth(limits, "limits"))
         choice(select, "selection", SELECTIONS)
         closed = self._closed_form(frame, task)
         if objective is None and closed.family is not None:
@@ -347,7 +347,7 @@ class InverseKinematics(Sealed):
         >>> ch.load("ur5").inverse_kinematics.family()
         'six joints, the second to fourth parallel'
         """
-        family = self._closed_form(self._frame(target, True), Task.of(None)).family
+        family = self._closed_form(self._frame(target, True), PoseWeights.of(None)).family
         return None if family is None else family.name
 
     def branches(self, target: str = "tool") -> tuple[str, ...]:
@@ -359,7 +359,7 @@ class InverseKinematics(Sealed):
         >>> ch.load("puma560").inverse_kinematics.branches()[5]
         'shoulder right, elbow up, wrist flipped'
         """
-        family = self._closed_form(self._frame(target, True), Task.of(None)).family
+        family = self._closed_form(self._frame(target, True), PoseWeights.of(None)).family
         return () if family is None else family.names
 
     def elbow_angle(self, q: ArrayLike, target: str = "tool") -> Any:
@@ -372,16 +372,16 @@ class InverseKinematics(Sealed):
         >>> ch.load("iiwa14").inverse_kinematics.elbow_angle([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])
         np.float64(0.0)
         """
-        closed = self._closed_form(self._frame(target, True), Task.of(None))
+        closed = self._closed_form(self._frame(target, True), PoseWeights.of(None))
         return closed.elbow_angle(configurations(q, self._robot.nq, "q"))
 
-    def _closed_form(self, frame: RobotFrame, task: Task) -> ClosedFormSolver:
+    def _closed_form(self, frame: RobotFrame, task: PoseWeights) -> ClosedFormSolver:
         key = (frame, task)
         if key not in self._closed_forms:
             self._closed_forms[key] = ClosedFormSolver(frame, task)
         return self._closed_forms[key]
 
-    def _solver(self, frame: RobotFrame, task: Task, objective: str | None) -> NumericSolver:
+    def _solver(self, frame: RobotFrame, task: PoseWeights, objective: str | None) -> NumericSolver:
         key = (frame, task, objective)
         if key not in self._solvers:
             self._solvers[key] = NumericSolver(frame, task, objective)

@@ -55,7 +55,7 @@ class Error(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Task:
+class PoseWeights:
     """Weights of the six components of the error, in the axes of the target; `of` gives one object for equal weights.
 
     Attributes
@@ -68,7 +68,7 @@ class Task:
     weights: tuple[float, ...]
 
     @classmethod
-    def of(cls, mask: str | ArrayLike | None) -> Task:
+    def of(cls, mask: str | ArrayLike | None) -> PoseWeights:
         """Return the task that a mask means: a name, six weights, or None for the whole pose."""
         if mask is None:
             return _WHOLE_POSE
@@ -144,8 +144,8 @@ class Task:
 
 
 @cache
-def _task(weights: tuple[float, ...]) -> Task:
-    return Task(weights)
+def _task(weights: tuple[float, ...]) -> PoseWeights:
+    return PoseWeights(weights)
 
 
 _WHOLE_POSE = _task(NAMED["pose"])

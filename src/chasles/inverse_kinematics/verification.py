@@ -11,7 +11,7 @@ from chasles.engine.program.scalar import Truth
 from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.solution import Status
-from chasles.inverse_kinematics.task import POSE_TOLERANCE, Task, norm, pose_defect
+from chasles.inverse_kinematics.task import POSE_TOLERANCE, PoseWeights, norm, pose_defect
 
 
 class Verdict(NamedTuple):
@@ -35,7 +35,7 @@ class Verification:
         Components of the pose that count.
     """
 
-    def __init__(self, frame: RobotFrame, task: Task) -> None:
+    def __init__(self, frame: RobotFrame, task: PoseWeights) -> None:
         self.forward_kinematics, self.ranges, self.task = frame.pose, frame.ranges, task
         self.centre, self.radius = frame.reach
         self.closes = bool(frame.robot.description.loops)

@@ -5,7 +5,7 @@ from chasles.machines.mobile.planar_motion import car_rates, moved, planar_displ
 from chasles.machines.mobile.wheels import WheeledBase
 from chasles.machines.parallel.actuators import DrivenPlatform, ScrewDrive
 from chasles.machines.parallel.coordinates import PlatformCoordinates
-from chasles.machines.parallel.forward import PoseSet, PoseSolution, Status
+from chasles.machines.parallel.forward import PoseSet, PoseSolution, PoseStatus
 from chasles.machines.parallel.kinematics import SingularityMeasure
 from chasles.machines.parallel.legs import Leg, LegBody
 from chasles.machines.parallel.limits import Margins, PoseCheck
@@ -23,9 +23,9 @@ __all__ = [
     "PoseCheck",
     "PoseSet",
     "PoseSolution",
+    "PoseStatus",
     "ScrewDrive",
     "SingularityMeasure",
-    "Status",
     "StewartPlatform",
     "WheeledBase",
     "WorkspaceMap",

@@ -38,7 +38,7 @@ from chasles.model.robots import path as shipped_path
 from chasles.model.robots import shipped
 from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Shape, Sphere
 from chasles.model.tools import with_tool
-from chasles.model.tree import Body, LoopConstraint, Placement, Tree, build_tree, spanning_tree
+from chasles.model.tree import LoopConstraint, MovingBody, Placement, Tree, build_tree, spanning_tree
 
 if TYPE_CHECKING:
     from chasles.model.formats.dh import from_dh
@@ -60,7 +60,6 @@ if TYPE_CHECKING:
     from chasles.model.formats.xacro import from_xacro
 
 __all__ = [
-    "Body",
     "Box",
     "Capsule",
     "Cylinder",
@@ -83,6 +82,7 @@ __all__ = [
     "Mimic",
     "MjcfWarning",
     "ModelWarning",
+    "MovingBody",
     "Placement",
     "ScrewTable",
     "Semantics",

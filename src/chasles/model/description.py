@@ -21,7 +21,7 @@ from chasles.model.link import Frame, Link
 from chasles.model.loop import Loop
 from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, plain, shortened
+from chasles.model.record import DescriptionRecord, plain, shortened
 from chasles.model.topology import check_references, check_unique, ordered_joints, resolved_mimics
 
 __all__ = ["STANDARD_GRAVITY", "Description", "Frame", "Link"]
@@ -30,7 +30,7 @@ STANDARD_GRAVITY = (0.0, 0.0, -9.81)
 
 
 @dataclass(frozen=True, eq=False)
-class Description(Record):
+class Description(DescriptionRecord):
     """A robot as data: a tree of links, checked when it is made and never changed afterwards.
 
     Parameters

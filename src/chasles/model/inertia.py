@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ModelError
 from chasles.engine.validators import Bound, Relation
 from chasles.model.numbers import LARGEST_NUMBER, frozen_array, number
-from chasles.model.record import Record
+from chasles.model.record import DescriptionRecord
 
 #: Masses that a body can have.
 MASS = Bound(at_least=0.0, at_most=LARGEST_NUMBER)
@@ -30,7 +30,7 @@ class InertiaWarning(ModelWarning):
 
 
 @dataclass(frozen=True, eq=False)
-class Inertia(Record):
+class Inertia(DescriptionRecord):
     """Inertial parameters of a link.
 
     Parameters

@@ -32,7 +32,7 @@ from chasles.geometry.pseudo_inertias import (
 )
 from chasles.model.inertia import Inertia, impossibility
 from chasles.model.record import naming
-from chasles.model.tree import Body, Tree, build_tree
+from chasles.model.tree import MovingBody, Tree, build_tree
 
 if TYPE_CHECKING:
     from chasles.model.description import Description
@@ -127,7 +127,7 @@ def with_inertial_parameters(description: Description, values: ArrayLike, *, che
     )
 
 
-def _parameters_of_body(tree: Tree, body: Body) -> Vector:
+def _parameters_of_body(tree: Tree, body: MovingBody) -> Vector:
     place = tree.frames[body.name]
     R, p = place.R_body_frame, place.p_body_frame
     first = body.first_moment - body.mass * p
@@ -137,7 +137,7 @@ def _parameters_of_body(tree: Tree, body: Body) -> Vector:
     return parameters
 
 
-def _carriers(tree: Tree) -> list[Body]:
+def _carriers(tree: Tree) -> list[MovingBody]:
     return [tree.bodies[index] for index in tree.carriers]
 
 

@@ -26,7 +26,7 @@ from chasles.model.freedoms import (
 )
 from chasles.model.numbers import BOUNDED, LARGEST_DAMPING, LARGEST_NUMBER, SMALLEST_DIVISOR, number, unit_vector
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, shortened
+from chasles.model.record import DescriptionRecord, shortened
 
 Y_AXIS = (0.0, 1.0, 0.0)
 Bound = float | tuple[float, ...]
@@ -41,7 +41,7 @@ JOINT_PARAMETERS: Mapping[str, ParameterBound] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Limits(Record):
+class Limits(DescriptionRecord):
     """Limits of a joint; infinite where there is none, and where a number beyond 1e9 says that there is none.
 
     Each is one number or, for a joint with several degrees of freedom, may be one for each of them.
@@ -102,7 +102,7 @@ class Limits(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Mimic(Record):
+class Mimic(DescriptionRecord):
     """A joint that follows another: position = ratio * (position of `joint`) + offset."""
 
     joint: str
@@ -115,7 +115,7 @@ class Mimic(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Joint(Record):
+class Joint(DescriptionRecord):
     """A joint between two links: ``T_parent_child(q) = T_parent_joint · motion(axis, q) · T_joint_child``.
 
     Coordinates by kind: an angle ("revolute", "continuous", "helical") or a distance ("prismatic"); the angles about

@@ -10,12 +10,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.model.inertia import Inertia
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, shortened
+from chasles.model.record import DescriptionRecord, shortened
 from chasles.model.shapes import Shape
 
 
 @dataclass(frozen=True, eq=False)
-class Link(Record):
+class Link(DescriptionRecord):
     """A rigid link: its name is also the name of its frame.
 
     Parameters
@@ -38,7 +38,7 @@ class Link(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Frame(Record):
+class Frame(DescriptionRecord):
     """A named frame fixed to a link at `T_link_frame`, shape (4, 4)."""
 
     name: str

@@ -13,7 +13,7 @@ from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model.joint import Y_AXIS
 from chasles.model.numbers import SMALLEST_DIVISOR, number, unit_vector
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, shortened
+from chasles.model.record import DescriptionRecord, shortened
 
 LoopKind = Literal[
     "revolute", "prismatic", "helical", "universal", "cylindrical", "planar", "spherical", "fixed", "rod"
@@ -46,7 +46,7 @@ class Constraint:
 
 
 @dataclass(frozen=True, eq=False)
-class Loop(Record):
+class Loop(DescriptionRecord):
     """A joint that closes a loop of the robot, between two frames that the tree moves already.
 
     It demands that ``inverse(T_world_1) @ T_world_2`` is a motion that a joint of its kind allows, where frame 1 is

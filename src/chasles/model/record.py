@@ -37,7 +37,7 @@ def check_keys(table: Any, known: Iterable[str], what: str) -> None:
 
 def plain(value: object) -> Any:
     """Return a record, array or container as nested tuples of Python scalars."""
-    if isinstance(value, Record):
+    if isinstance(value, DescriptionRecord):
         compared = (field.name for field in dataclasses.fields(value) if field.compare)  # type: ignore[arg-type]
         return (type(value).__name__, *(plain(getattr(value, name)) for name in compared))
     if isinstance(value, np.ndarray):
@@ -49,7 +49,7 @@ def plain(value: object) -> Any:
     return value
 
 
-class Record:
+class DescriptionRecord:
     """Base of the frozen dataclasses of a description: compared, hashed and pickled by their fields."""
 
     @classmethod

@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from chasles.base.errors import ModelError
 from chasles.model.numbers import frozen_array, number
 from chasles.model.placement import frozen_placement
-from chasles.model.record import Record, shortened
+from chasles.model.record import DescriptionRecord, shortened
 
 
 @dataclass(frozen=True, eq=False)
-class Box(Record):
+class Box(DescriptionRecord):
     """Cuboid centred at its frame; `size` holds its whole edges along x, y and z, shape (3,), m."""
 
     size: NDArray[np.float64]
@@ -28,7 +28,7 @@ class Box(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Sphere(Record):
+class Sphere(DescriptionRecord):
     """Sphere centred at its frame, with this radius, m."""
 
     radius: float
@@ -38,7 +38,7 @@ class Sphere(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid(Record):
+class Ellipsoid(DescriptionRecord):
     """Ellipsoid centred at its frame; `radii` are its half axes along x, y and z, shape (3,), m."""
 
     radii: NDArray[np.float64]
@@ -48,7 +48,7 @@ class Ellipsoid(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Cylinder(Record):
+class Cylinder(DescriptionRecord):
     """Cylinder centred at its frame, its axis along z, with this radius and whole length, m."""
 
     radius: float
@@ -59,7 +59,7 @@ class Cylinder(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule(Record):
+class Capsule(DescriptionRecord):
     """Capsule centred at its frame, its axis along z; `length` is the distance of the two spheres' centers, m."""
 
     radius: float
@@ -70,7 +70,7 @@ class Capsule(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Mesh(Record):
+class Mesh(DescriptionRecord):
     """Mesh in a file, which is not opened before it is needed; `chasles.model.mesh_path` finds it.
 
     Parameters
@@ -98,7 +98,7 @@ Geometry = Box | Sphere | Ellipsoid | Cylinder | Capsule | Mesh
 
 
 @dataclass(frozen=True, eq=False)
-class Shape(Record):
+class Shape(DescriptionRecord):
     """A geometry on a link.
 
     Parameters

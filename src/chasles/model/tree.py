@@ -35,7 +35,7 @@ Placed = Literal["coordinate", "quaternion", "quaternion and position", "nothing
 
 
 @dataclass(frozen=True, eq=False)
-class Body:
+class MovingBody:
     """A moving body: all links that fixed joints hold together.
 
     Its pose in the parent body at joint position s is ``R_parent_body Rz(angular s)`` and
@@ -132,7 +132,7 @@ class Tree:
         Indices of the velocities that motors act on.
     """
 
-    bodies: tuple[Body, ...]
+    bodies: tuple[MovingBody, ...]
     frames: dict[str, Placement]
     nq: int
     n: int
@@ -226,7 +226,7 @@ def spanning_tree(description: Description, values: Mapping[str, Any] | None = N
         velocity = joint.velocity_names[freedom.velocity]
         placed = _placed(joint.kind, moved.freedom)
         bodies.append(
-            Body(
+            MovingBody(
                 name=joint.child if moved.is_last else velocity,
                 joint=velocity,
                 parent=moved.parent,

@@ -13,7 +13,7 @@ from chasles.planning.space import ConfigurationSpace, Floats
 _GOAL_SHARE = 0.1
 
 
-class Tree:
+class SearchTree:
     """Configurations that are joined to a root by free edges."""
 
     def __init__(self, space: ConfigurationSpace, root: Floats) -> None:
@@ -67,7 +67,7 @@ def rrt(
     space: ConfigurationSpace, start: Floats, goal: Floats, samples: int, step: float, generator: np.random.Generator
 ) -> tuple[list[Floats], int]:
     """Grow one tree from the start, a step towards each sample; return the path, empty without success, and samples."""
-    tree = Tree(space, start)
+    tree = SearchTree(space, start)
     for count in range(1, samples + 1):
         aim = count == 1 or generator.random() < _GOAL_SHARE
         target = goal if aim else space.sample(generator, 1)[0]
@@ -81,7 +81,7 @@ def rrt_connect(
     space: ConfigurationSpace, start: Floats, goal: Floats, samples: int, step: float, generator: np.random.Generator
 ) -> tuple[list[Floats], int]:
     """Grow trees from both ends in turn; each new configuration is a target that the other tree tries to reach."""
-    trees = [Tree(space, start), Tree(space, goal)]
+    trees = [SearchTree(space, start), SearchTree(space, goal)]
     last, arrived = trees[0].grow(goal, step, most=np.iinfo(np.int64).max - 1)
     if arrived:
         return trees[0].branch(last), 1

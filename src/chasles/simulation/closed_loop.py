@@ -18,7 +18,7 @@ from chasles.engine import Function, Layout, Record, trace, where
 from chasles.engine.program.records import Memory, Shapes
 from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import RK4, Integrator
-from chasles.integrators.attempts import Status
+from chasles.integrators.attempts import IntegrationStatus
 from chasles.simulation.call_inputs import CallInput, CallInputs
 from chasles.simulation.controlled_period import PACE, ControlledPeriod, Stage, new_period
 from chasles.simulation.limits import limited_torques
@@ -253,7 +253,7 @@ class ClosedLoop:
             pace_now, x = self.controlled_period.attempt(
                 pace_now, loop.plant, sample.t, queue, self.outside_of(given), values, rtol, atol
             )
-            again = where(pace_now.progress.status == Status.RUNNING, 1.0, 0.0)
+            again = where(pace_now.progress.status == IntegrationStatus.RUNNING, 1.0, 0.0)
             following = {
                 "last_call": where(fresh, sample.t, state.last_call),
                 "pace": pace_now,

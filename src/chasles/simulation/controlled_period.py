@@ -17,7 +17,7 @@ from chasles.engine import Function, trace, where
 from chasles.engine.program.records import Record, Shapes
 from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import StepControl
-from chasles.integrators.attempts import PROGRESS, Progress, RunState, Status, attempt
+from chasles.integrators.attempts import PROGRESS, IntegrationStatus, Progress, RunState, attempt
 from chasles.simulation.plant_steps import HeldInputs, PlantSteps, StepStart
 
 #: Events nearer to each other than this part of a period are one.
@@ -66,13 +66,13 @@ PACE = AttemptState(PROGRESS, (), (), ())
 
 def first_pace(period: float, clock: float) -> AttemptState:
     """Pace of runs that have not begun."""
-    return AttemptState(Progress(0.0, period, 1.0, 1.0, 0.0, 0.0, float(Status.ARRIVED)), 0.0, clock, 0.0)
+    return AttemptState(Progress(0.0, period, 1.0, 1.0, 0.0, 0.0, float(IntegrationStatus.ARRIVED)), 0.0, clock, 0.0)
 
 
 def new_period(pace: AttemptState) -> AttemptState:
     """Pace of a run as its next period begins; one that was given up stays so."""
     progress = pace.progress
-    status = where(progress.status == Status.ARRIVED, float(Status.RUNNING), progress.status)
+    status = where(progress.status == IntegrationStatus.ARRIVED, float(IntegrationStatus.RUNNING), progress.status)
     return AttemptState(progress._replace(t=0.0, calm=1.0, status=status), 0.0, pace.clock, 0.0)
 
 
@@ -122,7 +122,7 @@ class ControlledPeriod:
         pace, x
             As they came for runs that are done with the period. The state of a run that is given up is NaN.
         """
-        steps, running = self.steps, pace.progress.status == Status.RUNNING
+        steps, running = self.steps, pace.progress.status == IntegrationStatus.RUNNING
         begin, end = pace.begin, self._end(pace.begin, t, values)
         command = queue[self.stages[0].torque]
         for stage in self.stages[1:]:
@@ -136,14 +136,14 @@ class ControlledPeriod:
             steps.integrator, StepControl(), f, RunState(pace.progress, y), end - begin, rtol, atol, inside=False
         )
         made = pace.made + where(running, 1.0, 0.0)
-        arrived = running & (progress.status == Status.ARRIVED)
+        arrived = running & (progress.status == IntegrationStatus.ARRIVED)
         goes_on = arrived & (end < steps.period)
-        too_many = (progress.status == Status.RUNNING) & (made >= MOST_ATTEMPTS)
-        status = where(goes_on, float(Status.RUNNING), progress.status)
+        too_many = (progress.status == IntegrationStatus.RUNNING) & (made >= MOST_ATTEMPTS)
+        status = where(goes_on, float(IntegrationStatus.RUNNING), progress.status)
         progress = progress._replace(
-            t=where(goes_on, 0.0, progress.t), status=where(too_many, float(Status.TOO_MANY_STEPS), status)
+            t=where(goes_on, 0.0, progress.t), status=where(too_many, float(IntegrationStatus.TOO_MANY_STEPS), status)
         )
-        y = where(progress.status > Status.ARRIVED, np.nan, steps.layout.join(steps.normalized(y)))
+        y = where(progress.status > IntegrationStatus.ARRIVED, np.nan, steps.layout.join(steps.normalized(y)))
         return AttemptState(progress, where(goes_on, end, begin), clock, made), steps.layout.split(y)
 
     @cached_property
@@ -156,7 +156,7 @@ class ControlledPeriod:
 
         def one(state: Record, t: Real, queue: Array, rtol: Real, atol: Array, held: HeldInputs) -> Any:
             pace, x = self.attempt(state.pace, state.x, t, queue, held.outside, held.values, rtol, atol)
-            return {"pace": pace, "x": x}, where(pace.progress.status == Status.RUNNING, 0.0, 1.0)
+            return {"pace": pace, "x": x}, where(pace.progress.status == IntegrationStatus.RUNNING, 0.0, 1.0)
 
         size, late = steps.layout.size, 1 + max(stage.torque for stage in self.stages)
         inputs: dict[str, Shapes] = {

@@ -47,7 +47,7 @@ class StickingWarning(UserWarning):
     """Friction holds a joint away from the end of its reference, because its gain is too low."""
 
 
-class Feedback(NamedTuple):
+class JointFeedback(NamedTuple):
     """Feedback of each joint's own motion at the start of a run, (n,) each.
 
     Attributes
@@ -186,7 +186,7 @@ def _reason(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str,
     return f"{moves}, and kp·T²/M = {stiffness[joint]:.2g} must be below 4: lower kp or shorten the period"
 
 
-def _feedback(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> Feedback:
+def _feedback(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> JointFeedback:
     """Measure the gains of the law at the start of a run, by differences."""
     batch = state.shape[:-1]
     chosen = np.unravel_index(run, batch) if batch else ()
@@ -206,4 +206,4 @@ def _feedback(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[st
     described = {name: own[name] for name in loop.varied if name in loop.plant.robot.parameters}
     q = loop.layout.split(state[chosen]).plant.q
     mobility = np.asarray(loop.plant.robot.inverse_mass_matrix(q, vary=described))
-    return Feedback(1.0 / np.diagonal(mobility), gains("q"), gains("qd"))
+    return JointFeedback(1.0 / np.diagonal(mobility), gains("q"), gains("qd"))

@@ -26,7 +26,7 @@ _LINES = {"gridcolor": "#e8edf1", "zerolinecolor": "#e8edf1", "linecolor": "#c3c
 
 
 @dataclass(frozen=True)
-class Panel:
+class Diagram:
     """One diagram."""
 
     title: str
@@ -71,25 +71,25 @@ def robot_figure(results: StudyResults, robot: str) -> dict[str, Any]:
     return {"data": data, "layout": _layout(panels, results, robot, _range(panels, ceiling))}
 
 
-def _panels(results: StudyResults, robot: str, names: list[str]) -> list[Panel]:
+def _panels(results: StudyResults, robot: str, names: list[str]) -> list[Diagram]:
     panels = []
     for factor, values in results.runs.unknowns.items():
         if np.ptp(values) > 0.0:
             meaning, scale, unit = shown_unknown(factor)
             curves = {name: _scaled(results.curve(robot, name, factor), scale) for name in names}
             label = f"{meaning} [{unit}]" if unit else meaning
-            panels.append(Panel(plot_text(meaning[:1].upper() + meaning[1:]), plot_text(label), curves))
+            panels.append(Diagram(plot_text(meaning[:1].upper() + meaning[1:]), plot_text(label), curves))
     rates = results.study.factors.rates
     if len(rates) > 1:
         curves = {name: results.curve(robot, name, "rate") for name in names}
-        panels.append(Panel("Sample rate", "sample rate [Hz]", curves, True, True, rates))
+        panels.append(Diagram("Sample rate", "sample rate [Hz]", curves, True, True, rates))
     if len(results.study.factors.delays) > 1:
         curves = {name: results.curve(robot, name, "delay") for name in names}
-        panels.append(Panel("Delay", "delay [sample periods]", curves, True))
+        panels.append(Diagram("Delay", "delay [sample periods]", curves, True))
     made = results.study.robots[[known.title for known in results.study.robots].index(robot)]
     duration = made.times[-1] + results.study.execution.rest
     curves = {name: _scaled(results.profile(robot, name), duration) for name in names}
-    return [*panels, Panel("Over time: largest joint error", "time [s]", curves)]
+    return [*panels, Diagram("Over time: largest joint error", "time [s]", curves)]
 
 
 def _scaled(curve: ResponseCurve, scale: float) -> ResponseCurve:
@@ -109,7 +109,7 @@ def _style(number: int, name: str, group: int) -> dict[str, Any]:
 
 
 def _band(
-    style: dict[str, Any], panel: Panel, curve: ResponseCurve, color: str, ceiling: float, *, legend: bool
+    style: dict[str, Any], panel: Diagram, curve: ResponseCurve, color: str, ceiling: float, *, legend: bool
 ) -> list[dict[str, Any]]:
     x = typed_array(curve.x)
     low, median, high = (1e3 * np.minimum(part, ceiling) for part in (curve.low, curve.median, curve.high))
@@ -148,7 +148,7 @@ def _distribution(
     }
 
 
-def _range(panels: list[Panel], ceiling: float) -> list[float]:
+def _range(panels: list[Diagram], ceiling: float) -> list[float]:
     """Range of the logarithmic axis of errors, in powers of ten of a thousandth: over all but the time panel."""
     values = np.concatenate(
         [part for panel in panels[:-1] or panels for curve in panel.curves.values() for part in (curve.low, curve.high)]
@@ -161,7 +161,7 @@ def _range(panels: list[Panel], ceiling: float) -> list[float]:
     return [float(low - 0.08), float(max(high, low + 0.5) + 0.08)]
 
 
-def _layout(panels: list[Panel], results: StudyResults, robot: str, span: list[float]) -> dict[str, Any]:
+def _layout(panels: list[Diagram], results: StudyResults, robot: str, span: list[float]) -> dict[str, Any]:
     count = len(panels) + 1
     rows = -(-count // _COLUMNS)
     inner = rows * _PANEL_HEIGHT + (rows - 1) * _ROW_GAP

@@ -9,8 +9,8 @@ import numpy as np
 
 from chasles.studies.results import StudyResults, study_findings
 from chasles.studies.settings import shown_unknown
-from chasles.studies.statistics import Comparison, Interval, proportion
-from chasles.studies.summaries import Condition, Findings
+from chasles.studies.statistics import ControllerComparison, Interval, proportion
+from chasles.studies.summaries import Findings, StudyCase
 
 #: Rank regression coefficients below this are not worth a word.
 _NOTABLE = 0.1
@@ -103,7 +103,7 @@ def _ranking(results: StudyResults, robot: str) -> list[str]:
     return said
 
 
-def _compared(pair: Comparison) -> str:
+def _compared(pair: ControllerComparison) -> str:
     if pair.fewer_lost is not None:
         other = pair.second if pair.fewer_lost == pair.first else pair.first
         return f"{_first_upper(pair.fewer_lost)} loses significantly fewer runs than {other}."
@@ -160,7 +160,7 @@ def _effects(results: StudyResults, robot: str) -> list[str]:
     ]
 
 
-def _place(cell: Condition) -> str:
+def _place(cell: StudyCase) -> str:
     late = f" with a delay of {cell.delay:g} T" if cell.delay else ""
     return f"{cell.rate:g} Hz{late}"
 

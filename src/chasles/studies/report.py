@@ -14,7 +14,7 @@ from chasles.studies.method import method_section
 from chasles.studies.results import StudyResults
 from chasles.studies.sensitivity import Sensitivity
 from chasles.studies.settings import shown_unknown
-from chasles.studies.summaries import Condition, Quantiles, Summary
+from chasles.studies.summaries import Quantiles, StudyCase, Summary
 from chasles.studies.tuning_report import tuning_figure, tuning_table
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import write_page
@@ -170,7 +170,7 @@ def _cells(results: StudyResults, robot: str) -> str:
     return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
-def _cell(cell: Condition) -> str:
+def _cell(cell: StudyCase) -> str:
     error, lost = cell.rms_error, cell.lost
     middle = _plain(1e3 * error.value) if math.isfinite(error.value) else "∞"
     low = _plain(1e3 * error.low) if math.isfinite(error.low) and error.low > 0.0 else "0"
@@ -202,7 +202,7 @@ def _poles(results: StudyResults, robot: str) -> str:
     return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
-def _slowest(cell: Condition) -> str:
+def _slowest(cell: StudyCase) -> str:
     """Slowest pole of the sampled loop at a delay."""
     slowest = None if cell.poles is None else cell.poles.slowest
     if slowest is None:

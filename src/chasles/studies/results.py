@@ -22,9 +22,9 @@ from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw
 from chasles.studies.experiment import RunBatch, bench, controller_of
 from chasles.studies.measures import MEASURES, PROFILE
-from chasles.studies.sensitivity import Sensitivities, rank_sensitivities
-from chasles.studies.statistics import Comparison, Interval, compare, median, proportion, rank_effects, ranks
-from chasles.studies.summaries import QUARTILES, Condition, Findings, Quantiles, ResponseCurve, Summary
+from chasles.studies.sensitivity import SobolIndices, rank_sensitivities
+from chasles.studies.statistics import ControllerComparison, Interval, compare, median, proportion, rank_effects, ranks
+from chasles.studies.summaries import QUARTILES, Findings, Quantiles, ResponseCurve, StudyCase, Summary
 from chasles.studies.tuning import CANDIDATES, SCORES, Front, best, front
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ class StudyResults:
         """Names of the factors: all unknowns that act, ``"rate"`` and ``"delay"``."""
         return [*self.runs.unknowns, "rate", "delay"]
 
-    def compare(self, robot: str, first: str, second: str) -> Comparison:
+    def compare(self, robot: str, first: str, second: str) -> ControllerComparison:
         """Compare two controllers on a robot run by run; every pair of the robot's controllers counts as compared.
 
         Examples
@@ -199,7 +199,7 @@ class StudyResults:
         """Return what each unknown does to the RMS joint error, all others held; see `statistics.rank_effects`."""
         return rank_effects(*self._varied, self.of_pair(robot, controller)["rms_error"])
 
-    def sensitivities(self, robot: str, controller: str) -> Sensitivities:
+    def sensitivities(self, robot: str, controller: str) -> SobolIndices:
         """Return Sobol indices of the RMS joint error's ranks: the share of their variance that each factor explains.
 
         First-order and total indices of each unknown, and of the pair of rate and delay; see
@@ -223,7 +223,7 @@ class StudyResults:
         _, cell = np.unique(np.stack([self.runs.rate, self.runs.delay]), axis=1, return_inverse=True)
         return varying, cell.ravel()
 
-    def cells(self, robot: str, controller: str) -> list[Condition]:
+    def cells(self, robot: str, controller: str) -> list[StudyCase]:
         """Return what a controller did on a robot at each sample rate and delay."""
         key = self._numbers(robot, controller)
         if key not in self._cells:
@@ -231,11 +231,11 @@ class StudyResults:
         return self._cells[key]
 
     @cached_property
-    def _cells(self) -> dict[tuple[int, int], list[Condition]]:
+    def _cells(self) -> dict[tuple[int, int], list[StudyCase]]:
         """Cells that were asked for, by the numbers of robot and controller."""
         return {}
 
-    def _made_cells(self, robot: str, controller: str) -> list[Condition]:
+    def _made_cells(self, robot: str, controller: str) -> list[StudyCase]:
         values = self.of_pair(robot, controller)
         place, number = self._numbers(robot, controller)
         choice, made = self.study.controllers[number], self.study.robots[place]
@@ -247,7 +247,7 @@ class StudyResults:
             settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
             poles = attained_poles(choice.kind, settings, known.model, known.motion, 1.0 / rate, delay)
             error = median(values["rms_error"][chosen])
-            found.append(Condition(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
+            found.append(StudyCase(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
         return found
 
     def margins(self, robot: str, controller: str, payload: float = 0.0) -> dict[tuple[float, float], LoopMargins]:

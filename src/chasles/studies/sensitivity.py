@@ -36,7 +36,7 @@ class Sensitivity:
 
 
 @dataclass(frozen=True)
-class Sensitivities:
+class SobolIndices:
     """Sobol indices of all factors.
 
     Attributes
@@ -52,13 +52,13 @@ class Sensitivities:
     unexplained: float
 
 
-def rank_sensitivities(factors: Mapping[str, Floats], cells: NDArray[np.intp], errors: Floats) -> Sensitivities:
+def rank_sensitivities(factors: Mapping[str, Floats], cells: NDArray[np.intp], errors: Floats) -> SobolIndices:
     """Return the Sobol indices of the ranks of errors, among which lost runs (infinite) are the largest."""
     ranked = standard_ranks(errors)
     return sensitivities(factors, cells, np.zeros(len(errors)) if ranked is None else ranked)
 
 
-def sensitivities(factors: Mapping[str, Floats], cells: NDArray[np.intp], values: Floats) -> Sensitivities:
+def sensitivities(factors: Mapping[str, Floats], cells: NDArray[np.intp], values: Floats) -> SobolIndices:
     """Return the Sobol indices of values by a polynomial fitted to all runs: all factors at once.
 
     The values are regressed on a mean for each cell, on orthogonal polynomials of degree 1 and 2 of each factor, and,
@@ -117,7 +117,7 @@ def sensitivities(factors: Mapping[str, Floats], cells: NDArray[np.intp], values
         )
         for name in names
     }
-    return Sensitivities(found, min(1.0, noise / variance) if variance > 0.0 else 0.0)
+    return SobolIndices(found, min(1.0, noise / variance) if variance > 0.0 else 0.0)
 
 
 def _size(slopes: Floats, moments: Floats, covariance: Floats) -> float:

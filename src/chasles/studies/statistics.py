@@ -66,7 +66,7 @@ def median(values: Floats, level: float = LEVEL) -> Interval:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ControllerComparison:
     """Two controllers in the same runs.
 
     Attributes
@@ -100,7 +100,7 @@ class Comparison:
         return self.fewer_lost or self.smaller_error
 
 
-def compare(first: str, second: str, errors: tuple[Floats, Floats], comparisons: int = 1) -> Comparison:
+def compare(first: str, second: str, errors: tuple[Floats, Floats], comparisons: int = 1) -> ControllerComparison:
     """Compare the errors of two controllers run by run: sign tests of losses and of errors.
 
     Parameters
@@ -129,7 +129,7 @@ def compare(first: str, second: str, errors: tuple[Floats, Floats], comparisons:
     kept = ~(np.isinf(a) & np.isinf(b))
     with np.errstate(divide="ignore", invalid="ignore"):
         ratios = np.where((a == b)[kept], 1.0, a[kept] / b[kept])
-    return Comparison(
+    return ControllerComparison(
         first,
         second,
         better,

@@ -93,7 +93,7 @@ class Summary:
 
 
 @dataclass(frozen=True)
-class Condition:
+class StudyCase:
     """One controller on one robot at one sample rate and delay.
 
     Attributes

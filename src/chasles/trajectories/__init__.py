@@ -20,7 +20,7 @@ from chasles.trajectories.following.follow import follow
 from chasles.trajectories.following.free_base import FreeBaseTrajectory
 from chasles.trajectories.joint.bsplines import BSpline
 from chasles.trajectories.joint.closed import ClosedMotion
-from chasles.trajectories.joint.following_report import Finding, FollowingReport, FollowingTrajectory
+from chasles.trajectories.joint.following_report import FollowingEvent, FollowingReport, FollowingTrajectory
 from chasles.trajectories.joint.geodesic import GeodesicMotion
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.point_to_point import PointToPoint
@@ -47,7 +47,7 @@ __all__ = [
     "CircularArc",
     "ClosedMotion",
     "CubicSpline",
-    "Finding",
+    "FollowingEvent",
     "FollowingReport",
     "FollowingTrajectory",
     "FreeBaseTrajectory",

@@ -44,7 +44,7 @@ from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, line_text, number_text
 from chasles.model.numbers import LARGEST_NUMBER
-from chasles.model.record import Record, shortened
+from chasles.model.record import DescriptionRecord, shortened
 from chasles.trajectories.joint.splines import CubicSpline
 from chasles.trajectories.joint.waypoints import checked_waypoints, increasing_times
 from chasles.trajectories.motion import Floats
@@ -61,7 +61,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 
 @dataclass(frozen=True, eq=False)
-class PathData(Record):
+class PathData(DescriptionRecord):
     """What a path file holds.
 
     Attributes
@@ -92,7 +92,7 @@ class PathData(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class QuaternionData(Record):
+class QuaternionData(DescriptionRecord):
     """What a quaternion file holds.
 
     Attributes

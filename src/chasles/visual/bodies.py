@@ -51,7 +51,7 @@ class Placed(NamedTuple):
 
 
 @dataclass
-class Bodies:
+class DrawnBodies:
     """Bodies of one kind.
 
     Attributes
@@ -104,7 +104,7 @@ def robot_bodies(
     kind: Kind = "visual",
     packages: Packages | None = None,
     most: int = MOST_TRIANGLES,
-) -> Bodies:
+) -> DrawnBodies:
     """Return the bodies that a description gives its links.
 
     A link with a shape that cannot be shown has no bodies here: it keeps its drawn shape.
@@ -127,7 +127,7 @@ def robot_bodies(
     >>> robot_bodies(Description("wall", (brick,))).links
     {'brick'}
     """
-    bodies = Bodies()
+    bodies = DrawnBodies()
     if kind == "drawn":
         return bodies
     known: dict[Any, list[tuple[int, tuple[float, float, float, float] | None]]] = {}
@@ -240,7 +240,7 @@ def _on_grid(
     return mean[used], renamed.reshape(-1, 3), kept if of is None else of[kept]
 
 
-def packed(bodies: Bodies) -> dict[str, Any]:
+def packed(bodies: DrawnBodies) -> dict[str, Any]:
     """Return triangles for a page: vertices in 16 bits of each surface's box, faces in 16 or 32, all compressed.
 
     Returns

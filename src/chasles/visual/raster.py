@@ -55,7 +55,7 @@ class Solid(NamedTuple):
     radius: float
 
 
-class Mesh(NamedTuple):
+class LinkTriangles(NamedTuple):
     """Triangles of one part of a robot on a link: corners and normals (m, 3, 3) in the link's frame, color, texture."""
 
     link: int
@@ -113,7 +113,9 @@ class Camera:
             vertices, faces = bodies.triangles[surface]
             placed = vertices @ T[:3, :3].T + T[:3, 3]
             texture = bodies.texture(surface) if textured else None
-            self.meshes.append(Mesh(links.index(link), placed[faces], corner_normals(placed, faces), rgba, texture))
+            self.meshes.append(
+                LinkTriangles(links.index(link), placed[faces], corner_normals(placed, faces), rgba, texture)
+            )
         self._own = [links.index(link) for link in links if not bodies.placed or link in bodies.incomplete]
         level = np.cos(ELEVATION)
         forward = -np.array([level * np.cos(AZIMUTH), level * np.sin(AZIMUTH), np.sin(ELEVATION)])
@@ -166,7 +168,7 @@ class Camera:
         return link_poses(self.robot, self.data["links"], q)
 
     @staticmethod
-    def _in_world(mesh: Mesh, T_world_link: Floats) -> Floats:
+    def _in_world(mesh: LinkTriangles, T_world_link: Floats) -> Floats:
         T = T_world_link[mesh.link]
         return np.asarray(mesh.corners @ T[:3, :3].T + T[:3, 3])
 

@@ -14,7 +14,7 @@ from chasles.distances.bodies import Body, HalfSpace
 from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.mechanics import Mechanics
 from chasles.robot.robot import Robot
-from chasles.visual.bodies import Bodies, Kind, Packages, packed, robot_bodies
+from chasles.visual.bodies import DrawnBodies, Kind, Packages, packed, robot_bodies
 from chasles.visual.encoding import typed_array
 from chasles.visual.shapes import Skeleton, skeleton
 
@@ -71,7 +71,7 @@ def scene_data(
     }
 
 
-def still_scene(robot: Robot, q: NDArray[np.float64], bodies: Bodies) -> dict[str, Any]:
+def still_scene(robot: Robot, q: NDArray[np.float64], bodies: DrawnBodies) -> dict[str, Any]:
     """Return the data of the 3D view of a robot whose poses the page computes.
 
     Parameters
@@ -128,7 +128,7 @@ def add_obstacles(scene: dict[str, Any], obstacles: Sequence[Body | HalfSpace]) 
 
 
 def bodies_data(
-    robot: Robot, bodies: Bodies, links: Sequence[str], kinds: Sequence[Kind], packages: Packages | None = None
+    robot: Robot, bodies: DrawnBodies, links: Sequence[str], kinds: Sequence[Kind], packages: Packages | None = None
 ) -> dict[str, Any]:
     """Return the bodies of a page by kind: packed triangles, parts, and the links that keep their drawn shapes.
 
@@ -160,7 +160,7 @@ def bodies_data(
     return found
 
 
-def _links(drawn: Skeleton, bodies: Bodies, others: Sequence[str] = ()) -> tuple[str, ...]:
+def _links(drawn: Skeleton, bodies: DrawnBodies, others: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the links that carry shapes, root first."""
     shaped = (shape.link for shape in drawn.shapes)
     placed = (body.link for body in bodies.placed)
@@ -190,7 +190,7 @@ def link_poses(robot: Mechanics, links: Sequence[str], q: NDArray[np.float64]) -
 
 
 def _shapes(
-    robot: Robot, drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link: NDArray[np.float64]
+    robot: Robot, drawn: Skeleton, bodies: DrawnBodies, links: Sequence[str], T_world_link: NDArray[np.float64]
 ) -> dict[str, Any]:
     """Return drawn shapes with the index of their link, and the extent at poses (runs, frames, links, 4, 4)."""
     ground, outline = _extent(drawn, bodies, links, T_world_link)
@@ -248,7 +248,7 @@ def last_finite(q: NDArray[np.float64], neutral: NDArray[np.float64]) -> NDArray
 
 
 def _extent(
-    drawn: Skeleton, bodies: Bodies, links: Sequence[str], T_world_link: NDArray[np.float64]
+    drawn: Skeleton, bodies: DrawnBodies, links: Sequence[str], T_world_link: NDArray[np.float64]
 ) -> tuple[float, NDArray[np.float64]]:
     """Return the ground level, and the outermost points (k, 3) of what is seen at all poses."""
     T_world_root = T_world_link[0, 0, 0]

@@ -30,7 +30,7 @@ _DETOUR = 1.75  # a path along the axes may be this much longer than the straigh
 
 
 @dataclass(frozen=True)
-class Shape:
+class DrawnShape:
     """Capsule or cylinder between two points of a link.
 
     Attributes
@@ -74,7 +74,7 @@ class Skeleton:
         Whether a joint other than a free one holds the robot to its root, which is no ring.
     """
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[DrawnShape, ...]
     links: tuple[str, ...]
     root: str
     tool: str
@@ -143,7 +143,7 @@ def skeleton(description: Description) -> Skeleton:
     shapes = []
     for link, ring in rings.items():
         for start, end in pairwise([*ring, ring[0]]):
-            shapes.append(Shape(link, "capsule", "link", start, end, radius[link]))
+            shapes.append(DrawnShape(link, "capsule", "link", start, end, radius[link]))
     held = [joint.kind != "free" for joint in joints if joint.parent == description.root]
     stands = (any(held) or not held) and description.root not in rings
     for link, path in paths:
@@ -152,7 +152,7 @@ def skeleton(description: Description) -> Skeleton:
                 form: Form = (
                     "cylinder" if stands and link == description.root and number == 0 else "capsule"
                 )  # flat below
-                shapes.append(Shape(link, form, "link", start, end, radius[link]))
+                shapes.append(DrawnShape(link, form, "link", start, end, radius[link]))
     for joint in joints:
         if joint.moves and not (joint.kind == "free" and joint.child in rings):
             shapes.extend(_joint_shapes(joint, radius[joint.child], size, _travel(description, joint)))
@@ -273,29 +273,29 @@ def _travel(description: Description, joint: Joint) -> set[float]:
     return {0.0, *known, *own[-1:]}
 
 
-def _joint_shapes(joint: Joint, radius: float, size: float, travel: set[float]) -> list[Shape]:
+def _joint_shapes(joint: Joint, radius: float, size: float, travel: set[float]) -> list[DrawnShape]:
     """Return the shapes of a joint: a cylinder per revolute axis, sleeve and rod if prismatic, a plate or a ball."""
     entry = _entry(joint)
     axis = np.array([0.0, 0.0, 1.0]) if entry.axis is None else entry.axis
     if joint.has_quaternion:
         half = 0.01 * radius * axis
         role: Role = "link" if joint.kind == "free" else "joint"
-        return [Shape(joint.child, "capsule", role, entry.p - half, entry.p + half, 1.7 * radius)]
+        return [DrawnShape(joint.child, "capsule", role, entry.p - half, entry.p + half, 1.7 * radius)]
     if joint.kind == "planar":
         half = 0.3 * radius * np.linalg.inv(joint.T_joint_child)[:3, :3] @ joint.axis
-        return [Shape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 2.2 * radius)]
+        return [DrawnShape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 2.2 * radius)]
     if joint.kind not in _SLIDES:
         half = 1.5 * radius * axis
-        own = Shape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 1.3 * radius)
+        own = DrawnShape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 1.3 * radius)
         if joint.kind != "universal":
             return [own]
         p, first = joint.T_parent_joint[:3, 3], 1.5 * radius * joint.T_parent_joint[:3, :3] @ joint.axis
-        return [Shape(joint.parent, "cylinder", "joint", p - first, p + first, 1.3 * radius), own]
+        return [DrawnShape(joint.parent, "cylinder", "joint", p - first, p + first, 1.3 * radius), own]
     direction = joint.T_parent_joint[:3, :3] @ joint.axis
     place = joint.T_parent_joint[:3, 3]
     half = 1.8 * radius * direction
-    sleeve = Shape(joint.parent, "cylinder", "sleeve", place - half, place + half, 1.35 * radius)
+    sleeve = DrawnShape(joint.parent, "cylinder", "sleeve", place - half, place + half, 1.35 * radius)
     travel = travel if len(travel) > 1 else {-0.25 * size, 0.25 * size}
     back, front = entry.p - max(travel) * axis, entry.p - min(travel) * axis
-    rod = Shape(joint.child, "capsule", "slide", back, front, 0.75 * radius)
+    rod = DrawnShape(joint.child, "capsule", "slide", back, front, 0.75 * radius)
     return [sleeve, rod]

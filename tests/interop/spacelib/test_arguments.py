@@ -190,11 +190,11 @@ def test_results_can_be_compared() -> None:
     assert sl.linear(H, 2, 3, 2, 2) == sl.linear(H, 2, 3, 2, 2)
     assert sl.linear(H, 2, 3, 2, 2) != sl.linear([[1, 2, 3], [4, 5, 7]], 2, 3, 2, 2)
     A, b = np.array(H)[:, :2], np.array(H)[:, 2]
-    assert sl.Equations(A, b) == sl.Equations(A.copy(), b.copy())
-    assert (sl.Equations(A, b) != sl.Equations(A, b)) is False
-    assert sl.Equations(A, b) != sl.Equations(A, b + 1.0)
-    assert sl.Equations(A, b) != sl.Equations(A[:1], b)
-    assert sl.Equations(A, b) != 3
+    assert sl.LinearEquations(A, b) == sl.LinearEquations(A.copy(), b.copy())
+    assert (sl.LinearEquations(A, b) != sl.LinearEquations(A, b)) is False
+    assert sl.LinearEquations(A, b) != sl.LinearEquations(A, b + 1.0)
+    assert sl.LinearEquations(A, b) != sl.LinearEquations(A[:1], b)
+    assert sl.LinearEquations(A, b) != 3
     singular = sl.solve(np.ones((2, 2)), b)
     assert singular == sl.solve(np.ones((2, 2)), b)  # NaN in both
     assert sl.inters2pl([0, 0, 1, 1], [1, 0, 0, 2]) == sl.inters2pl([0, 0, 1, 1], [1, 0, 0, 2])

@@ -119,7 +119,7 @@ def test_bodies_survive_writing(tmp_path: Path, bodies: np.ndarray, W1: np.ndarr
 def test_lists_and_systems_survive_writing(tmp_path: Path, data: st.DataObject, n: int, m: int) -> None:
     path = tmp_path / "a.dat"
     A, (b,) = data.draw(table(n, m)), data.draw(table(1, n))
-    sl.write_linear_system(path, sl.Equations(A, b))
+    sl.write_linear_system(path, sl.LinearEquations(A, b))
     read = sl.read_linear_system(path)
     assert read.A.tolist() == A.tolist()
     assert read.b.tolist() == b.tolist()

@@ -16,7 +16,7 @@ from tests.machines.parallel.platforms import (
 
 import chasles as ch
 from chasles.engine.linear.pivoted_elimination import solve
-from chasles.machines import Status, StewartPlatform
+from chasles.machines import PoseStatus, StewartPlatform
 
 
 def test_lengths_of_the_manual() -> None:
@@ -111,17 +111,17 @@ def test_status_says_what_is_wrong() -> None:
     found = stewart.forward_kinematics(lengths, guess)
     expected = [
         found.status[0],
-        Status.INVALID_LENGTHS,
-        Status.INVALID_LENGTHS,
-        Status.OUT_OF_REACH,
-        Status.OUT_OF_REACH,
-        Status.INVALID_LENGTHS,
+        PoseStatus.INVALID_LENGTHS,
+        PoseStatus.INVALID_LENGTHS,
+        PoseStatus.OUT_OF_REACH,
+        PoseStatus.OUT_OF_REACH,
+        PoseStatus.INVALID_LENGTHS,
     ]
     np.testing.assert_array_equal(found.status, expected)
     assert "finite and not negative" in str(found)
-    assert stewart.forward_kinematics(lengths[5], select="all").status == Status.INVALID_LENGTHS
+    assert stewart.forward_kinematics(lengths[5], select="all").status == PoseStatus.INVALID_LENGTHS
     single = stewart.forward_kinematics(lengths[3], guess)
-    assert single.status == Status.OUT_OF_REACH
+    assert single.status == PoseStatus.OUT_OF_REACH
     assert not single.success
     assert single.residual > 0.1
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tests.machines.parallel.platforms import ROBOOP_LENGTHS, random_platform, random_poses, roboop
 
 import chasles as ch
-from chasles.machines import Status, StewartPlatform
+from chasles.machines import PoseStatus, StewartPlatform
 from chasles.machines.parallel import certificate, homotopy
 from chasles.machines.parallel.start_system import start_system
 from chasles.machines.parallel.study_equations import Parameters, gradients, rates
@@ -225,8 +225,8 @@ def test_lengths_out_of_bounds_have_no_poses(length: float) -> None:
     stewart = roboop()
     for lengths in (np.full(6, length), np.array([ROBOOP_LENGTHS, np.full(6, length)])):
         status = np.atleast_1d(stewart.forward_kinematics(lengths).status)
-        assert status[-1] == Status.INVALID_LENGTHS
-        assert np.atleast_1d(stewart.forward_kinematics(lengths, select="all").status)[-1] == Status.INVALID_LENGTHS
+        assert status[-1] == PoseStatus.INVALID_LENGTHS
+        assert np.atleast_1d(stewart.forward_kinematics(lengths, select="all").status)[-1] == PoseStatus.INVALID_LENGTHS
 
 
 def test_lengths_without_poses() -> None:
@@ -237,7 +237,7 @@ def test_lengths_without_poses() -> None:
     lengths[3] = np.full(6, 2.0)
     poses = stewart.forward_kinematics(lengths, select="all")
     np.testing.assert_array_equal(
-        poses.status, [Status.SOLVED, Status.INVALID_LENGTHS, Status.OUT_OF_REACH, Status.SOLVED]
+        poses.status, [PoseStatus.SOLVED, PoseStatus.INVALID_LENGTHS, PoseStatus.OUT_OF_REACH, PoseStatus.SOLVED]
     )
     np.testing.assert_array_equal(poses.count[1:3], 0)
     assert poses.complete.all()

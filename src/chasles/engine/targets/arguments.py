@@ -13,7 +13,7 @@ from chasles.engine.kernels.shapes import CoreArray
 
 
 @dataclass(frozen=True)
-class Bound:
+class CallArguments:
     """The arguments of one call, checked and converted.
 
     Attributes
@@ -40,7 +40,7 @@ class Signature:
     outputs: tuple[CoreArray, ...]
     dtype: np.dtype[Any]
 
-    def bind(self, values: Sequence[Any]) -> Bound:
+    def bind(self, values: Sequence[Any]) -> CallArguments:
         """Check and convert the arguments of a call.
 
         Raises
@@ -65,7 +65,7 @@ class Signature:
         except ValueError:
             listing = ", ".join(f"'{c.name}' {shape}" for c, shape in zip(self.inputs, batches, strict=True))
             raise ValueError(f"{self.name}: the batch axes do not broadcast: {listing}") from None
-        return Bound(tuple(arrays), batch, sizes)
+        return CallArguments(tuple(arrays), batch, sizes)
 
     def _convert(self, core: CoreArray, value: Any) -> NDArray[Any]:
         try:
@@ -94,7 +94,7 @@ class Signature:
             )
         return array.shape[:split]
 
-    def shape(self, core: CoreArray, bound: Bound) -> tuple[int, ...]:
+    def shape(self, core: CoreArray, bound: CallArguments) -> tuple[int, ...]:
         """Return the full shape of a result."""
         return bound.batch + tuple(bound.sizes[size] if isinstance(size, str) else size for size in core.dims)
 

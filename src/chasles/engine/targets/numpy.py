@@ -18,7 +18,7 @@ from chasles.base.errors import ArgumentError
 from chasles.engine.kernels.shapes import CoreArray, Kernel
 from chasles.engine.program.operations import OPERATIONS
 from chasles.engine.program.program import Program, operands
-from chasles.engine.targets.arguments import Bound, Signature
+from chasles.engine.targets.arguments import CallArguments, Signature
 
 _CHUNK = 4096
 
@@ -98,7 +98,7 @@ class _Kernel:
             self._fill([row[chunk] for row in rows], inputs, bound)
         return self.signature.deliver((r.reshape(s) for r, s in zip(rows, shapes, strict=True)), out)
 
-    def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
+    def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: CallArguments) -> None:
         """Compute the results of some samples: inputs are (scalars, samples or 1), rows (samples, scalars)."""
         raise NotImplementedError
 
@@ -125,7 +125,7 @@ class NumpyKernel(_Kernel):
     def __init__(self, program: Program, dtype: DTypeLike = np.float64) -> None:
         super().__init__(Kernel(program, "map"), dtype)
 
-    def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
+    def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: CallArguments) -> None:
         _store(rows, self._evaluate(_scalars(inputs)))
 
 
@@ -164,7 +164,7 @@ class NumpyScan(_Kernel):
         self._repeats = kernel.repeats
         self._state_size = program.inputs[0].size
 
-    def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
+    def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: CallArguments) -> None:
         steps, substeps = bound.sizes["S"], bound.sizes["k"]
         if steps and not substeps:
             name = self.signature.inputs[1].name
@@ -218,7 +218,7 @@ class NumpySolve(_Kernel):
     def __init__(self, program: Program, dtype: DTypeLike = np.float64) -> None:
         super().__init__(Kernel(program, "solve"), dtype)
 
-    def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: Bound) -> None:
+    def _fill(self, rows: Sequence[NDArray[Any]], inputs: Sequence[NDArray[Any]], bound: CallArguments) -> None:
         state, iterations, done = rows
         state[...] = inputs[0].T
         iterations[...] = 0.0
@@ -244,7 +244,7 @@ def compile_kernel(kernel: Kernel, dtype: DTypeLike) -> NumpyKernel | NumpyScan 
     return kinds[kernel.shape](kernel.program, dtype)
 
 
-def _columns(array: NDArray[Any], core: CoreArray, bound: Bound, count: int) -> NDArray[Any]:
+def _columns(array: NDArray[Any], core: CoreArray, bound: CallArguments, count: int) -> NDArray[Any]:
     """Return an argument as (scalars, samples), or (scalars, 1) if all samples share it."""
     split = array.ndim - len(core.dims)
     size = int(np.prod(array.shape[split:], dtype=np.int64))

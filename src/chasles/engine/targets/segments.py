@@ -8,7 +8,7 @@ from itertools import pairwise
 from chasles.engine.program.program import Program, operands
 
 
-class Frame:
+class SegmentMemory:
     """Where values wait in memory that one segment of a long program computes and a later one uses."""
 
     def __init__(self, program: Program, segments: Sequence[range]) -> None:

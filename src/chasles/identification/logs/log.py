@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import choice, real, reals
 from chasles.identification.logs.columns import Columns, Unit, find_columns
-from chasles.identification.logs.soundness import Recording, inspect
+from chasles.identification.logs.soundness import LoggedSignals, inspect
 from chasles.identification.logs.tables import read_table
 from chasles.robot.robot import Robot, require_plain_coordinates
 
@@ -159,7 +159,7 @@ class Log:
             coupling = G / np.diag(G)[:, None]
         zeros = reals(zero_positions, "zero_positions", (robot.n,), broadcast=True)
         q = q + zeros
-        recording = Recording(time, q, qd, effort)
+        recording = LoggedSignals(time, q, qd, effort)
         self.robot = robot
         self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")
         clock_known = "time" in told or "time" not in found.names

@@ -31,7 +31,7 @@ FASTEST = 10.0
 """Changes in a sample beyond this many times the 99th percentile are no motion."""
 
 
-class Recording(NamedTuple):
+class LoggedSignals(NamedTuple):
     """Samples at the joints in SI units: time (k,), positions, velocities and efforts (k, n); NaN where missing."""
 
     time: FloatArray
@@ -39,16 +39,16 @@ class Recording(NamedTuple):
     qd: FloatArray | None
     effort: FloatArray
 
-    def rows(self, keep: NDArray[np.bool_]) -> Recording:
+    def rows(self, keep: NDArray[np.bool_]) -> LoggedSignals:
         """Some of the samples."""
         qd = None if self.qd is None else self.qd[keep]
-        return Recording(self.time[keep], self.q[keep], qd, self.effort[keep])
+        return LoggedSignals(self.time[keep], self.q[keep], qd, self.effort[keep])
 
 
 class Inspection(NamedTuple):
     """Recording after repair, its parts without gaps, and what was noticed; see `chasles.identification.Log`."""
 
-    recording: Recording
+    recording: LoggedSignals
     segments: tuple[slice, ...]
     measured: NDArray[np.bool_]
     saturated: NDArray[np.bool_]
@@ -57,7 +57,7 @@ class Inspection(NamedTuple):
     contradictions: tuple[str, ...]
 
 
-def inspect(recording: Recording, robot: Robot, *, unit_known: bool, clock_known: bool = True) -> Inspection:
+def inspect(recording: LoggedSignals, robot: Robot, *, unit_known: bool, clock_known: bool = True) -> Inspection:
     """Repair what can be repaired, and put the rest into words.
 
     Parameters
@@ -103,7 +103,7 @@ def inspect(recording: Recording, robot: Robot, *, unit_known: bool, clock_known
     return Inspection(recording, segments, measured, saturated, tuple(findings), tuple(guesses), tuple(contradictions))
 
 
-def _complete_rows(recording: Recording, findings: list[str]) -> Recording:
+def _complete_rows(recording: LoggedSignals, findings: list[str]) -> LoggedSignals:
     complete = ~np.isnan(recording.time) & ~np.isnan(recording.q).any(axis=1) & ~np.isnan(recording.effort).any(axis=1)
     if recording.qd is not None and np.isnan(recording.qd).any():
         recording = recording._replace(qd=None)
@@ -115,7 +115,7 @@ def _complete_rows(recording: Recording, findings: list[str]) -> Recording:
     return recording.rows(complete)
 
 
-def _in_seconds(recording: Recording, findings: list[str]) -> Recording:
+def _in_seconds(recording: LoggedSignals, findings: list[str]) -> LoggedSignals:
     """Recognise times in ms, µs and ns by measured velocities, else by a sample period that no robot is logged with."""
     steps = np.diff(recording.time)
     if not (steps > 0.0).any():
@@ -138,7 +138,7 @@ def _in_seconds(recording: Recording, findings: list[str]) -> Recording:
     return recording._replace(time=recording.time * 10.0**-power)
 
 
-def _even_times(recording: Recording, findings: list[str]) -> Recording:
+def _even_times(recording: LoggedSignals, findings: list[str]) -> LoggedSignals:
     """Spread samples evenly that a coarse clock gave the same time."""
     same = np.diff(recording.time) == 0.0
     ticks = np.flatnonzero(np.append(True, ~same))
@@ -155,7 +155,7 @@ def _even_times(recording: Recording, findings: list[str]) -> Recording:
     return recording.rows(keep)._replace(time=time)
 
 
-def _without_spikes(recording: Recording, names: tuple[str, ...], findings: list[str]) -> Recording:
+def _without_spikes(recording: LoggedSignals, names: tuple[str, ...], findings: list[str]) -> LoggedSignals:
     """Leave out samples that are far from both neighbours, on the same side."""
     bad = np.zeros(len(recording.time), dtype=bool)
     for label, block in (("position", recording.q), ("effort", recording.effort)):
@@ -172,7 +172,7 @@ def _without_spikes(recording: Recording, names: tuple[str, ...], findings: list
     return recording.rows(~bad) if bad.any() else recording
 
 
-def _unwrapped(recording: Recording, robot: Robot, findings: list[str]) -> Recording:
+def _unwrapped(recording: LoggedSignals, robot: Robot, findings: list[str]) -> LoggedSignals:
     """Take out jumps by a revolution."""
     turning = np.array([unit == "rad" for unit in robot.coordinate_units])
     wrapped = turning & (np.abs(np.diff(recording.q, axis=0)) > 1.5 * np.pi).any(axis=0)
@@ -184,7 +184,7 @@ def _unwrapped(recording: Recording, robot: Robot, findings: list[str]) -> Recor
     return recording._replace(q=q)
 
 
-def _without_repeated_rows(recording: Recording, findings: list[str]) -> Recording:
+def _without_repeated_rows(recording: LoggedSignals, findings: list[str]) -> LoggedSignals:
     """Leave out messages that were recorded twice.
 
     Where the joints move on afterwards as if no time had passed, the clock counted a period for each repetition; these
@@ -216,7 +216,9 @@ def _without_repeated_rows(recording: Recording, findings: list[str]) -> Recordi
     return recording._replace(time=time).rows(~taken)
 
 
-def _segments(recording: Recording, names: tuple[str, ...], findings: list[str]) -> tuple[Recording, tuple[slice, ...]]:
+def _segments(
+    recording: LoggedSignals, names: tuple[str, ...], findings: list[str]
+) -> tuple[LoggedSignals, tuple[slice, ...]]:
     time = recording.time
     forward = np.append(True, np.diff(time) != 0.0)
     if not forward.all():
@@ -271,8 +273,8 @@ def _segments(recording: Recording, names: tuple[str, ...], findings: list[str])
 
 
 def _units(
-    recording: Recording, robot: Robot, unit_known: bool, findings: list[str], contradictions: list[str]
-) -> Recording:
+    recording: LoggedSignals, robot: Robot, unit_known: bool, findings: list[str], contradictions: list[str]
+) -> LoggedSignals:
     """Recognise degrees by the limits of turning joints; tell of positions far outside of the limits."""
     turning = np.array([unit == "rad" for unit in robot.coordinate_units])
     turning &= robot.upper_limits > robot.lower_limits  # some files have zeros for unknown limits
@@ -301,7 +303,7 @@ def _units(
     return recording
 
 
-def _too_fast(recording: Recording, segments: tuple[slice, ...], robot: Robot, contradictions: list[str]) -> None:
+def _too_fast(recording: LoggedSignals, segments: tuple[slice, ...], robot: Robot, contradictions: list[str]) -> None:
     """Compare the changes of positions over a tenth of each segment, which noise hardly moves, with velocity limits."""
     limits = np.where(robot.velocity_limits > 0.0, robot.velocity_limits, np.inf)
     rates = np.zeros(robot.n)
@@ -318,7 +320,9 @@ def _too_fast(recording: Recording, segments: tuple[slice, ...], robot: Robot, c
         )
 
 
-def _efforts(recording: Recording, robot: Robot, findings: list[str]) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def _efforts(
+    recording: LoggedSignals, robot: Robot, findings: list[str]
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Tell measured efforts from constant columns, and find saturated samples: joints (n,) and samples (k, n)."""
     names, effort = robot.velocity_names, recording.effort
     constant = np.ptp(effort, axis=0) == 0.0
@@ -345,12 +349,12 @@ def _efforts(recording: Recording, robot: Robot, findings: list[str]) -> tuple[N
 
 
 def _velocities(
-    recording: Recording,
+    recording: LoggedSignals,
     segments: tuple[slice, ...],
     names: tuple[str, ...],
     findings: list[str],
     contradictions: list[str],
-) -> Recording:
+) -> LoggedSignals:
     """Compare measured velocities with differences of positions: unit, sign, order and use."""
     if recording.qd is None:
         return recording

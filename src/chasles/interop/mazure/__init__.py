@@ -22,7 +22,7 @@ from chasles.interop.mazure.linearization import (
     LT,
     MAKEA,
     MAKEB,
-    Linearization,
+    LinearizedArm,
 )
 from chasles.interop.mazure.newton_euler import MAKEQ, NE, NewtonEuler, R, T, trans, vectorpr
 
@@ -40,7 +40,7 @@ __all__ = [
     "MAKEQ",
     "NE",
     "Arm",
-    "Linearization",
+    "LinearizedArm",
     "Misprint",
     "NewtonEuler",
     "OperationCount",

@@ -24,7 +24,7 @@ _ZERO = np.zeros(3)
 D = skew(Z_AXIS)
 
 
-class Linearization(NamedTuple):
+class LinearizedArm(NamedTuple):
     """What LLLIN.M prints last.
 
     Attributes
@@ -182,7 +182,7 @@ def LLLIN(
     force: ArrayLike = (0.0, 0.0, 0.0),
     torque: ArrayLike = (0.0, 0.0, 0.0),
     misprints: Misprint = Misprint.NONE,
-) -> Linearization:
+) -> LinearizedArm:
     """LLLIN.M: return A(t) and B(t) of the linear model about a motion, and the matrices M, C and K they are made of.
 
     Parameters
@@ -207,7 +207,7 @@ def LLLIN(
     """
     state, K, C, M = torque_derivatives(Q, arm, force, torque, misprints)
     rows = [*K.T, *C.T, *M.T]
-    return Linearization(MAKEA(arm.n, *rows), MAKEB(arm.n, *rows), M, C, K, state.tau)
+    return LinearizedArm(MAKEA(arm.n, *rows), MAKEB(arm.n, *rows), M, C, K, state.tau)
 
 
 def torque_derivatives(

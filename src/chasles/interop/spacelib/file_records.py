@@ -12,14 +12,14 @@ from chasles.base.comparable import comparable
 from chasles.base.errors import ModelError
 from chasles.model.formats.free_format import frozen_numbers
 from chasles.model.numbers import number
-from chasles.model.record import Record
+from chasles.model.record import DescriptionRecord
 from chasles.trajectories import HermiteSpline, JointTrajectory
 
 FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)
-class MotionData(Record):
+class MotionData(DescriptionRecord):
     """Motion of joints at equal steps of time: files such as ``SCARA.MOT`` (manual, table 7.3).
 
     Parameters
@@ -73,7 +73,7 @@ class MotionData(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class GripperData(Record):
+class GripperData(DescriptionRecord):
     """Motion of a gripper at equal steps of time: files such as ``GRIPPER.MOT`` (manual, table 7.11).
 
     Parameters
@@ -113,7 +113,7 @@ class GripperData(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class BodyData(Record):
+class BodyData(DescriptionRecord):
     """Inertia of a body in ``TEST.DAT``, whose fields are in the order of `jtoJ`, not in that of ROB-MAT's files.
 
     Parameters
@@ -144,7 +144,7 @@ class BodyData(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class TwoBodyData(Record):
+class TwoBodyData(DescriptionRecord):
     """Two bodies in space and how the first one starts: ``TEST.DAT`` (manual, table 7.6).
 
     Parameters
@@ -169,7 +169,7 @@ class TwoBodyData(Record):
 
 
 @comparable
-class Equations(NamedTuple):
+class LinearEquations(NamedTuple):
     """Equations A x = b: ``INP.DAT`` of TEST-LIN (manual, table 4.2).
 
     Attributes
@@ -191,7 +191,7 @@ def _step(dt: Any) -> float:
     return step
 
 
-def _equal_tables(record: Record, names: tuple[str, ...], columns: int) -> dict[str, FloatArray]:
+def _equal_tables(record: DescriptionRecord, names: tuple[str, ...], columns: int) -> dict[str, FloatArray]:
     """Tables of a record that must have one row for each instant."""
     tables = {name: frozen_numbers(getattr(record, name), columns, name) for name in names}
     lengths = {name: len(table) for name, table in tables.items()}

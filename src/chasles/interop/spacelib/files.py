@@ -29,15 +29,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.base.writing import write
-from chasles.interop.spacelib.file_records import BodyData, Equations, GripperData, MotionData, TwoBodyData
+from chasles.interop.spacelib.file_records import BodyData, GripperData, LinearEquations, MotionData, TwoBodyData
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, frozen_numbers, line_text, number_text
 from chasles.model.formats.spacelib import LinkData, RobotData, read_robot_data, robot_data_text
 
 __all__ = [
     "BodyData",
-    "Equations",
     "GripperData",
+    "LinearEquations",
     "LinkData",
     "MotionData",
     "RobotData",
@@ -155,7 +155,7 @@ def write_bodies(path: str | Path, two: TwoBodyData) -> None:
     _write(path, [*lines, *map(line_text, two.W1), *map(line_text, two.m1)])
 
 
-def read_linear_system(path: str | Path) -> Equations:
+def read_linear_system(path: str | Path) -> LinearEquations:
     """Read the equations of the program TEST-LIN: their numbers, then the rows of A, each with its element of b."""
     reader = _reader(path)
     n = reader.integer("number of equations", 1, MAX_SIZE)
@@ -163,10 +163,10 @@ def read_linear_system(path: str | Path) -> Equations:
     rows = [reader.numbers(m + 1, f"row {index} of A and b") for index in range(1, n + 1)]
     reader.finish("A and b")
     table = np.array(rows)
-    return Equations(table[:, :m], table[:, m])
+    return LinearEquations(table[:, :m], table[:, m])
 
 
-def write_linear_system(path: str | Path, system: Equations) -> None:
+def write_linear_system(path: str | Path, system: LinearEquations) -> None:
     """Write the equations of the program TEST-LIN."""
     A = frozen_numbers(system.A, np.shape(system.A)[-1], "A")
     table = np.column_stack([A, frozen_numbers(np.reshape(system.b, (-1, 1)), 1, "b")])

@@ -24,7 +24,7 @@ from chasles.interop.spacelib.sizes import matrix, real_array, square
 
 
 @comparable
-class Solution(NamedTuple):
+class SolveResult(NamedTuple):
     """What `solve` returns.
 
     Attributes
@@ -56,7 +56,7 @@ class Inverse(NamedTuple):
 
 
 @comparable
-class PseudoInverse(NamedTuple):
+class PseudoInverseResult(NamedTuple):
     """What `pseudo_inv` returns.
 
     Attributes
@@ -93,7 +93,7 @@ class LinearSystem(NamedTuple):
     arm: Any
 
 
-def solve(A: Array, b: Array, dim: int | None = None) -> Solution:
+def solve(A: Array, b: Array, dim: int | None = None) -> SolveResult:
     """Solve A x = b with a square matrix A (4.1).
 
     Parameters
@@ -115,17 +115,17 @@ def solve(A: Array, b: Array, dim: int | None = None) -> Solution:
     Examples
     --------
     >>> solve([[2, 0], [0, 4]], [1, 1])
-    Solution(x=array([0.5 , 0.25]), rank=2)
+    SolveResult(x=array([0.5 , 0.25]), rank=2)
     """
     matrices, sides = square(A, dim, "solve", least=0), real_array(b, "solve", "b")
     size = matrices.shape[-1]
     if not sides.ndim or sides.shape[-1] != size:
         raise ArgumentError(f"solve: b has shape {sides.shape}, but must be (…, {size}), as A is {matrices.shape}")
     if is_symbolic(matrices) or is_symbolic(sides):
-        return Solution(*symbolic_systems.solve(matrices, sides))
+        return SolveResult(*symbolic_systems.solve(matrices, sides))
     regular, rank = _regular(matrices)
     x: Array = np.linalg.solve(regular, sides[..., None])[..., 0]
-    return Solution(*_solved(x, rank, size, axes=(-1,)))
+    return SolveResult(*_solved(x, rank, size, axes=(-1,)))
 
 
 def minvers(A: Array, dim: int | None = None) -> Inverse:
@@ -156,7 +156,7 @@ def minvers(A: Array, dim: int | None = None) -> Inverse:
     return Inverse(*_solved(np.linalg.inv(regular), rank, matrices.shape[-1], axes=(-2, -1)))
 
 
-def pseudo_inv(A: Array, rows: int | None = None, cols: int | None = None) -> PseudoInverse:
+def pseudo_inv(A: Array, rows: int | None = None, cols: int | None = None) -> PseudoInverseResult:
     """Moore–Penrose pseudo-inverse of a matrix of any shape and rank.
 
     The original builds it by Greville's algorithm, row by row; here it comes from the singular values, which lose fewer
@@ -179,14 +179,14 @@ def pseudo_inv(A: Array, rows: int | None = None, cols: int | None = None) -> Ps
     Examples
     --------
     >>> pseudo_inv([[1, 1], [1, 1]])
-    PseudoInverse(Api=array([[0.25, 0.25],
+    PseudoInverseResult(Api=array([[0.25, 0.25],
            [0.25, 0.25]]), rank=1)
     """
     matrices = matrix(A, rows, cols, "pseudo_inv")
     if matrices.ndim < 2:
         raise ArgumentError(f"pseudo_inv: A must be a matrix, but its shape is {matrices.shape}")
     if is_symbolic(matrices):
-        return PseudoInverse(*symbolic_systems.pseudo_inverse(matrices))
+        return PseudoInverseResult(*symbolic_systems.pseudo_inverse(matrices))
     finite = np.isfinite(matrices).all(axis=(-2, -1), keepdims=True)
     left, values, right = np.linalg.svd(np.where(finite, matrices, 0.0), full_matrices=False)
     least = 1000.0 * zerom() * np.abs(matrices).max(axis=(-2, -1), initial=0.0)
@@ -196,7 +196,7 @@ def pseudo_inv(A: Array, rows: int | None = None, cols: int | None = None) -> Ps
         inverse = (np.swapaxes(right, -2, -1) * inverted[..., None, :]) @ np.swapaxes(left, -2, -1)
     finite = finite & np.isfinite(inverse).all(axis=(-2, -1), keepdims=True)
     rank = np.where(finite[..., 0, 0], np.sum(counted, axis=-1), 0)
-    return PseudoInverse(np.where(finite, inverse, np.nan), _count(rank))
+    return PseudoInverseResult(np.where(finite, inverse, np.nan), _count(rank))
 
 
 def linear(

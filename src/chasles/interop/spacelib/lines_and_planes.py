@@ -85,7 +85,7 @@ class PlanesIntersection(NamedTuple):
 
 
 @comparable
-class LinePlaneIntersection(NamedTuple):
+class InterslplResult(NamedTuple):
     """Results of `interslpl`: the point I (..., 4); inttype, 0 for one point, 1 for all, -1 for none, or `NOTYPE`."""
 
     I: Array  # noqa: E741
@@ -359,7 +359,7 @@ def _inters2pl(pl1: Array, pl2: Array) -> _FlatPlanesIntersection:
     return _FlatPlanesIntersection(homogeneous(point), direction, rv)
 
 
-def interslpl(l: LineLike, pl: Array) -> LinePlaneIntersection:  # noqa: E741
+def interslpl(l: LineLike, pl: Array) -> InterslplResult:  # noqa: E741
     """Point in which a line meets a plane.
 
     Parameters
@@ -380,15 +380,15 @@ def interslpl(l: LineLike, pl: Array) -> LinePlaneIntersection:  # noqa: E741
     Examples
     --------
     >>> interslpl(([0, 6, 10, 1], [0, 0, 1]), [0, 0, 1, -5])
-    LinePlaneIntersection(I=array([0., 6., 5., 1.]), inttype=np.int64(0))
+    InterslplResult(I=array([0., 6., 5., 1.]), inttype=np.int64(0))
     """
     return _interslpl(*_line(l, "interslpl", "l"), pl)
 
 
 @routine(P=POINT, dir=(3,), pl=(4,), codes=("inttype",))
-def _interslpl(P: Array, dir: Array, pl: Array) -> LinePlaneIntersection:
+def _interslpl(P: Array, dir: Array, pl: Array) -> InterslplResult:
     kind, point = intersect_line_and_plane(P[:U], dir, pl)
-    return LinePlaneIntersection(homogeneous(point), kind)
+    return InterslplResult(homogeneous(point), kind)
 
 
 def _line(line: Any, routine: str, name: str) -> LineLike:

@@ -19,7 +19,7 @@ from chasles.inverse_kinematics.closed_form.six_joints import SlidingArm, Spheri
 from chasles.inverse_kinematics.damped_step import clamped
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.solution import Row, Solution
-from chasles.inverse_kinematics.task import Task
+from chasles.inverse_kinematics.task import PoseWeights
 from chasles.inverse_kinematics.verification import Verification
 
 Family = SphericalWrist | SlidingArm | ThreeParallelAxes | FiveJoints | PlanarArm | ShoulderElbowWrist
@@ -50,7 +50,7 @@ class ClosedFormSolver:
         robot and task.
     """
 
-    def __init__(self, frame: RobotFrame, task: Task) -> None:
+    def __init__(self, frame: RobotFrame, task: PoseWeights) -> None:
         self.n = frame.n
         self.chain = Chain.of(frame.tree, frame.target) if frame.nq == frame.n else None
         recognised = (family.recognise(self.chain) for family in FAMILIES) if self.chain is not None else ()

@@ -20,7 +20,7 @@ from chasles.engine import Function, absolute, maximum, trace, where
 from chasles.engine.linear.symmetric import factor, solve
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
-from chasles.inverse_kinematics.differential.limits import Bounds, FormulaLimit, intersection, precedence
+from chasles.inverse_kinematics.differential.limits import FormulaLimit, RateBounds, intersection, precedence
 from chasles.inverse_kinematics.differential.task import Equation, FormulaTask, Task
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.mechanics import Mechanics
@@ -62,7 +62,7 @@ class Assembled(NamedTuple):
     H, f
         Cost ½ xᵀ H x + fᵀ x, scaled and with a trace of damping; None where x is the solution without active bounds.
     lower, upper, contradicted
-        See `Bounds`.
+        See `RateBounds`.
     """
 
     x: Any
@@ -265,14 +265,14 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
         H = np.array([[lower[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])
         return QuadraticCost(H, f)
 
-    def problem(q: Array, qd: Array, dt: Real, numbers: Sequence[Any]) -> tuple[QuadraticCost, Bounds, list[Any]]:
+    def problem(q: Array, qd: Array, dt: Real, numbers: Sequence[Any]) -> tuple[QuadraticCost, RateBounds, list[Any]]:
         """Cost and bounds of a step, and the conditions under which they are sound."""
         H, f = cost(q, *numbers)
         scale = 1.0 / reduce(maximum, H.diagonal(), _TINY)
         own = zip(limits, split(numbers)[len(tasks) :], strict=True)
         ordered = sorted(own, key=lambda limit_and_numbers: precedence(limit_and_numbers[0]))
         found = [_bounds_of_joint(robot, ordered, k, q, qd, dt) for k in range(n)]
-        bounds = Bounds(*(np.array(part) for part in zip(*map(intersection, found), strict=True)))
+        bounds = RateBounds(*(np.array(part) for part in zip(*map(intersection, found), strict=True)))
         sound = [low <= high for pairs in found for low, high in pairs]
         sound += [absolute(value) < _LARGEST for value in q]
         return QuadraticCost(scale * H + DAMPING * np.eye(n), scale * f), bounds, sound

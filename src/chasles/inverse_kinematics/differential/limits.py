@@ -194,7 +194,7 @@ def joint_positions(robot: Mechanics, q: Vector) -> Vector:
     return np.where(places >= 0, q[places], 0.0)
 
 
-class Bounds(NamedTuple):
+class RateBounds(NamedTuple):
     """Bounds of the rates that several limits leave.
 
     Attributes
@@ -210,7 +210,7 @@ class Bounds(NamedTuple):
     contradicted: Any
 
 
-def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vector, dt: float) -> Bounds:
+def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vector, dt: float) -> RateBounds:
     """Intersect the bounds of all limits; where they contradict each other, those of higher priority hold.
 
     Raises
@@ -234,7 +234,7 @@ def precedence(limit: object) -> float:
     return -getattr(limit, "priority", 0)
 
 
-def intersection(found: Sequence[tuple[Any, Any]], n: int | None = None) -> Bounds:
+def intersection(found: Sequence[tuple[Any, Any]], n: int | None = None) -> RateBounds:
     """Bounds that all of those found leave to n joints, or to one; the most important first, of numbers or traced."""
     shape = () if n is None else (n,)
     lower: Any = np.full(shape, -UNBOUNDED)[()]
@@ -243,7 +243,7 @@ def intersection(found: Sequence[tuple[Any, Any]], n: int | None = None) -> Boun
     for low, high in found:
         contradicted = where((low > upper) | (high < lower), 1.0, contradicted)
         lower, upper = minimum(maximum(low, lower), upper), minimum(maximum(high, lower), upper)
-    return Bounds(lower, upper, contradicted)
+    return RateBounds(lower, upper, contradicted)
 
 
 def _stopping_speed(room: Array, acceleration: Array, dt: Real) -> Array:

@@ -23,12 +23,12 @@ from chasles.inverse_kinematics.differential.assembly import (
     with_active_bounds,
 )
 from chasles.inverse_kinematics.differential.limits import (
-    Bounds,
     CombinedLimit,
     ConfigurationLimit,
     FormulaLimit,
     Inequalities,
     Limit,
+    RateBounds,
     VelocityLimit,
     common_bounds,
     joint_positions,
@@ -69,7 +69,7 @@ class JointRates:
     """
 
     qd: Vector
-    bounds: Bounds
+    bounds: RateBounds
     missed: int
     flag: int | None
     robot: Mechanics
@@ -221,7 +221,7 @@ def _compiled_rates(
     ready = assembled(robot, position, rates, dt, tasks, limits, None if start is None else start.sides)
     if ready.status == UNSOUND:
         return None
-    bounds = Bounds(ready.lower, ready.upper, ready.contradicted)
+    bounds = RateBounds(ready.lower, ready.upper, ready.contradicted)
     if ready.status == SOLVED:
         return JointRates(ready.x, bounds, 0, None, robot, position, ready.active)
     guessed = with_active_bounds(ready)
@@ -237,7 +237,7 @@ def _at_rest(n: int) -> Vector:
     return np.zeros(n)
 
 
-def _sides(x: Vector, bounds: Bounds) -> Vector:
+def _sides(x: Vector, bounds: RateBounds) -> Vector:
     """Side of the bound at which each rate stands."""
     return np.asarray((x >= bounds.upper) * 1.0 - (x <= bounds.lower))
 

@@ -23,7 +23,7 @@ from chasles.geometry import (
     rotation_from_quaternion,
 )
 from chasles.machines.parallel import certificate, homotopy
-from chasles.machines.parallel.kinematics import Geometry
+from chasles.machines.parallel.kinematics import JointCenters
 from chasles.machines.parallel.start_system import start_system
 from chasles.machines.parallel.study_equations import POSES, Parameters
 
@@ -127,7 +127,7 @@ class _Row:
         return repeated
 
 
-def all_poses(geometry: Geometry, lengths: Doubles, wanted: NDArray[np.bool_]) -> FoundPoses:
+def all_poses(geometry: JointCenters, lengths: Doubles, wanted: NDArray[np.bool_]) -> FoundPoses:
     """Find the real poses for those of the rows of leg lengths (n, 6) that are wanted, (n,); the others have none."""
     rows = [_Row() for _ in lengths]
     reachable = np.flatnonzero(wanted)
@@ -149,7 +149,7 @@ def all_poses(geometry: Geometry, lengths: Doubles, wanted: NDArray[np.bool_]) -
     return _gathered(geometry, rows, scale)
 
 
-def _gathered(geometry: Geometry, rows: Sequence[_Row], scale: float) -> FoundPoses:
+def _gathered(geometry: JointCenters, rows: Sequence[_Row], scale: float) -> FoundPoses:
     count = np.array([np.count_nonzero(row.real) for row in rows], dtype=np.int64)
     shape = (len(rows), int(count.max(initial=0)))
     T, error_bound, certified = np.full((*shape, 4, 4), np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool)
@@ -240,13 +240,13 @@ def _singular_poses(guess: Doubles, vector: Doubles) -> tuple[Doubles, NDArray[n
         return x, newton(x, patch, vector).residual < _SINGULAR_RESIDUAL
 
 
-def _scale(geometry: Geometry, lengths: Doubles) -> float:
+def _scale(geometry: JointCenters, lengths: Doubles) -> float:
     """Power of two near the largest distance, by which everything is divided without rounding."""
     largest = max(*(np.abs(joints - joints[0]).max() for joints in geometry), lengths.max(initial=0.0))
     return float(2.0 ** np.round(np.log2(largest)))
 
 
-def _parameters(geometry: Geometry, lengths: Doubles, scale: float, turns: Doubles) -> Parameters:
+def _parameters(geometry: JointCenters, lengths: Doubles, scale: float, turns: Doubles) -> Parameters:
     """Parameters of the equations, with the axes of base and platform turned."""
     a, b = ((joints[1:] - joints[0]) / scale @ turn.T for joints, turn in zip(geometry, turns, strict=True))
     squares = (lengths / scale) ** 2
@@ -263,7 +263,7 @@ def _turned_back(x: Doubles, turns: Doubles) -> Doubles:
     return np.asarray(turned.reshape(x.shape))
 
 
-def _poses(geometry: Geometry, x: Doubles, radius: Doubles, scale: float) -> tuple[Doubles, Doubles]:
+def _poses(geometry: JointCenters, x: Doubles, radius: Doubles, scale: float) -> tuple[Doubles, Doubles]:
     """Poses (m, 4, 4) of real points (m, 2, 8), and bounds (m,) on the displacement of any platform joint, m."""
     length = np.linalg.norm(x[:, 0, :4], axis=1)
     e, g = x[:, 0, :4] / length[:, None], x[:, 0, 4:] / length[:, None]

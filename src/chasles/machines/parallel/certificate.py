@@ -33,7 +33,7 @@ _ROUNDING = 64 * 2.0**-53
 _PARAMETERS = Layout(SHAPES)
 
 
-class Bounds(NamedTuple):
+class NewtonStep(NamedTuple):
     """Newton's step from x (..., 2, 8), real and imaginary parts, and the norms of the proof at x, (...)."""
 
     next_x: Array
@@ -53,12 +53,12 @@ class Proof(NamedTuple):
 
 @cache
 def newton() -> Function:
-    """Return the function (x (2, 8), patch (2, 8), real parameters (36,)) -> Bounds.
+    """Return the function (x (2, 8), patch (2, 8), real parameters (36,)) -> NewtonStep.
 
     The equations are the seven quadrics and patch · x = 1, which fixes the scale of x.
     """
 
-    def step(x: Array, patch: Array, vector: Array) -> Bounds:
+    def step(x: Array, patch: Array, vector: Array) -> NewtonStep:
         split = [join(np.asarray(value), np.zeros(np.shape(value))) for value in _PARAMETERS.split(vector)]
         parameters = Parameters(split[0], split[1], split[2], split[3].item())
         z = join(x[0], x[1])
@@ -67,11 +67,11 @@ def newton() -> Function:
         A = solve(J, join(np.eye(8), np.zeros((8, 8))))
         defect = A @ J - np.eye(8)
         next_x = z - A @ F
-        return Bounds(np.array(parts(next_x)), _norm(F), _norm(A), _norm(defect), _norm(J))
+        return NewtonStep(np.array(parts(next_x)), _norm(F), _norm(A), _norm(defect), _norm(J))
 
     return Function(
         trace(step, {"x": (2, 8), "patch": (2, 8), "parameters": (_PARAMETERS.size,)}, name="newton_bounds"),
-        result=Bounds,
+        result=NewtonStep,
     )
 
 
@@ -88,7 +88,7 @@ def lipschitz(parameters: Parameters) -> NDArray[np.float64]:
     return np.asarray(np.sqrt(np.sum(of_legs**2, axis=-1) + of_first**2 + 1.0))
 
 
-def proof(bounds: Bounds, x: NDArray[np.float64], L: NDArray[np.float64]) -> Proof:
+def proof(bounds: NewtonStep, x: NDArray[np.float64], L: NDArray[np.float64]) -> Proof:
     """What the norms at points x (..., 2, 8) prove, for equations with the bound L (...)."""
     size = np.sqrt(np.sum(x * x, axis=(-2, -1)))
     with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ from chasles.base.errors import ArgumentError, ArgumentTypeError
 from chasles.engine.validators import reals
 from chasles.geometry.elementary import pose, rotation_of
 from chasles.geometry.projections import pose_distance
-from chasles.machines.parallel.kinematics import Geometry, leg_vectors
+from chasles.machines.parallel.kinematics import JointCenters, leg_vectors
 from chasles.machines.parallel.legs import Leg
 from chasles.model.numbers import LARGEST_NUMBER
 
@@ -46,7 +46,7 @@ def distinct_points(joints: Doubles) -> int:
     return len(np.unique(np.round(joints / (_COINCIDENT * radius(joints))), axis=0))
 
 
-def require_distinct_joints(geometry: Geometry) -> None:
+def require_distinct_joints(geometry: JointCenters) -> None:
     """Raise `ArgumentError` if joints of a body do not span a triangle, or two legs are the same."""
     for joints, of_body in zip(geometry, ("base", "platform"), strict=True):
         spread = np.linalg.svd(joints - joints.mean(axis=0), compute_uv=False)
@@ -90,7 +90,7 @@ def rotational_inertia(inertia: ArrayLike) -> Doubles:
     return matrix
 
 
-def home_pose(geometry: Geometry, home: ArrayLike | None) -> Doubles:
+def home_pose(geometry: JointCenters, home: ArrayLike | None) -> Doubles:
     """Return the home pose: as given, or parallel to the base and above it by the base's radius."""
     if home is None:
         height = np.array([0.0, 0.0, radius(geometry.base)])
@@ -106,7 +106,7 @@ def home_pose(geometry: Geometry, home: ArrayLike | None) -> Doubles:
     return np.asarray(T)
 
 
-def universal_axes(geometry: Geometry, home: Doubles, architecture: str, axes: ArrayLike | None) -> Doubles:
+def universal_axes(geometry: JointCenters, home: Doubles, architecture: str, axes: ArrayLike | None) -> Doubles:
     """Return the first axes (6, 3) of the universal joints, unit vectors in base axes, or in platform axes (SPU).
 
     The default is perpendicular to the leg at home and to the normal of the plane through the joints.

@@ -16,7 +16,7 @@ from chasles.engine.linear import symmetric
 from chasles.engine.linear.pivoted_elimination import solve
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
-from chasles.machines.parallel.kinematics import Geometry, LegMotion, jacobian, leg_motions
+from chasles.machines.parallel.kinematics import JointCenters, LegMotion, jacobian, leg_motions
 from chasles.machines.parallel.legs import Leg, LegRotation, by_universal_joint, leg_forces, without_spin
 
 #: Joints of a leg from the base to the platform: universal U, prismatic P, spherical S.
@@ -26,7 +26,7 @@ Architecture = Literal["UPS", "SPU", "SPS"]
 class Mechanism(NamedTuple):
     """Everything that the equations of motion need to know of a platform."""
 
-    geometry: Geometry
+    geometry: JointCenters
     architecture: str
     """One of `Architecture`."""
     axes: Array
@@ -74,7 +74,7 @@ def required_wrench(mechanism: Mechanism, T: Array, twist: Array, acceleration: 
     return np.concatenate([moment, force])
 
 
-def leg_forces_for_wrench(geometry: Geometry, T: Array, wrench: Array) -> Array:
+def leg_forces_for_wrench(geometry: JointCenters, T: Array, wrench: Array) -> Array:
     """Forces (6,) of the actuators that together exert a wrench (6,) on the platform: Jᵀ f = wrench."""
     return solve(jacobian(geometry, T).T, wrench)
 

@@ -13,7 +13,7 @@ from chasles.engine.validators import doubles, real, reals, whole_number
 from chasles.geometry import random_rotation
 from chasles.machines.parallel import nearest_pose as search
 from chasles.machines.parallel.all_poses import FoundPoses, all_poses
-from chasles.machines.parallel.kinematics import Geometry, out_of_reach
+from chasles.machines.parallel.kinematics import JointCenters, out_of_reach
 from chasles.model.numbers import LARGEST_NUMBER
 
 #: Default tolerance of leg lengths, relative to the sum of the platform's size and the lengths.
@@ -23,7 +23,7 @@ _FAR = np.inf
 _SEARCHES, _SAME_POSE = 32, 1e-5
 
 
-class Status(IntEnum):
+class PoseStatus(IntEnum):
     """Outcomes of the search for one pose."""
 
     SOLVED = 0
@@ -38,11 +38,11 @@ class Status(IntEnum):
 
 
 _SENTENCES = {
-    Status.SOLVED: "solved: the leg lengths at the pose are those given, within the tolerance",
-    Status.NOT_FOUND: "no pose was found from this guess; T is where the search ended; try another guess",
-    Status.OUT_OF_REACH: "no pose has these leg lengths: two legs are too short, or differ too much, for the "
+    PoseStatus.SOLVED: "solved: the leg lengths at the pose are those given, within the tolerance",
+    PoseStatus.NOT_FOUND: "no pose was found from this guess; T is where the search ended; try another guess",
+    PoseStatus.OUT_OF_REACH: "no pose has these leg lengths: two legs are too short, or differ too much, for the "
     "distances between their joints",
-    Status.INVALID_LENGTHS: f"leg lengths must be finite and not negative, at most {LARGEST_NUMBER:g} m",
+    PoseStatus.INVALID_LENGTHS: f"leg lengths must be finite and not negative, at most {LARGEST_NUMBER:g} m",
 }
 
 
@@ -58,7 +58,7 @@ class PoseSolution:
     iterations
         Number of steps, (...).
     status
-        Number of a `Status`, (...).
+        Number of a `PoseStatus`, (...).
     """
 
     __slots__ = ("T", "iterations", "residual", "status")
@@ -78,15 +78,15 @@ class PoseSolution:
     @property
     def success(self) -> Verdict:
         """Whether the leg lengths at T are those given, within the tolerance, (...)."""
-        return np.equal(self.status, Status.SOLVED)
+        return np.equal(self.status, PoseStatus.SOLVED)
 
     def __str__(self) -> str:
         status = np.atleast_1d(self.status)
-        lines = [f"{np.count_nonzero(status == Status.SOLVED)} of {status.size} poses found"]
+        lines = [f"{np.count_nonzero(status == PoseStatus.SOLVED)} of {status.size} poses found"]
         lines += [
             f"{np.count_nonzero(status == failure)}: {failure.sentence}"
-            for failure in Status
-            if failure != Status.SOLVED and np.any(status == failure)
+            for failure in PoseStatus
+            if failure != PoseStatus.SOLVED and np.any(status == failure)
         ]
         return "\n".join(lines)
 
@@ -95,7 +95,12 @@ class PoseSolution:
 
 
 def nearest_pose(
-    geometry: Geometry, size: float, lengths: ArrayLike, guess: ArrayLike, tolerance: float | None, max_iterations: int
+    geometry: JointCenters,
+    size: float,
+    lengths: ArrayLike,
+    guess: ArrayLike,
+    tolerance: float | None,
+    max_iterations: int,
 ) -> PoseSolution:
     """Search a pose for each row of leg lengths (..., 6) from a guess (..., 4, 4)."""
     rows = np.asarray(lengths)
@@ -124,10 +129,10 @@ def nearest_pose(
     )
     T = ended[..., :16].reshape(*ended.shape[:-1], 4, 4)
     if np.ndim(done) == 0:
-        status: Any = Status.SOLVED if done else _reason(geometry, rows)[()]
+        status: Any = PoseStatus.SOLVED if done else _reason(geometry, rows)[()]
         return PoseSolution(T, ended[16], int(iterations), int(status))
-    status = np.where(done > 0.0, Status.SOLVED, Status.NOT_FOUND)
-    failed = status != Status.SOLVED
+    status = np.where(done > 0.0, PoseStatus.SOLVED, PoseStatus.NOT_FOUND)
+    failed = status != PoseStatus.SOLVED
     status[failed] = _reason(geometry, np.broadcast_to(rows, (*status.shape, 6))[failed])
     return PoseSolution(T, ended[..., 16], iterations.astype(np.int64), status)
 
@@ -146,10 +151,10 @@ def _lengths(lengths: ArrayLike) -> NDArray[np.float64]:
     return reals(np.zeros(array.shape), "lengths", (..., 6)) + array
 
 
-def _reason(geometry: Geometry, lengths: NDArray[np.float64]) -> NDArray[np.int64]:
+def _reason(geometry: JointCenters, lengths: NDArray[np.float64]) -> NDArray[np.int64]:
     """Status of each row of leg lengths (..., 6) for which no pose was found."""
-    status = np.where(out_of_reach(geometry, lengths), Status.OUT_OF_REACH, Status.NOT_FOUND)
-    return np.where(~_valid(lengths), Status.INVALID_LENGTHS, status)
+    status = np.where(out_of_reach(geometry, lengths), PoseStatus.OUT_OF_REACH, PoseStatus.NOT_FOUND)
+    return np.where(~_valid(lengths), PoseStatus.INVALID_LENGTHS, status)
 
 
 def _valid(lengths: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -183,14 +188,14 @@ class PoseSet:
         Numbers of complex poses, (...): different proven ones, those that went to infinity, as they do for special
         platforms, and singular ones that are not real. A general platform has 40 regular ones.
     status
-        Number of a `Status` for each row, (...); a row without real poses is solved, too.
+        Number of a `PoseStatus` for each row, (...); a row without real poses is solved, too.
     """
 
     __slots__ = (
         "T", "certified", "complete", "count", "error_bound", "infinite", "regular", "residual", "singular", "status",
     )  # fmt: skip
 
-    def __init__(self, geometry: Geometry, lengths: NDArray[np.float64], found: FoundPoses, status: Any) -> None:
+    def __init__(self, geometry: JointCenters, lengths: NDArray[np.float64], found: FoundPoses, status: Any) -> None:
         lead = lengths.shape[:-1]
         self.T, self.certified, self.error_bound = (
             part.reshape(*lead, *part.shape[1:]) for part in (found.T, found.certified, found.error_bound)
@@ -212,7 +217,7 @@ class PoseSet:
         counts = np.atleast_1d(self.count).ravel()
         proven = np.count_nonzero(self.certified)
         lines = [f"{counts.sum()} real poses for {counts.size} rows of leg lengths, {proven} of them proven"]
-        for failure in (Status.OUT_OF_REACH, Status.INVALID_LENGTHS):
+        for failure in (PoseStatus.OUT_OF_REACH, PoseStatus.INVALID_LENGTHS):
             if failing := np.count_nonzero(np.atleast_1d(self.status) == failure):
                 lines.append(f"{failing}: {failure.sentence}")
         if missing := np.count_nonzero(~np.atleast_1d(self.complete)):
@@ -231,20 +236,20 @@ class PoseSet:
         return f"<PoseSet: {str(self).splitlines()[0]}>"
 
 
-def every_pose(geometry: Geometry, lengths: ArrayLike) -> PoseSet:
+def every_pose(geometry: JointCenters, lengths: ArrayLike) -> PoseSet:
     """Find all real poses for leg lengths (..., 6)."""
     rows = _lengths(lengths)
     flat = rows.reshape(-1, 6)
     valid = _valid(flat)
-    status = np.where(out_of_reach(geometry, flat), Status.OUT_OF_REACH, Status.SOLVED)
-    status = np.where(valid, status, Status.INVALID_LENGTHS)
-    found = all_poses(geometry, np.where(status[:, None] == Status.SOLVED, flat, 0.0), status == Status.SOLVED)
+    status = np.where(out_of_reach(geometry, flat), PoseStatus.OUT_OF_REACH, PoseStatus.SOLVED)
+    status = np.where(valid, status, PoseStatus.INVALID_LENGTHS)
+    found = all_poses(geometry, np.where(status[:, None] == PoseStatus.SOLVED, flat, 0.0), status == PoseStatus.SOLVED)
     doubtful = np.flatnonzero(found.complete & (found.ends[:, 2] > 0))
     found.complete[doubtful] = [_has_no_others(geometry, flat[row], found, int(row)) for row in doubtful]
     return PoseSet(geometry, rows, found, status)
 
 
-def _has_no_others(geometry: Geometry, lengths: NDArray[np.float64], found: FoundPoses, row: int) -> bool:
+def _has_no_others(geometry: JointCenters, lengths: NDArray[np.float64], found: FoundPoses, row: int) -> bool:
     """Whether searches from random poses end at the poses of a row alone, and not on a curve of poses."""
     generator = np.random.default_rng(0)
     guess = np.tile(np.eye(4), (_SEARCHES, 1, 1))

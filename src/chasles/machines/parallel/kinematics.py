@@ -18,7 +18,7 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross, rotation_of, translation_of
 
 
-class Geometry(NamedTuple):
+class JointCenters(NamedTuple):
     """Joint centres: `base` in base axes and `platform` in platform axes, both (6, 3), m."""
 
     base: Array
@@ -44,18 +44,18 @@ class LegMotion(NamedTuple):
     """Acceleration (3,) of the platform joint."""
 
 
-def leg_vectors(geometry: Geometry, T_base_platform: Array) -> Array:
+def leg_vectors(geometry: JointCenters, T_base_platform: Array) -> Array:
     """Vectors (6, 3) from the base joints to the platform joints, in base axes."""
     R, p = rotation_of(T_base_platform), translation_of(T_base_platform)
     return np.array([p + R @ b - a for a, b in zip(*geometry, strict=True)])
 
 
-def leg_lengths(geometry: Geometry, T_base_platform: Array) -> Array:
+def leg_lengths(geometry: JointCenters, T_base_platform: Array) -> Array:
     """Distances (6,) between the joints of each leg."""
     return np.array([sqrt(d @ d) for d in leg_vectors(geometry, T_base_platform)])
 
 
-def leg_motions(geometry: Geometry, T_base_platform: Array, twist: Array, acceleration: Array) -> list[LegMotion]:
+def leg_motions(geometry: JointCenters, T_base_platform: Array, twist: Array, acceleration: Array) -> list[LegMotion]:
     """Motion of every leg for the platform's pose, twist (6,) and rate of the twist (6,).
 
     The derivatives of l² = d · d give l l' = d · d' and l l'' + l'² = d · d'' + d' · d'.
@@ -76,7 +76,7 @@ def leg_motions(geometry: Geometry, T_base_platform: Array, twist: Array, accele
     return motions
 
 
-def jacobian(geometry: Geometry, T_base_platform: Array) -> Array:
+def jacobian(geometry: JointCenters, T_base_platform: Array) -> Array:
     """Matrix (6, 6) from the twist of the platform to the rates of the legs: rows (r_i x n_i, n_i).
 
     Each row holds the Plücker coordinates of a leg's axis about the platform's origin, so forces of the legs make the
@@ -90,17 +90,17 @@ def jacobian(geometry: Geometry, T_base_platform: Array) -> Array:
     return np.array(rows)
 
 
-def leg_rates(geometry: Geometry, T_base_platform: Array, twist: Array) -> Array:
+def leg_rates(geometry: JointCenters, T_base_platform: Array, twist: Array) -> Array:
     """Rates (6,) of the leg lengths."""
     return jacobian(geometry, T_base_platform) @ twist
 
 
-def leg_accelerations(geometry: Geometry, T_base_platform: Array, twist: Array, acceleration: Array) -> Array:
+def leg_accelerations(geometry: JointCenters, T_base_platform: Array, twist: Array, acceleration: Array) -> Array:
     """Accelerations (6,) of the leg lengths: J acceleration + J' twist."""
     return np.array([leg.acceleration for leg in leg_motions(geometry, T_base_platform, twist, acceleration)])
 
 
-def out_of_reach(geometry: Geometry, lengths: NDArray[np.float64]) -> NDArray[np.bool_]:
+def out_of_reach(geometry: JointCenters, lengths: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Whether no pose can have leg lengths (..., 6), as the distances between pairs of joints prove, (...).
 
     From joint to joint of the base runs a chain of two legs and the platform: none of the four sides is longer than the

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from chasles.engine import acos, maximum, minimum, sqrt, where
 from chasles.engine.program.scalar import Real, Verdict
 from chasles.geometry.elementary import Array, rotation_of
-from chasles.machines.parallel.kinematics import Geometry, leg_vectors
+from chasles.machines.parallel.kinematics import JointCenters, leg_vectors
 
 _TINY = 1e-12
 
 
-class Limits(NamedTuple):
+class PoseLimits(NamedTuple):
     """What limits the poses of a platform.
 
     Attributes
@@ -69,23 +69,23 @@ class Margins(NamedTuple):
 
 
 def make_limits(
-    geometry: Geometry,
+    geometry: JointCenters,
     home: NDArray[np.float64],
     legs: NDArray[np.float64],
     angles: NDArray[np.float64],
     diameter: float,
-) -> Limits:
+) -> PoseLimits:
     """Limits with the directions of the legs at the home pose."""
     vectors = leg_vectors(geometry, home)
     directions = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
     seen_from_platform = directions @ rotation_of(home)
-    return Limits(
+    return PoseLimits(
         legs, float(angles[0]), float(angles[1]), diameter, directions, seen_from_platform,
         _normal(geometry.base, directions), _normal(geometry.platform, seen_from_platform),
     )  # fmt: skip
 
 
-def margins(geometry: Geometry, limits: Limits, T_base_platform: Array) -> Margins:
+def margins(geometry: JointCenters, limits: PoseLimits, T_base_platform: Array) -> Margins:
     """Distances of a pose from the limits."""
     R = rotation_of(T_base_platform)
     vectors = leg_vectors(geometry, T_base_platform)

@@ -17,7 +17,7 @@ from chasles.engine import Function, Layout, absolute, maximum, sqrt, trace, whe
 from chasles.engine.linear.symmetric import factor, solve
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross, pose, rotation_of, skew, translation_of
-from chasles.machines.parallel.kinematics import Geometry, leg_vectors
+from chasles.machines.parallel.kinematics import JointCenters, leg_vectors
 
 #: Damping: this times the squared relative error, plus the least damping that keeps singular poses solvable.
 DAMPING = 0.05
@@ -28,14 +28,14 @@ _SKEWNESS = 1e-13
 _SHORTEST = 1e-6
 
 
-class SearchState(NamedTuple):
+class PoseSearchState(NamedTuple):
     """State of the search: pose (4, 4), and the largest error of a leg length at it."""
 
     T: Any
     error: Any
 
 
-LAYOUT = Layout(SearchState((4, 4), ()))
+LAYOUT = Layout(PoseSearchState((4, 4), ()))
 
 
 @cache
@@ -52,7 +52,7 @@ def kernel() -> Function:
         T = LAYOUT.split(packed).T
         R, p = rotation_of(T), translation_of(T)
         skewness = R.T @ R - np.eye(3)
-        legs = leg_vectors(Geometry(base, platform), T)
+        legs = leg_vectors(JointCenters(base, platform), T)
         squares = np.array([d @ d for d in legs])
         missing = lengths * lengths - squares
         error = _largest(missing / (lengths + sqrt(squares)))
@@ -66,7 +66,7 @@ def kernel() -> Function:
         move = solve(factor(J.T @ J + damping * np.eye(6)), J.T @ residual)
         turned = rotation_by(move[:3] / size) @ (R - 0.5 * R @ skewness)
         R_next, p_next = where(done, R, turned), where(done, p, p + move[3:])
-        return LAYOUT.join(SearchState(pose(R_next, p_next), error)), where(done, 1.0, 0.0)
+        return LAYOUT.join(PoseSearchState(pose(R_next, p_next), error)), where(done, 1.0, 0.0)
 
     inputs = {
         "state": (LAYOUT.size,), "lengths": (6,), "base": (6, 3), "platform": (6, 3), "size": (), "tolerance": (),

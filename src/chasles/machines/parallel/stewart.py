@@ -33,9 +33,9 @@ from chasles.machines.parallel.construction import (
 from chasles.machines.parallel.coordinates import PlatformCoordinates
 from chasles.machines.parallel.dynamics import Architecture, Mechanism
 from chasles.machines.parallel.forward import PoseSet, PoseSolution, every_pose, nearest_pose
-from chasles.machines.parallel.kinematics import Geometry, SingularityMeasure, singularity
+from chasles.machines.parallel.kinematics import JointCenters, SingularityMeasure, singularity
 from chasles.machines.parallel.legs import Leg
-from chasles.machines.parallel.limits import Limits, Margins, PoseCheck, make_limits, margins
+from chasles.machines.parallel.limits import Margins, PoseCheck, PoseLimits, make_limits, margins
 from chasles.machines.parallel.robot import configurations_at, stewart_description
 from chasles.model.numbers import LARGEST_NUMBER
 from chasles.robot.robot import Robot
@@ -140,9 +140,9 @@ class StewartPlatform(Sealed):
         self.gravity = frozen(bounded(gravity, "gravity", (3,)))
 
     @property
-    def geometry(self) -> Geometry:
+    def geometry(self) -> JointCenters:
         """Centres of the joints of base and platform."""
-        return Geometry(self.base, self.platform)
+        return JointCenters(self.base, self.platform)
 
     @cached_property
     def mechanism(self) -> Mechanism:
@@ -285,7 +285,7 @@ class StewartPlatform(Sealed):
     # Limits and singularities
 
     @cached_property
-    def limits(self) -> Limits:
+    def limits(self) -> PoseLimits:
         """What limits the poses."""
         return make_limits(self.geometry, self.home, self.leg_limits, self.joint_limits, self.leg_diameter)
 

@@ -19,7 +19,7 @@ PARALLEL = 1e-13
 FARTHEST = 1e6
 
 
-class Line(NamedTuple):
+class DirectedLine(NamedTuple):
     """A line with a direction: a point of it (3,) and the unit direction (3,)."""
 
     point: FloatArray
@@ -48,13 +48,13 @@ class CommonNormal(NamedTuple):
     alpha: float
 
 
-def line_of(T: FloatArray, direction: FloatArray | None = None) -> Line:
+def line_of(T: FloatArray, direction: FloatArray | None = None) -> DirectedLine:
     """Return the line through the origin of a frame along its z axis, or along a direction in the frame."""
-    return Line(T[:3, 3], T[:3, 2] if direction is None else T[:3, :3] @ direction)
+    return DirectedLine(T[:3, 3], T[:3, 2] if direction is None else T[:3, :3] @ direction)
 
 
 def common_normal(
-    start: Line, end: Line, wishes: Iterable[FloatArray] = (), towards: FloatArray | None = None
+    start: DirectedLine, end: DirectedLine, wishes: Iterable[FloatArray] = (), towards: FloatArray | None = None
 ) -> CommonNormal:
     """Return the common normal of two lines.
 
@@ -69,8 +69,8 @@ def common_normal(
 
     Examples
     --------
-    >>> x_axis = Line(np.zeros(3), np.array([1.0, 0.0, 0.0]))
-    >>> other = Line(np.array([0.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0]))
+    >>> x_axis = DirectedLine(np.zeros(3), np.array([1.0, 0.0, 0.0]))
+    >>> other = DirectedLine(np.array([0.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0]))
     >>> normal = common_normal(x_axis, other)
     >>> normal.a, normal.alpha == np.pi / 2
     (2.0, True)
@@ -95,12 +95,12 @@ def common_normal(
     return _along(foot, _turned(x, towards), start, end)
 
 
-def crosses(T: FloatArray, line: Line) -> bool:
+def crosses(T: FloatArray, line: DirectedLine) -> bool:
     """Whether the x axis of a frame crosses a line at a right angle.
 
     Examples
     --------
-    >>> crosses(np.eye(4), Line(np.array([5.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0])))
+    >>> crosses(np.eye(4), DirectedLine(np.array([5.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0])))
     True
     """
     x, to_line = T[:3, 0], line.point - T[:3, 3]
@@ -108,12 +108,12 @@ def crosses(T: FloatArray, line: Line) -> bool:
     return abs(float(x @ line.direction)) <= ROUNDING and apart <= ROUNDING * _largest(line.point, T[:3, 3])
 
 
-def is_z_axis(T: FloatArray, line: Line) -> bool:
+def is_z_axis(T: FloatArray, line: DirectedLine) -> bool:
     """Whether the z axis of a frame is a line, in its direction.
 
     Examples
     --------
-    >>> is_z_axis(np.eye(4), Line(np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0])))
+    >>> is_z_axis(np.eye(4), DirectedLine(np.array([0.0, 0.0, 1.0]), np.array([0.0, 0.0, 1.0])))
     True
     """
     apart = float(np.abs(line.nearest(T[:3, 3]) - T[:3, 3]).max())
@@ -142,7 +142,7 @@ def clean_length(length: float, *points: FloatArray) -> float:
     return 0.0 if abs(length) <= 4e-16 * _largest(*points) else length
 
 
-def _along(o: FloatArray, x: FloatArray, start: Line, end: Line) -> CommonNormal:
+def _along(o: FloatArray, x: FloatArray, start: DirectedLine, end: DirectedLine) -> CommonNormal:
     """Return the common normal along the line through o with direction x, which is one."""
     first, last = start.nearest(o), end.nearest(o)
     turned = np.cross(start.direction, end.direction)
@@ -173,7 +173,7 @@ def _across(direction: FloatArray) -> FloatArray:
     return unit
 
 
-def _size(start: Line, end: Line) -> float:
+def _size(start: DirectedLine, end: DirectedLine) -> float:
     return _largest(start.point, end.point)
 
 

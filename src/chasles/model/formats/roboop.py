@@ -41,7 +41,7 @@ from chasles.model.formats.urdf_origins import snapped_angle
 from chasles.model.inertia import Inertia
 from chasles.model.numbers import frozen_array, is_bounded, written_number
 from chasles.model.placement import FloatArray, compose, homogeneous
-from chasles.model.record import Record, naming, shortened
+from chasles.model.record import DescriptionRecord, naming, shortened
 
 MAX_BYTES = 2_000_000
 MAX_LINKS = 1_000
@@ -55,7 +55,7 @@ STATEMENTS = ("DH", "Fix", "MinPara", "dof", "angle_in_degree", "Motor")
 
 
 @dataclass(frozen=True, eq=False)
-class RoboopTable(Record):
+class RoboopTable(DescriptionRecord):
     """A robot as ROBOOP describes it.
 
     Parameters

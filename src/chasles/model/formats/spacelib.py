@@ -25,7 +25,7 @@ from chasles.model.description import Description, Frame
 from chasles.model.formats.dh import from_dh
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, frozen_numbers, line_text
-from chasles.model.record import Record, naming, shortened
+from chasles.model.record import DescriptionRecord, naming, shortened
 
 MAX_BYTES = 500_000
 MAX_LINKS = 2_000
@@ -33,7 +33,7 @@ REVOLUTE, PRISMATIC = 0, 1
 
 
 @dataclass(frozen=True, eq=False)
-class LinkData(Record):
+class LinkData(DescriptionRecord):
     """A link and its joint as a SpaceLib file gives them.
 
     Parameters
@@ -77,7 +77,7 @@ class LinkData(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class RobotData(Record):
+class RobotData(DescriptionRecord):
     """Contents of a SpaceLib robot file.
 
     Parameters

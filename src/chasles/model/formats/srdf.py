@@ -21,14 +21,14 @@ from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.inertia import ModelWarning
 from chasles.model.locking import lock_joints
-from chasles.model.record import Record, naming, shortened
+from chasles.model.record import DescriptionRecord, naming, shortened
 from chasles.model.tools import with_tool_named
 
 _LISTED = 4
 
 
 @dataclass(frozen=True, eq=False)
-class EndEffector(Record):
+class EndEffector(DescriptionRecord):
     """A gripper or tool: the group of its joints, and the link, and group, that carry it; empty where none is named."""
 
     group: str
@@ -37,7 +37,7 @@ class EndEffector(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class Semantics(Record):
+class Semantics(DescriptionRecord):
     """What an SRDF file says of a robot.
 
     Parameters

@@ -19,7 +19,7 @@ from chasles.base import verbs
 from chasles.model.description import Description, Frame
 from chasles.model.formats.common_normals import (
     CommonNormal,
-    Line,
+    DirectedLine,
     clean_angle,
     clean_length,
     common_normal,
@@ -35,13 +35,13 @@ from chasles.model.formats.single_freedoms import require_kinds, with_single_fre
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, compose, inverse
-from chasles.model.record import Record, naming, shortened
+from chasles.model.record import DescriptionRecord, naming, shortened
 
 Convention = Literal["standard", "modified"]
 
 
 @dataclass(frozen=True, eq=False)
-class DHTable(Record):
+class DHTable(DescriptionRecord):
     """Denavit-Hartenberg parameters of a robot: the arguments of `from_dh`, so ``from_dh(**table)`` is the robot.
 
     Parameters
@@ -234,7 +234,7 @@ def _carried(joint: Joint, normal: CommonNormal) -> FloatArray:
 
 
 def _end_normal(
-    body: ChainBody, axis: Line, *, free: Literal["start", "end"] | None, towards: FloatArray
+    body: ChainBody, axis: DirectedLine, *, free: Literal["start", "end"] | None, towards: FloatArray
 ) -> CommonNormal:
     """Common normal of the first or last joint axis and the z axis of a frame of the body, best one that it has.
 
@@ -245,7 +245,7 @@ def _end_normal(
         end = line_of(T) if free == "end" else axis
         if (free or is_z_axis(T, axis)) and crosses(T, start) and crosses(T, end):
             return common_normal(start, end, [T])
-    nearest = Line(axis.nearest(np.zeros(3)), axis.direction)
+    nearest = DirectedLine(axis.nearest(np.zeros(3)), axis.direction)
     return common_normal(nearest, nearest, towards=towards)
 
 

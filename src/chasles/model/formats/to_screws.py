@@ -16,11 +16,11 @@ from chasles.model.formats.single_freedoms import require_kinds, with_single_fre
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, compose, homogeneous, inverse
-from chasles.model.record import Record
+from chasles.model.record import DescriptionRecord
 
 
 @dataclass(frozen=True, eq=False)
-class ScrewTable(Record):
+class ScrewTable(DescriptionRecord):
     """Screw axes of a robot: the arguments of `from_screws`, so ``from_screws(**table)`` is the robot.
 
     Parameters

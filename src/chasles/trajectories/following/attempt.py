@@ -12,7 +12,7 @@ from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.following.tracking import Flags, TargetSamples, TrackedSamples, Tracker
 from chasles.trajectories.joint.closed import on_manifold
 from chasles.trajectories.joint.following_report import (
-    Finding,
+    FollowingEvent,
     FollowingReport,
     FollowingTrajectory,
     exceedings,
@@ -132,7 +132,7 @@ class Attempt:
         )
         return FollowingTrajectory(self.joints.knots, self.joints.coefficients, report)
 
-    def _samples_findings(self) -> Iterator[Finding]:
+    def _samples_findings(self) -> Iterator[FollowingEvent]:
         """What is out of reach, jumps from branch to branch, and deviations elsewhere."""
         times, joints = self.joints.knots, self.tracker.robot.coordinate_names
         errors = np.maximum(self.angle, self.distance)
@@ -142,21 +142,21 @@ class Attempt:
                 inside = slice(first * _PARTS, last * _PARTS + 1)
                 k = inside.start + int(np.argmax(error[inside]))
                 spot = float(times[first]), float(times[last]), float(self.inspection[k]), float(error[k])
-                yield Finding("unreachable", *spot, trajectory=lane)
+                yield FollowingEvent("unreachable", *spot, trajectory=lane)
         for k, *index in np.argwhere(self.tracked.jumped).tolist():
             leap = np.abs(self.tracked.q[k, *index] - self.tracked.q[k - 1, *index])
             joint = int(np.argmax(leap))
             spot = float(times[k - 1]), float(times[k]), float(times[k]), float(leap[joint])
-            yield Finding("jump", *spot, joint=joints[joint], trajectory=tuple(index))
+            yield FollowingEvent("jump", *spot, joint=joints[joint], trajectory=tuple(index))
         astray = self.astray & self.sound
         for lane in _lanes(astray):
             error = of_lane(errors, lane)
             for first, last in runs(of_lane(astray, lane)):
                 k = first + int(np.argmax(error[first : last + 1]))
                 start, end, worst = (float(self.inspection[i]) for i in (first, last, k))
-                yield Finding("deviation", start, end, worst, float(error[k]), trajectory=lane)
+                yield FollowingEvent("deviation", start, end, worst, float(error[k]), trajectory=lane)
 
-    def _limit_findings(self) -> list[Finding]:
+    def _limit_findings(self) -> list[FollowingEvent]:
         """Joints beyond their limits of position and velocity."""
         if not self.tracker.limits:
             return []
@@ -167,7 +167,7 @@ class Attempt:
             *exceedings("velocity limit", self.inspection, share, 1.0 + _BEYOND, robot.velocity_names),
         ]
 
-    def _singularities(self, conditioning: Floats, threshold: float) -> tuple[list[Finding], Floats, Floats]:
+    def _singularities(self, conditioning: Floats, threshold: float) -> tuple[list[FollowingEvent], Floats, Floats]:
         """Findings, and the worst conditioning of each trajectory with its time."""
         worst = np.asarray(conditioning.min(axis=0))
         worst_time = np.asarray(self.inspection[conditioning.argmin(axis=0)])
@@ -179,7 +179,7 @@ class Attempt:
             for first, last in runs(values < threshold):
                 k = first + int(np.argmin(values[first : last + 1]))
                 spot = float(times[first]), float(times[last]), float(times[k]), float(values[k])
-                found.append(Finding("singularity", *spot, trajectory=lane))
+                found.append(FollowingEvent("singularity", *spot, trajectory=lane))
         return found, worst, worst_time
 
     def _with_minima(self, values: Floats, lane: tuple[int, ...], below: float) -> tuple[Floats, Floats]:

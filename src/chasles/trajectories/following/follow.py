@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from chasles.base import verbs
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import reals
-from chasles.inverse_kinematics.task import Task
+from chasles.inverse_kinematics.task import PoseWeights
 from chasles.robot.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.following.attempt import Attempt
@@ -105,7 +105,7 @@ def follow(
     np.True_
     """
     frame = robot.description.tool if target == "tool" and target not in robot.frame_names else target
-    tracker = tracker_of(robot, frame, Task.of(mask), bool(limits), _tolerance(tolerance))
+    tracker = tracker_of(robot, frame, PoseWeights.of(mask), bool(limits), _tolerance(tolerance))
     times = _first_times(motion, dt)
     attempt = Attempt.best(tracker, motion, times, _starts(tracker, motion, times[0], q0))
     for _ in range(0 if dt is not None else _BATCH_ROUNDS if motion.batch else _ROUNDS):

@@ -15,7 +15,7 @@ from chasles.geometry.elementary import Array, cross
 from chasles.inverse_kinematics.damped_step import DAMPING, damped_step, free_joints, limited_step
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import closest_configurations, descent
-from chasles.inverse_kinematics.task import NAMED, Task
+from chasles.inverse_kinematics.task import NAMED, PoseWeights
 from chasles.robot.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.joint.tangent import continuous_quaternions
@@ -98,7 +98,9 @@ class Tracker:
         Largest angle and distance, rad and m.
     """
 
-    def __init__(self, robot: Robot, target: str, task: Task, limits: bool, tolerance: tuple[float, float]) -> None:
+    def __init__(
+        self, robot: Robot, target: str, task: PoseWeights, limits: bool, tolerance: tuple[float, float]
+    ) -> None:
         self.robot, self.target, self.task, self.limits, self.tolerance = robot, target, task, limits, tolerance
         frame = RobotFrame(robot, target, limits)
         self.length, self.ranges, self._kinematics = frame.length, frame.ranges, frame.motion
@@ -284,7 +286,7 @@ class Tracker:
 
 
 @lru_cache(maxsize=16)
-def tracker_of(robot: Robot, target: str, task: Task, limits: bool, tolerance: tuple[float, float]) -> Tracker:
+def tracker_of(robot: Robot, target: str, task: PoseWeights, limits: bool, tolerance: tuple[float, float]) -> Tracker:
     """Tracker whose programs are traced once."""
     return Tracker(robot, target, task, limits, tolerance)
 

@@ -26,7 +26,7 @@ _SENTENCES: dict[Kind, str] = {
 
 
 @dataclass(frozen=True)
-class Finding:
+class FollowingEvent:
     """Something that happened on the way.
 
     Attributes
@@ -98,11 +98,11 @@ class FollowingReport:
     angle_time: Quantity
     conditioning: Quantity
     conditioning_time: Quantity
-    findings: tuple[Finding, ...]
+    findings: tuple[FollowingEvent, ...]
     samples: int
     tolerance: tuple[float, float]
 
-    def of(self, kind: Kind) -> tuple[Finding, ...]:
+    def of(self, kind: Kind) -> tuple[FollowingEvent, ...]:
         """Findings of one kind."""
         return tuple(finding for finding in self.findings if finding.kind == kind)
 
@@ -161,7 +161,9 @@ def of_lane(values: Any, lane: Iterable[int]) -> Any:
     return values[index]
 
 
-def exceedings(kind: Kind, times: Floats, values: Floats, threshold: float, joints: tuple[str, ...]) -> list[Finding]:
+def exceedings(
+    kind: Kind, times: Floats, values: Floats, threshold: float, joints: tuple[str, ...]
+) -> list[FollowingEvent]:
     """Findings where values (k, *batch, n) of the joints are above a threshold."""
     found = []
     for *trajectory, joint in np.argwhere((values > threshold).any(axis=0)).tolist():
@@ -169,5 +171,5 @@ def exceedings(kind: Kind, times: Floats, values: Floats, threshold: float, join
         for first, last in runs(own > threshold):
             worst = first + int(np.argmax(own[first : last + 1]))
             spot = float(times[first]), float(times[last]), float(times[worst]), float(own[worst])
-            found.append(Finding(kind, *spot, joint=joints[joint], trajectory=tuple(trajectory)))
+            found.append(FollowingEvent(kind, *spot, joint=joints[joint], trajectory=tuple(trajectory)))
     return found

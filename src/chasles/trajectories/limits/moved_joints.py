@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from chasles.robot.robot import Robot
 
 
-class PathMotion(NamedTuple):
+class PathDerivatives(NamedTuple):
     """Derivatives by the place on a path: of the joints whose limits count, and of the robot's own velocities."""
 
     q: Floats
@@ -92,12 +92,12 @@ class MovedJoints(JointTrajectory):
         load = [self.driven(joints.q, self._torques(motion, parameters, forces))] if torques else []
         return [joints.q[..., self._places], joints.velocity, joints.acceleration, spread, *load]
 
-    def along(self, s: Floats) -> PathMotion:
+    def along(self, s: Floats) -> PathDerivatives:
         """Derivatives at places (...) of a path, which the trajectory's time stands for."""
         if self.closed:
-            return PathMotion(*all_joints(self.trajectory, self.robot, s))
+            return PathDerivatives(*all_joints(self.trajectory, self.robot, s))
         q, tangent, curvature, _ = self.trajectory.derivatives(s)
-        return PathMotion(q, tangent, curvature, tangent, curvature)
+        return PathDerivatives(q, tangent, curvature, tangent, curvature)
 
     def driven(self, q: Floats, tau: Floats) -> Floats:
         """Torques of these joints (..., joints) that act like generalised forces (..., n); with loops of the motors."""

@@ -16,7 +16,7 @@ from chasles.engine.targets.wasm import lower
 from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.numeric import NumericSolver
 from chasles.inverse_kinematics.ranges import position_limits
-from chasles.inverse_kinematics.task import Task
+from chasles.inverse_kinematics.task import PoseWeights
 from chasles.robot.robot import Robot
 from chasles.trajectories.joint.tangent import tangent_motion
 from chasles.trajectories.motion import Motion
@@ -174,7 +174,7 @@ def _solvers(robot: Robot) -> tuple[dict[str, NumericSolver], str]:
     if not _is_plain(robot):
         return {}, ""  # the page takes steps of its own
     frame = RobotFrame(robot, robot.description.tool, True)
-    return {name: NumericSolver(frame, Task.of(mask), None) for name, mask in _TASKS.items()}, ""
+    return {name: NumericSolver(frame, PoseWeights.of(mask), None) for name, mask in _TASKS.items()}, ""
 
 
 def _coordinates(

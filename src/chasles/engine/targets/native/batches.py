@@ -14,7 +14,7 @@ from chasles.engine.kernels.memory import SMALLEST
 from chasles.engine.kernels.pieces import WORTH_THREADS, work_of_a_sample
 from chasles.engine.kernels.shapes import CoreArray, Kernel, Width, few_samples
 from chasles.engine.targets.native import kernel_writer
-from chasles.engine.targets.native.module import Module
+from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.objects import (
     AND_WRITABLE,
     CONTIGUOUS_AND_ALIGNED,
@@ -27,13 +27,13 @@ from chasles.engine.targets.native.objects import (
     ObjectWriter,
     core_size,
 )
-from chasles.engine.targets.native.writer import Writer
+from chasles.engine.targets.native.writer import LlvmWriter
 
 ENTRY = "chasles.call_batch"
 _MOST_AXES = 8  # of a batch
 
 
-def write_batch_call(kernel: Kernel, module: Module, name: str, width: Width) -> str:
+def write_batch_call(kernel: Kernel, module: LlvmModule, name: str, width: Width) -> str:
     """Return the LLVM assembly of the call of a map kernel for short batches; ``width`` as for `calls.write_call`."""
     return _BatchWriter(name, kernel, module).write(width)
 
@@ -46,7 +46,7 @@ class _Batch(NamedTuple):
     samples: str
 
 
-def _word(w: Writer, base: str, position: int) -> str:
+def _word(w: LlvmWriter, base: str, position: int) -> str:
     """Return the address of a word behind another."""
     return w.value(f"getelementptr i8, ptr {base}, i64 {8 * position}")
 

@@ -20,7 +20,7 @@ from chasles.engine.immortal import immortal
 from chasles.engine.kernels.memory import empty_at
 from chasles.engine.kernels.shapes import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
 from chasles.engine.targets.native import batches
-from chasles.engine.targets.native.module import Module
+from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.objects import (
     CONTIGUOUS_AND_ALIGNED,
     DATA,
@@ -48,7 +48,7 @@ _PY_ARRAY_EMPTY, _PY_ARRAY_SCALAR = 184, 60
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-def write_call(kernel: Kernel, module: Module, function: str, delivery: Delivery | None, width: Width) -> str:
+def write_call(kernel: Kernel, module: LlvmModule, function: str, delivery: Delivery | None, width: Width) -> str:
     """Return the LLVM assembly of the direct call of a map or solve kernel's program.
 
     Parameters
@@ -76,7 +76,7 @@ Place = Callable[[str], str]
 
 
 class _CallWriter(ObjectWriter):
-    def __init__(self, name: str, kernel: Kernel, module: Module, delivery: Delivery | None) -> None:
+    def __init__(self, name: str, kernel: Kernel, module: LlvmModule, delivery: Delivery | None) -> None:
         super().__init__(name, kernel, module)
         self._delivery = delivery
 

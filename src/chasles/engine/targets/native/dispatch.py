@@ -14,7 +14,7 @@ from typing import Any
 
 from chasles.engine.targets.native import calls, machine
 from chasles.engine.targets.native.objects import OUT, PARAMETERS, instance_call
-from chasles.engine.targets.native.writer import Writer
+from chasles.engine.targets.native.writer import LlvmWriter
 
 _ENTRY, _INSTANCE_ENTRY = "chasles_dispatch", "chasles_instance_dispatch"
 _TABLE = "chasles_choices"
@@ -26,7 +26,7 @@ _CHOICE = 2 * _MOST_KEYWORDS + 2  # names and values, then the direct call and i
 
 
 def _assembly() -> str:
-    w = Writer(f"ptr @{_ENTRY}({PARAMETERS})")
+    w = LlvmWriter(f"ptr @{_ENTRY}({PARAMETERS})")
 
     def word(kind: str, base: str, position: int | str) -> str:
         return w.value(f"load {kind}, ptr {w.address(base, (position, 8))}")

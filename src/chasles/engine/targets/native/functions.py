@@ -16,8 +16,8 @@ from chasles.engine.program.operations import OPERATIONS
 from chasles.engine.program.program import Program
 from chasles.engine.targets.native.allocation import Action, allocate, fused_products, stored_arguments, with_claims
 from chasles.engine.targets.native.machine import has_fma, registers
-from chasles.engine.targets.native.module import Module
-from chasles.engine.targets.native.writer import Writer
+from chasles.engine.targets.native.module import LlvmModule
+from chasles.engine.targets.native.writer import LlvmWriter
 
 _SHORT_RUN = 8
 
@@ -28,7 +28,7 @@ _INTRINSICS = {"abs": "fabs", "sqrt": "sqrt", "floor": "floor"}
 
 
 def add_program(
-    module: Module,
+    module: LlvmModule,
     program: Program,
     positions: Mapping[int, int] | None = None,
     claims: Sequence[tuple[int, int]] = (),
@@ -64,7 +64,7 @@ _MEMORY = ("%in", "%out", "%work")
 
 
 def write_program(
-    module: Module,
+    module: LlvmModule,
     program: Program,
     name: str,
     stores: Sequence[tuple[int, int]],
@@ -103,7 +103,7 @@ def write_program(
         texts.append(w.write(actions, known[number * len(known) // count : (number + 1) * len(known) // count]))
     if count == 1:
         return texts
-    main = Writer(f"internal void @{name}({parameters})")
+    main = LlvmWriter(f"internal void @{name}({parameters})")
     arguments = ", ".join(f"ptr {base}" for base in (*_MEMORY, *claimed))
     for segment in names:
         main.emit(f"call void @{segment}({arguments})")
@@ -125,12 +125,12 @@ def _runs(stores: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
         start += count
 
 
-class _SegmentWriter(Writer):
+class _SegmentWriter(LlvmWriter):
     """Writer of a whole program, or of one segment of it."""
 
     def __init__(
         self,
-        module: Module,
+        module: LlvmModule,
         program: Program,
         signature: str,
         fused: Mapping[int, int],

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from chasles.engine.kernels.shapes import CoreArray, Kernel
 from chasles.engine.targets.native import transposition
 from chasles.engine.targets.native.machine import is_x86
-from chasles.engine.targets.native.module import Module
-from chasles.engine.targets.native.writer import Writer
+from chasles.engine.targets.native.module import LlvmModule
+from chasles.engine.targets.native.writer import LlvmWriter
 
 #: Name of the function with the loop.
 ENTRY = "chasles_kernel"
@@ -28,15 +28,15 @@ _FUNCTIONS = [
 _AARCH64_ALL_EXCEPTIONS = 0x1F
 
 
-def declarations(module: Module) -> list[str]:
+def declarations(module: LlvmModule) -> list[str]:
     """Return what loops call that is not written here."""
     return [*_FUNCTIONS, *_FLAG_FUNCTIONS[is_x86()], *transposition.declarations(module)]
 
 
-class KernelWriter(Writer):
+class KernelWriter(LlvmWriter):
     """What the loops of map, scan and solve share."""
 
-    def __init__(self, kernel: Kernel, module: Module, results: int, scratch: int = 0) -> None:
+    def __init__(self, kernel: Kernel, module: LlvmModule, results: int, scratch: int = 0) -> None:
         super().__init__(f"void @{ENTRY}(ptr %args, ptr %dims, ptr %steps, ptr %data)")
         self.kernel = kernel
         self.module = module

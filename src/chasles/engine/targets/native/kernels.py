@@ -14,7 +14,7 @@ from chasles.engine.kernels.shapes import CoreArray, Kernel, Width
 from chasles.engine.targets.native import calls, objects, transposition
 from chasles.engine.targets.native.functions import add_program
 from chasles.engine.targets.native.kernel_writer import KernelWriter, declarations
-from chasles.engine.targets.native.module import Module
+from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.result_layout import Delivery
 
 #: Bytes of results from which they are written past the caches, which do not hold them until somebody reads them.
@@ -23,7 +23,7 @@ _STREAMED = 1 << 25
 
 def write_kernel(kernel: Kernel, dtype: str, lanes: int, width: Width = "any") -> list[str]:
     """Return the LLVM modules of a kernel whose loop is `ENTRY`, and of its direct call."""
-    module = Module(dtype, lanes)
+    module = LlvmModule(dtype, lanes)
     tables: list[str] = []
     if kernel.shape == "map":
         delivery = Delivery(kernel, module, claims=width == "many")
@@ -46,7 +46,7 @@ def has_direct_call(kernel: Kernel, width: Width) -> bool:
 class _MapWriter(KernelWriter):
     """Writer of the loop of a map."""
 
-    def __init__(self, kernel: Kernel, module: Module, delivery: Delivery) -> None:
+    def __init__(self, kernel: Kernel, module: LlvmModule, delivery: Delivery) -> None:
         results = sum(argument.size for argument in kernel.program.outputs)
         super().__init__(kernel, module, delivery.vectors, scratch=results)
         self._delivery = delivery
@@ -147,7 +147,7 @@ class _MapWriter(KernelWriter):
                 self.each_element(array, [self.row(array, sample) for sample in samples], visit)
 
 
-def _write_scan(kernel: Kernel, module: Module, function: str) -> str:
+def _write_scan(kernel: Kernel, module: LlvmModule, function: str) -> str:
     program = kernel.program
     w = KernelWriter(kernel, module, len(program.results))
     state, given, *parameters = w.inputs
@@ -182,7 +182,7 @@ def _write_scan(kernel: Kernel, module: Module, function: str) -> str:
     return w.finish()
 
 
-def _write_solve(kernel: Kernel, module: Module, function: str) -> str:
+def _write_solve(kernel: Kernel, module: LlvmModule, function: str) -> str:
     """Repeat a step in every lane; a lane that is done takes the next waiting sample, so none waits for another."""
     program = kernel.program
     w = KernelWriter(kernel, module, len(program.results))

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from chasles.engine.targets import coefficients
-from chasles.engine.targets.native.writer import Writer, literal
+from chasles.engine.targets.native.writer import LlvmWriter, literal
 
 _SHIFT = 1.5 * 2.0**52  # x + shift - shift rounds x to a whole number, which then stands in the low bits of x + shift
 _SINGLE_SHIFT = 1.5 * 2.0**23
@@ -23,7 +23,7 @@ _SHIFT_BITS = 0x4338000000000000
 _LARGEST_REDUCED = {64: 1.0e6, 32: 2.5e4}
 
 
-class VectorMath(Writer):
+class VectorMath(LlvmWriter):
     """Writer of one function of vectors of doubles, or of floats of 32 bits, with arithmetic on whole vectors."""
 
     def __init__(self, name: str, lanes: int, arguments: Sequence[str], results: int = 1, *, width: int = 64) -> None:

@@ -10,14 +10,14 @@ import numpy as np
 
 from chasles.engine.program.program import Program
 from chasles.engine.targets.native.mathematics import LIBRARY
-from chasles.engine.targets.native.writer import Writer
+from chasles.engine.targets.native.writer import LlvmWriter
 
 #: Characters of assembly in one module. Its code is generated in a fraction of a second, even on a busy machine.
 LONGEST_MODULE = 100_000
 
 
 @dataclass
-class Module:
+class LlvmModule:
     """One compilation: the functions written so far and the vector type they use."""
 
     dtype: str
@@ -47,7 +47,7 @@ class Module:
         """Bytes of a vector."""
         return self.lanes * self.item_size
 
-    def constant(self, w: Writer, value: float) -> str:
+    def constant(self, w: LlvmWriter, value: float) -> str:
         """Return a vector with the same known number in every lane."""
         return w.repeated(self.element, self.lanes, self.rounded(value))
 
@@ -55,7 +55,7 @@ class Module:
         """Return the number of the kernel's type that is nearest to a value."""
         return float(np.dtype(self.dtype).type(value))
 
-    def splat(self, w: Writer, number: str) -> str:
+    def splat(self, w: LlvmWriter, number: str) -> str:
         """Return a vector with a number that is only known when the code runs in every lane."""
         return w.splat(self.element, self.lanes, number)
 

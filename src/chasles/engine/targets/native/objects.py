@@ -20,8 +20,8 @@ import numpy as np
 
 from chasles.engine.immortal import immortal
 from chasles.engine.kernels.shapes import CoreArray, Kernel
-from chasles.engine.targets.native.module import Module
-from chasles.engine.targets.native.writer import Writer
+from chasles.engine.targets.native.module import LlvmModule
+from chasles.engine.targets.native.writer import LlvmWriter
 from chasles.engine.vectorcall import GENERAL
 
 TABLE = "chasles_table"
@@ -94,7 +94,7 @@ def instance_call(name: str, function: str) -> str:
     It calls a function with what the instance holds for unusual calls (see `chasles.engine.vectorcall`), without the
     flag that callers may add to the number of arguments.
     """
-    w = Writer(f"ptr @{name}({PARAMETERS})")
+    w = LlvmWriter(f"ptr @{name}({PARAMETERS})")
     general = w.value(f"load ptr, ptr {w.value(f'getelementptr i8, ptr %self, i64 {GENERAL}')}")
     count = w.value(f"and i64 %count, {sys.maxsize}")
     result = w.value(f"tail call ptr @{function}(ptr {general}, ptr %args, i64 {count}, ptr %names)")
@@ -102,10 +102,10 @@ def instance_call(name: str, function: str) -> str:
     return w.text()
 
 
-class ObjectWriter(Writer):
+class ObjectWriter(LlvmWriter):
     """Writer of a function with CPython's calling convention that leaves calls it does not know to another."""
 
-    def __init__(self, name: str, kernel: Kernel, module: Module) -> None:
+    def __init__(self, name: str, kernel: Kernel, module: LlvmModule) -> None:
         super().__init__(f"ptr @{name}({PARAMETERS})")
         self.kernel, self.module = kernel, module
 

@@ -11,8 +11,8 @@ from itertools import accumulate, pairwise
 
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.native import transposition
-from chasles.engine.targets.native.module import Module
-from chasles.engine.targets.native.writer import Writer, literal
+from chasles.engine.targets.native.module import LlvmModule
+from chasles.engine.targets.native.writer import LlvmWriter, literal
 
 _PLACES, _CONSTANTS = "chasles.places", "chasles.constants"
 _ROWS, _LINES, _STREAMS = "chasles.deliver_rows", "chasles.deliver_lines", "chasles.stream_lines"
@@ -43,7 +43,7 @@ class Delivery:
         Stores wait for lines that the nearest cache does not hold, arithmetic does not.
     """
 
-    def __init__(self, kernel: Kernel, module: Module, *, claims: bool) -> None:
+    def __init__(self, kernel: Kernel, module: LlvmModule, *, claims: bool) -> None:
         program = kernel.program
         self._kernel, self._module = kernel, module
         given = sum(argument.size for argument in program.inputs)
@@ -83,7 +83,7 @@ class Delivery:
     def _function_of_rows(self) -> str:
         """Write the delivery of an output, from the vectors at a base to a row a lane; its last blocks may overlap."""
         lanes, item = self._module.lanes, self._module.item_size
-        w = Writer(f"internal void @{_ROWS}(ptr %base, ptr %places, i64 %size, ptr %rows)")
+        w = LlvmWriter(f"internal void @{_ROWS}(ptr %base, ptr %places, i64 %size, ptr %rows)")
         rows = self._rows(w, "%rows")
         last = w.value(f"sub i64 %size, {lanes}")
         with w.loop("%size", lanes) as start:
@@ -104,7 +104,7 @@ class Delivery:
         lanes, v = self._module.lanes, self._module.real
         blocks, rest = divmod(size, lanes)
         begins = [-lane * size % lanes for lane in range(lanes)]  # numbers of a row before its first own vector
-        w = Writer(f"internal void @{_STREAMS if streams else _LINES}{size}(ptr %base, ptr %places, ptr %address)")
+        w = LlvmWriter(f"internal void @{_STREAMS if streams else _LINES}{size}(ptr %base, ptr %places, ptr %address)")
 
         def joined(left: str, right: str, start: int) -> str:
             """Numbers of two vectors in a row, from a position on."""
@@ -139,7 +139,7 @@ class Delivery:
         w.emit("ret void")
         return w.text()
 
-    def _gathered(self, w: Writer, first: str | int, count: int) -> list[str]:
+    def _gathered(self, w: LlvmWriter, first: str | int, count: int) -> list[str]:
         """Numbers of ``count`` results from the first on, one vector a lane; less than a vector's are repeated."""
         entries = w.address("%places", (first, _INDEX_SIZE))
         vectors = []
@@ -150,12 +150,12 @@ class Delivery:
         vectors += vectors[-1:] * (self._module.lanes - count)
         return transposition.gathered(w, self._module, vectors)
 
-    def _rows(self, w: Writer, table: str) -> list[str]:
+    def _rows(self, w: LlvmWriter, table: str) -> list[str]:
         """Addresses of an output's rows, one a lane, from a table of them."""
         places = [w.value(f"getelementptr i8, ptr {table}, i64 {8 * lane}") for lane in range(self._module.lanes)]
         return [w.value(f"load ptr, ptr {place}") for place in places]
 
-    def prepare(self, w: Writer, base: str) -> None:
+    def prepare(self, w: LlvmWriter, base: str) -> None:
         """Write the constants to their vectors."""
         if not self._constants:
             return
@@ -166,7 +166,7 @@ class Delivery:
             place = w.address(base, (w.value(f"add i64 {k}, {self._first_constant}"), module.vector_size))
             w.emit(f"store {module.real} {vector}, ptr {place}")
 
-    def deliver(self, w: Writer, base: str, table: str) -> None:
+    def deliver(self, w: LlvmWriter, base: str, table: str) -> None:
         """Deliver all results from the vectors at a base to the rows in a table of addresses: by output and lane."""
         for output, (start, stop) in enumerate(self._outputs):
             rows = w.value(f"getelementptr i8, ptr {table}, i64 {8 * self._module.lanes * output}")
@@ -175,7 +175,7 @@ class Delivery:
                 continue
             w.emit(f"call void @{_ROWS}(ptr {base}, ptr {self._entries(w, start)}, i64 {stop - start}, ptr {rows})")
 
-    def deliver_lines(self, w: Writer, base: str, addresses: Sequence[str], streams: str) -> None:
+    def deliver_lines(self, w: LlvmWriter, base: str, addresses: Sequence[str], streams: str) -> None:
         """Deliver all results from the vectors at a base to rows that follow one another from an address a output.
 
         They go past the caches where the i1 ``streams`` holds; the addresses must be multiples of a vector's size then.
@@ -191,17 +191,17 @@ class Delivery:
             function = w.value(f"select i1 {streams}, ptr @{_STREAMS}{size}, ptr @{_LINES}{size}")
             w.emit(f"call void {function}(ptr {base}, ptr {self._entries(w, start)}, ptr {address})")
 
-    def _entries(self, w: Writer, start: int) -> str:
+    def _entries(self, w: LlvmWriter, start: int) -> str:
         return w.value(f"getelementptr i8, ptr @{_PLACES}, i64 {_INDEX_SIZE * start}")
 
-    def _deliver_few(self, w: Writer, base: str, output: int, rows: Sequence[str]) -> None:
+    def _deliver_few(self, w: LlvmWriter, base: str, output: int, rows: Sequence[str]) -> None:
         """Deliver an output of fewer numbers than there are lanes."""
         start, stop = self._outputs[output]
         offsets = [self._module.vector_size * place for place in self._places[start:stop]]
         vectors = [w.value(f"getelementptr i8, ptr {base}, i64 {offset}") for offset in offsets]
         transposition.store_few(w, self._module, rows, vectors)
 
-    def place(self, w: Writer, base: str, output: int, element: str | int) -> str:
+    def place(self, w: LlvmWriter, base: str, output: int, element: str | int) -> str:
         """Return the address of the vector with an element of an output."""
         index = w.value(f"add i64 {element}, {self._outputs[output][0]}")
         offset = w.value(f"load i32, ptr {w.address(f'@{_PLACES}', (index, _INDEX_SIZE))}")

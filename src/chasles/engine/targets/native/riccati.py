@@ -21,7 +21,7 @@ import numpy as np
 
 from chasles.engine.gufunc import make_gufunc
 from chasles.engine.targets.native import machine
-from chasles.engine.targets.native.writer import ALIGNMENT, Writer, literal
+from chasles.engine.targets.native.writer import ALIGNMENT, LlvmWriter, literal
 
 ENTRY = "chasles_riccati"
 _ITEM = 8
@@ -75,7 +75,7 @@ class _Matrix:
         self.vectors = vectors
 
 
-class _RiccatiWriter(Writer):
+class _RiccatiWriter(LlvmWriter):
     def __init__(self, states: int, inputs: int, keep: bool, lanes: int) -> None:
         super().__init__(f"void @{ENTRY}(ptr %args, ptr %dims, ptr %steps, ptr %data)")
         self.n, self.m, self.keep, self.lanes = states, inputs, keep, lanes

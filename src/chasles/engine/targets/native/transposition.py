@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from chasles.engine.targets.native.module import Module
-from chasles.engine.targets.native.writer import Writer
+from chasles.engine.targets.native.module import LlvmModule
+from chasles.engine.targets.native.writer import LlvmWriter
 
 #: A remainder of so few numbers is cheaper to move one by one.
 _WORTH_A_BLOCK = 3
 
 
-def declarations(module: Module) -> list[str]:
+def declarations(module: LlvmModule) -> list[str]:
     """Return the intrinsics used here."""
     half = module.lanes // 2
     parts = ((module.lanes, "store", ""), (half, "load", f", <{half} x {module.element}>"))
@@ -29,7 +29,7 @@ def declarations(module: Module) -> list[str]:
     return texts
 
 
-def transposed(w: Writer, module: Module, rows: Sequence[str], up_to: int | None = None) -> list[str]:
+def transposed(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], up_to: int | None = None) -> list[str]:
     """Transpose a square block of vectors: 2 × 2 blocks of size 1, 2, 4, … below ``up_to`` change places in turn."""
     lanes, v = module.lanes, module.real
     block = list(rows)
@@ -48,7 +48,7 @@ def transposed(w: Writer, module: Module, rows: Sequence[str], up_to: int | None
     return block
 
 
-def gathered(w: Writer, module: Module, rows: Sequence[str], count: int | None = None) -> list[str]:
+def gathered(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], count: int | None = None) -> list[str]:
     """Return the columns of the square block that stands at the addresses of its rows, or the first ``count`` of them.
 
     The largest blocks change places while they are read: joining halves from memory takes no shuffle.
@@ -73,7 +73,7 @@ def gathered(w: Writer, module: Module, rows: Sequence[str], count: int | None =
     return transposed(w, module, block, half)[:wanted]
 
 
-def load(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
+def load(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
     """Read ``size`` neighbouring numbers of each row into vectors of a buffer from ``position`` on."""
     v, item = module.real, module.item_size
 
@@ -94,7 +94,7 @@ def load(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str,
     _in_blocks(w, size, module.lanes, block, single)
 
 
-def store(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
+def store(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
     """Write vectors of a buffer from ``position`` on to ``size`` neighbouring numbers of each row."""
     lanes, v, item = module.lanes, module.real, module.item_size
 
@@ -125,7 +125,7 @@ def store(w: Writer, module: Module, rows: Sequence[str], size: int, buffer: str
     _in_blocks(w, size, lanes, block, single)
 
 
-def store_few(w: Writer, module: Module, rows: Sequence[str], places: Sequence[str]) -> None:
+def store_few(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], places: Sequence[str]) -> None:
     """Write the vectors at some addresses, fewer than there are lanes, to as many neighbouring numbers of each row."""
     lanes, v, item = module.lanes, module.real, module.item_size
     if len(places) >= _WORTH_A_BLOCK:
@@ -143,7 +143,7 @@ def store_few(w: Writer, module: Module, rows: Sequence[str], places: Sequence[s
 
 
 def _in_blocks(
-    w: Writer,
+    w: LlvmWriter,
     size: int,
     lanes: int,
     block: Callable[[str | int, int], None],

@@ -12,7 +12,7 @@ LARGEST_ON_STACK = 16_384
 ALIGNMENT = 64
 
 
-class Writer:
+class LlvmWriter:
     """Text of one LLVM function under construction."""
 
     def __init__(self, signature: str) -> None:

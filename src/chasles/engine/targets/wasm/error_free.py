@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from chasles.engine.targets.wasm.writer import Value, Writer, real
+from chasles.engine.targets.wasm.writer import Value, WasmWriter, real
 
 #: Veltkamp's constant: it splits a double into two halves of 26 bits.
 _SPLITTER = 2.0**27 + 1.0
@@ -22,14 +22,14 @@ def polynomial(x: Value, numbers: Sequence[float]) -> Value:
     return result
 
 
-def sum_and_error(f: Writer, a: Value, b: Value) -> tuple[Value, Value]:
+def sum_and_error(f: WasmWriter, a: Value, b: Value) -> tuple[Value, Value]:
     """Return a + b and its rounding error (Knuth's two-sum)."""
     total = f.let(a + b)
     moved = f.let(total - a)
     return total, f.let((a - (total - moved)) + (b - moved))
 
 
-def product_and_error(f: Writer, a: Value, b: Value) -> tuple[Value, Value]:
+def product_and_error(f: WasmWriter, a: Value, b: Value) -> tuple[Value, Value]:
     """Return a b and its rounding error, for factors below 1e300 (Dekker's product)."""
     product = f.let(a * b)
 
@@ -42,7 +42,7 @@ def product_and_error(f: Writer, a: Value, b: Value) -> tuple[Value, Value]:
     return product, f.let(((a1 * b1 - product) + a1 * b2 + a2 * b1) + a2 * b2)
 
 
-def renormalized(f: Writer, high: Value, low: Value) -> tuple[Value, Value]:
+def renormalized(f: WasmWriter, high: Value, low: Value) -> tuple[Value, Value]:
     """Return the same sum with a low part below the last place of the high one, for |high| ≥ |low|."""
     total = f.let(high + low)
     return total, f.let(low - (total - high))

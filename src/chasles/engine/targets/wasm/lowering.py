@@ -14,10 +14,10 @@ from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.program.graph import Instruction
 from chasles.engine.program.operations import OPERATIONS
 from chasles.engine.program.program import Program, operands
-from chasles.engine.targets.segments import Frame, cut
+from chasles.engine.targets.segments import SegmentMemory, cut
 from chasles.engine.targets.wasm.mathematics import Mathematics
-from chasles.engine.targets.wasm.module import Module
-from chasles.engine.targets.wasm.writer import Kind, Value, Writer, choose, constant, load, real
+from chasles.engine.targets.wasm.module import WasmModule
+from chasles.engine.targets.wasm.writer import Kind, Value, WasmWriter, choose, constant, load, real
 
 #: A function of more instructions is cut. Browsers refuse functions of more than 50,000 variables or 7.6 MB, and
 #: compile long ones slowly.
@@ -34,13 +34,13 @@ class Lowering:
     """The module while programs and kernels are added to it."""
 
     def __init__(self) -> None:
-        self.module = Module()
+        self.module = WasmModule()
         self.library = Mathematics(self.module)
 
     def add_kernel(self, name: str, kernel: Kernel) -> None:
         """Export the function of a kernel: ``name(count, inputs, outputs)``."""
         write = {"map": self._map, "solve": self._solve}[kernel.shape]
-        f = Writer(["i32", "i32", "i32"])
+        f = WasmWriter(["i32", "i32", "i32"])
         count, inputs, outputs = f.parameters
         with f.loop(count):
             write(f, kernel, inputs, outputs)
@@ -64,20 +64,20 @@ class Lowering:
 
     def _written(self, program: Program) -> int:
         segments = cut(program, LONGEST_FUNCTION)
-        frame = Frame(program, segments) if len(segments) > 1 else None
+        frame = SegmentMemory(program, segments) if len(segments) > 1 else None
         place = self.module.allot(_BYTES * frame.size) if frame else 0
         numbers = [_Segment(self, program, segment, frame, place).write() for segment in segments]
         if len(numbers) == 1:
             return numbers[0]
-        main = Writer(["i32", "i32"])
+        main = WasmWriter(["i32", "i32"])
         for number in numbers:
             main.call(number, main.parameters, [])
         return self.module.add(main)
 
-    def _map(self, f: Writer, kernel: Kernel, inputs: Value, outputs: Value) -> None:
+    def _map(self, f: WasmWriter, kernel: Kernel, inputs: Value, outputs: Value) -> None:
         f.call(self.program(kernel.program), [inputs, outputs], [])
 
-    def _solve(self, f: Writer, kernel: Kernel, inputs: Value, outputs: Value) -> None:
+    def _solve(self, f: WasmWriter, kernel: Kernel, inputs: Value, outputs: Value) -> None:
         """Repeat the program on its own state until it is done or the iterations are used up."""
         program = kernel.program
         state = _BYTES * program.inputs[0].size
@@ -102,13 +102,15 @@ class _Segment:
     A value that is used once is written where it is used; others get a local variable.
     """
 
-    def __init__(self, lowering: Lowering, program: Program, segment: range, frame: Frame | None, place: int) -> None:
+    def __init__(
+        self, lowering: Lowering, program: Program, segment: range, frame: SegmentMemory | None, place: int
+    ) -> None:
         self._lowering = lowering
         self._program = program
         self._segment = segment
         self._slots = {} if frame is None else frame.slot
         self._place = place
-        self._writer = Writer(["i32", "i32"])
+        self._writer = WasmWriter(["i32", "i32"])
         self._values: dict[int, Value] = {}
         self._sincos: dict[int, list[Value]] = {}
         whole = len(program.instructions)

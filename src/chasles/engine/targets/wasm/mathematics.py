@@ -15,8 +15,8 @@ from collections.abc import Callable
 
 from chasles.engine.targets import coefficients
 from chasles.engine.targets.wasm.error_free import polynomial, product_and_error, renormalized, sum_and_error
-from chasles.engine.targets.wasm.module import Module
-from chasles.engine.targets.wasm.writer import Kind, Value, Writer, call, choose, constant, load, real
+from chasles.engine.targets.wasm.module import WasmModule
+from chasles.engine.targets.wasm.writer import Kind, Value, WasmWriter, call, choose, constant, load, real
 
 _SHIFT = 1.5 * 2.0**52  # x + shift - shift rounds x to a whole number, which then stands in the low bits of x + shift
 _SHIFT_BITS = 0x4338000000000000
@@ -52,10 +52,10 @@ def _two_over_pi() -> bytes:
 class Mathematics:
     """The elementary functions in a module; each is written when it is first needed."""
 
-    def __init__(self, module: Module) -> None:
+    def __init__(self, module: WasmModule) -> None:
         self._module = module
 
-    def sincos(self, f: Writer, x: Value) -> list[Value]:
+    def sincos(self, f: WasmWriter, x: Value) -> list[Value]:
         """Compute sine and cosine inside a function."""
         return f.call(self._number("sincos"), [x], ["f64", "f64"])
 
@@ -67,7 +67,7 @@ class Mathematics:
         write, parameters, results = _LIBRARY[name]
 
         def make() -> int:
-            f = Writer(parameters, results)
+            f = WasmWriter(parameters, results)
             write(self, f, *f.parameters)
             return self._module.add(f)
 
@@ -77,7 +77,7 @@ class Mathematics:
         """Return the upper half of the product of two unsigned whole numbers."""
         return call(self._number("high_product"), "i64", a, b)
 
-    def huge_angle(self, f: Writer, x: Value) -> list[Value]:
+    def huge_angle(self, f: WasmWriter, x: Value) -> list[Value]:
         """Reduce a huge angle inside a function; see `_huge_angle`."""
         return f.call(self._number("huge_angle"), [x], ["f64", "f64", "i64"])
 
@@ -86,7 +86,7 @@ class Mathematics:
         return self._module.once("2/π", lambda: self._module.data(_two_over_pi()))
 
 
-def _high_product(library: Mathematics, f: Writer, a: Value, b: Value) -> None:
+def _high_product(library: Mathematics, f: WasmWriter, a: Value, b: Value) -> None:
     low = 0xFFFFFFFF
 
     def upper(x: Value) -> Value:
@@ -99,7 +99,7 @@ def _high_product(library: Mathematics, f: Writer, a: Value, b: Value) -> None:
     f.give(a1 * b1 + upper(middle) + upper(other))
 
 
-def _huge_angle(library: Mathematics, f: Writer, x: Value) -> None:
+def _huge_angle(library: Mathematics, f: WasmWriter, x: Value) -> None:
     """Give r, tail and n with x = n π/2 + r + tail modulo 2π and |r| ≤ π/4, for finite x with |x| ≥ 2²⁰ / 2.
 
     With |x| = m 2ᵉ and whole m, only the bits of 2/π from number e - 1 on count for the angle modulo 2π, as all before
@@ -139,7 +139,7 @@ def _huge_angle(library: Mathematics, f: Writer, x: Value) -> None:
     f.give(angle * sign, tail * sign, choose(negative, constant("i64", 0) - quadrant, quadrant))
 
 
-def _sincos(library: Mathematics, f: Writer, x: Value) -> None:
+def _sincos(library: Mathematics, f: WasmWriter, x: Value) -> None:
     r, tail, quadrant = f.variable("f64"), f.variable("f64"), f.variable("i64")
     with f.when(abs(x) <= _LARGEST_REDUCED):
         shifted = f.let(x * (2.0 / math.pi) + _SHIFT)
@@ -174,14 +174,14 @@ def _sincos(library: Mathematics, f: Writer, x: Value) -> None:
     )
 
 
-def _single(position: int) -> Callable[[Mathematics, Writer, Value], None]:
-    def write(library: Mathematics, f: Writer, x: Value) -> None:
+def _single(position: int) -> Callable[[Mathematics, WasmWriter, Value], None]:
+    def write(library: Mathematics, f: WasmWriter, x: Value) -> None:
         f.give(library.sincos(f, x)[position])
 
     return write
 
 
-def _tan(library: Mathematics, f: Writer, x: Value) -> None:
+def _tan(library: Mathematics, f: WasmWriter, x: Value) -> None:
     sine, cosine = library.sincos(f, x)
     f.give(sine / cosine)
 
@@ -191,7 +191,7 @@ def _power_of_two(n: Value) -> Value:
     return ((n + 1023) << 52).converted("from_bits")
 
 
-def _reduced_exponential(f: Writer, x: Value, correction: Value) -> tuple[Value, Value]:
+def _reduced_exponential(f: WasmWriter, x: Value, correction: Value) -> tuple[Value, Value]:
     """Return n and exp(r) - 1 for x + correction = n ln 2 + r."""
     shifted = f.let(x * (1.0 / math.log(2.0)) + _SHIFT)
     n = f.let(shifted - _SHIFT)
@@ -203,7 +203,7 @@ def _reduced_exponential(f: Writer, x: Value, correction: Value) -> tuple[Value,
     return f.let(shifted.converted("bits") - _SHIFT_BITS), f.let(r + (r * r * series + tail))
 
 
-def _exponential_of_sum(library: Mathematics, f: Writer, x: Value, correction: Value) -> None:
+def _exponential_of_sum(library: Mathematics, f: WasmWriter, x: Value, correction: Value) -> None:
     """Write exp(x + correction) for a correction below the last place of x."""
     above = f.let(choose(x > 710.0, real(710.0), x))
     clipped = f.let(choose(above < -746.0, real(-746.0), above))
@@ -213,50 +213,50 @@ def _exponential_of_sum(library: Mathematics, f: Writer, x: Value, correction: V
     f.give((growth + 1.0) * _power_of_two(half) * _power_of_two(n - half))
 
 
-def _exp(library: Mathematics, f: Writer, x: Value) -> None:
+def _exp(library: Mathematics, f: WasmWriter, x: Value) -> None:
     f.give(library.apply("exponential_of_sum", x, real(0.0)))
 
 
-def _expm1(library: Mathematics, f: Writer, x: Value) -> None:
+def _expm1(library: Mathematics, f: WasmWriter, x: Value) -> None:
     """Write exp(x) - 1 for 0 ≤ x ≤ 50, exact near 0."""
     n, growth = _reduced_exponential(f, x, real(0.0))
     scale = f.let(_power_of_two(n))
     f.give(scale * growth + (scale - 1.0))
 
 
-def _clipped_magnitude(f: Writer, x: Value) -> tuple[Value, Value, Value]:
+def _clipped_magnitude(f: WasmWriter, x: Value) -> tuple[Value, Value, Value]:
     """Return |x|, |x| clipped to 22, and whether it was beyond; NaN stays NaN."""
     size = f.let(abs(x))
     beyond = f.let(size > 22.0)
     return size, f.let(choose(beyond, real(22.0), size)), beyond
 
 
-def _half_squared_exponential(library: Mathematics, f: Writer, size: Value) -> Value:
+def _half_squared_exponential(library: Mathematics, f: WasmWriter, size: Value) -> Value:
     """Return exp(size) / 2 without overflow before its time."""
     root = f.let(library.apply("exp", size * 0.5))
     return root * 0.5 * root
 
 
-def _sinh(library: Mathematics, f: Writer, x: Value) -> None:
+def _sinh(library: Mathematics, f: WasmWriter, x: Value) -> None:
     size, clipped, beyond = _clipped_magnitude(f, x)
     e = f.let(library.apply("expm1", clipped))
     near = (e + e / (e + 1.0)) * 0.5
     f.give(choose(beyond, _half_squared_exponential(library, f, size), near).operation("copysign", x))
 
 
-def _cosh(library: Mathematics, f: Writer, x: Value) -> None:
+def _cosh(library: Mathematics, f: WasmWriter, x: Value) -> None:
     size, clipped, beyond = _clipped_magnitude(f, x)
     half = f.let(library.apply("exp", clipped) * 0.5)
     f.give(choose(beyond, _half_squared_exponential(library, f, size), half + real(0.25) / half))
 
 
-def _tanh(library: Mathematics, f: Writer, x: Value) -> None:
+def _tanh(library: Mathematics, f: WasmWriter, x: Value) -> None:
     _, clipped, _ = _clipped_magnitude(f, x)
     e = f.let(library.apply("expm1", clipped + clipped))
     f.give((e / (e + 2.0)).operation("copysign", x))
 
 
-def _parts_of_logarithm(f: Writer, x: Value) -> tuple[Value, Value]:
+def _parts_of_logarithm(f: WasmWriter, x: Value) -> tuple[Value, Value]:
     """Return k as a double and m with x = 2ᵏ m and √½ ≤ m < √2, for positive finite x."""
     subnormal = f.let(x < 2.2250738585072014e-308)
     scaled = f.let(choose(subnormal, x * 2.0**54, x))
@@ -267,7 +267,7 @@ def _parts_of_logarithm(f: Writer, x: Value) -> tuple[Value, Value]:
     return f.let(k - choose(subnormal, real(54.0), real(0.0))), f.let(m)
 
 
-def _log(library: Mathematics, f: Writer, x: Value) -> None:
+def _log(library: Mathematics, f: WasmWriter, x: Value) -> None:
     k, m = _parts_of_logarithm(f, x)
     difference = f.let(m - 1.0)
     s = f.let(difference / (difference + 2.0))
@@ -281,7 +281,7 @@ def _log(library: Mathematics, f: Writer, x: Value) -> None:
     f.give(choose((x < 0.0) | x.differs(x), real(math.nan), result))
 
 
-def _atan2(library: Mathematics, f: Writer, y: Value, x: Value) -> None:
+def _atan2(library: Mathematics, f: WasmWriter, y: Value, x: Value) -> None:
     a, b = f.let(abs(y)), f.let(abs(x))
     steep = f.let(a > b)
     smaller, larger = f.let(choose(steep, b, a)), f.let(choose(steep, a, b))
@@ -302,7 +302,7 @@ def _atan2(library: Mathematics, f: Writer, y: Value, x: Value) -> None:
     f.give(choose(unordered, real(math.nan), angle.operation("copysign", y)))
 
 
-def _atan(library: Mathematics, f: Writer, x: Value) -> None:
+def _atan(library: Mathematics, f: WasmWriter, x: Value) -> None:
     f.give(library.apply("atan2", x, real(1.0)))
 
 
@@ -310,20 +310,20 @@ def _complement(x: Value) -> Value:
     return ((real(1.0) - x) * (x + 1.0)).operation("sqrt")
 
 
-def _asin(library: Mathematics, f: Writer, x: Value) -> None:
+def _asin(library: Mathematics, f: WasmWriter, x: Value) -> None:
     f.give(library.apply("atan2", x, _complement(x)))
 
 
-def _acos(library: Mathematics, f: Writer, x: Value) -> None:
+def _acos(library: Mathematics, f: WasmWriter, x: Value) -> None:
     f.give(library.apply("atan2", _complement(x), x))
 
 
-def _sign(library: Mathematics, f: Writer, x: Value) -> None:
+def _sign(library: Mathematics, f: WasmWriter, x: Value) -> None:
     one_or_zero = (x > 0.0).converted("from_i32") - (x < 0.0).converted("from_i32")
     f.give(choose(x.differs(x), x, one_or_zero))
 
 
-def _power(library: Mathematics, f: Writer, x: Value, y: Value) -> None:
+def _power(library: Mathematics, f: WasmWriter, x: Value, y: Value) -> None:
     """Write xʸ with the exceptions of C99: exp(y log |x|) with a logarithm of 65 bits, and its sign.
 
     log m = 2 s + 2 s³ / 3 + … with s = (m - 1) / (m + 1); the first two terms are sums of two doubles.

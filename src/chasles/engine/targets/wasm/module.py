@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from chasles.engine.targets.wasm.writer import TYPES, Kind, Writer, signed, unsigned
+from chasles.engine.targets.wasm.writer import TYPES, Kind, WasmWriter, signed, unsigned
 
 PAGE = 65_536  # bytes; the unit of a memory's size
 _TYPE, _FUNCTION, _MEMORY, _EXPORT, _CODE, _DATA = 1, 3, 5, 7, 10, 11
 _Signature = tuple[tuple[Kind, ...], tuple[Kind, ...]]
 
 
-class Module:
+class WasmModule:
     """A module under construction: functions are numbered, and memory is allotted, as they are added."""
 
     def __init__(self) -> None:
@@ -25,7 +25,7 @@ class Module:
         self._known: dict[str, int] = {}
         self.memory_size = 0
 
-    def add(self, function: Writer, export: str | None = None) -> int:
+    def add(self, function: WasmWriter, export: str | None = None) -> int:
         """Add a function and return its number."""
         kind = self._types.setdefault(function.signature, len(self._types))
         self._functions.append((kind, function.body()))

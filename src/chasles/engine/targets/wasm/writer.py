@@ -1,8 +1,8 @@
 """WebAssembly functions written from expressions.
 
 A `Value` is the machine code that leaves one number on WebAssembly's operand stack. Values combine by Python's
-operators, so that a formula of this target reads like a formula; `Writer.let` keeps a value in a local variable when it
-is used more than once. Opcodes: WebAssembly Core Specification 2.0, section 5.4.
+operators, so that a formula of this target reads like a formula; `WasmWriter.let` keeps a value in a local variable
+when it is used more than once. Opcodes: WebAssembly Core Specification 2.0, section 5.4.
 """
 
 from __future__ import annotations
@@ -175,7 +175,7 @@ def load(kind: Kind, base: Value, offset: int = 0) -> Value:
     return Value(kind, base.code + bytes([_LOAD[kind]]) + align + unsigned(offset))
 
 
-class Writer:
+class WasmWriter:
     """Writer of one function.
 
     Parameters
