@@ -15,7 +15,7 @@ def test_every_name_is_there_and_is_the_packages_own() -> None:
     for name in ch.__all__:
         value = getattr(ch, name)
         home = getattr(value, "__module__", "") or ""
-        assert home.startswith("chasles") or isinstance(value, str) or value.__name__ == f"chasles.{name}", name
+        assert home.startswith("chasles") or isinstance(value, str) or value.__name__.startswith("chasles."), name
     assert set(dir(ch)) == set(ch.__all__)
     assert ch.simulate is ch.simulation.simulate
 
@@ -55,7 +55,7 @@ def test_importing_brings_nothing_but_what_is_used() -> None:
     )
     printed = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     at_first, with_a_robot, modules, spline, control = json.loads(printed)
-    assert at_first == ["_version", "base"]
+    assert at_first == ["base"]
     above = {"control", "integrators", "interop", "inverse_kinematics", "simulation", "studies"}
     assert not {*above, "trajectories", "visual"} & {*with_a_robot}
     assert modules <= 200

@@ -67,6 +67,7 @@ def how_to_install(extra: str) -> str:
 
 
 #: More names than this help nobody in a message.
+_LIBRARY = __name__.partition(".")[0]
 _LISTED = 60
 _SHORTEST_PART = 3
 
@@ -102,6 +103,6 @@ class UnknownArgumentError(UnknownNameError, TypeError):
 def warn(message: str, category: type[Warning]) -> None:
     """Warn at the line of the user's program that called Chasles, however deep inside the reason is found."""
     frame, level = sys._getframe(1), 2
-    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == __package__:
+    while frame.f_back is not None and str(frame.f_globals.get("__name__", "")).partition(".")[0] == _LIBRARY:
         frame, level = frame.f_back, level + 1
     warnings.warn(message, category, stacklevel=level)

@@ -17,7 +17,7 @@ def folder_of(package: str) -> Path:
 
     Examples
     --------
-    >>> (folder_of("chasles") / "packaged_files.py").is_file()
+    >>> (folder_of("chasles") / "py.typed").is_file()
     True
     """
     file = sys.modules[package].__file__

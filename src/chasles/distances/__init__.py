@@ -1,6 +1,5 @@
 """Distances between the links of a robot, and to obstacles: capsules, spheres and half-spaces."""
 
-from chasles.distances.bodies import Body, HalfSpace, fitted_bodies
-from chasles.distances.clearance import Clearance, ClearanceLimit, clearance
+from chasles.base import lazy
 
-__all__ = ["Body", "Clearance", "ClearanceLimit", "HalfSpace", "clearance", "fitted_bodies"]
+__getattr__, __dir__, __all__ = lazy.front_door(__name__)

@@ -99,19 +99,18 @@ def environment(packages: tuple[str, ...]) -> str | None:
 
 
 def _files(packages: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """Source files of packages, and those beside the packages, with their status."""
-    yield from _below(_ROOT, deep=False)
-    for package in packages:
-        yield from _below(_ROOT / package, deep=True)
+    """Source files of packages, and those that every package stands on, with their status."""
+    for package in ("base", *packages):
+        yield from _below(_ROOT / package)
 
 
-def _below(folder: Path, *, deep: bool) -> Iterator[tuple[str, os.stat_result]]:
+def _below(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
     waiting = [os.fspath(folder)]
     while waiting:
         for entry in sorted(os.scandir(waiting.pop()), key=lambda entry: entry.name):
             if entry.name.endswith(".py"):
                 yield entry.path, entry.stat()
-            elif deep and "." not in entry.name and entry.name not in _ASIDE:
+            elif "." not in entry.name and entry.name not in _ASIDE:
                 waiting.append(entry.path)
 
 

@@ -24,8 +24,7 @@ from chasles.model.formats.urdf_findings import element_findings, element_lines
 from chasles.model.formats.xacro import expanded
 from chasles.model.formats.xml import MAX_BYTES, parse_xml, root_tag
 from chasles.model.plausibility import LENGTH, Lines, implausible, place, too_dense
-from chasles.model.robots import path as shipped_path
-from chasles.model.robots import shipped
+from chasles.model.robots import shipped, shipped_path
 from chasles.model.shapes import Mesh
 from chasles.model.tree import build_tree
 

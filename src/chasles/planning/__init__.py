@@ -1,9 +1,5 @@
 """Motion planning: paths without collisions, on graphs, grids and configuration spaces."""
 
-from chasles.planning.graph_search import GraphPath, a_star, grid_neighbors
-from chasles.planning.plan import plan
-from chasles.planning.planned_path import PlannedPath
-from chasles.planning.roadmap import Roadmap
-from chasles.planning.space import ConfigurationSpace
+from chasles.base import lazy
 
-__all__ = ["ConfigurationSpace", "GraphPath", "PlannedPath", "Roadmap", "a_star", "grid_neighbors", "plan"]
+__getattr__, __dir__, __all__ = lazy.front_door(__name__)

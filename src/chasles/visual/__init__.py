@@ -1,5 +1,5 @@
 """Plots and self-contained HTML reports of runs; simple shapes for robots, drawn from their kinematics."""
 
-from chasles.visual.vector_figures import to_matplotlib
+from chasles.base import lazy
 
-__all__ = ["to_matplotlib"]
+__getattr__, __dir__, __all__ = lazy.front_door(__name__)

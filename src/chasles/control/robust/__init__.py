@@ -1,6 +1,5 @@
 """Robust controllers: their error bounds hold for every robot and disturbance within given bounds."""
 
-from chasles.control.robust.disturbance_observer import DisturbanceObserver
-from chasles.control.robust.sliding_mode import SlidingMode, sliding_gains
+from chasles.base import lazy
 
-__all__ = ["DisturbanceObserver", "SlidingMode", "sliding_gains"]
+__getattr__, __dir__, __all__ = lazy.front_door(__name__)

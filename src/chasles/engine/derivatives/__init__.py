@@ -1,5 +1,5 @@
 """Derivatives of programs, as programs: rules in `partials`, the two sweeps in `accumulation`, choice in `sparsity`."""
 
-from chasles.engine.derivatives.programs import hessian_vector, jacobian, jvp, vjp
+from chasles.base import lazy
 
-__all__ = ["hessian_vector", "jacobian", "jvp", "vjp"]
+__getattr__, __dir__, __all__ = lazy.front_door(__name__)

@@ -9,45 +9,6 @@ Equation numbers in this package are the report's. The same results come from
 `Robot.inverse_dynamics`, `Robot.linearize` and `TimeVaryingRegulator`.
 """
 
-from chasles.interop.mazure.arm import ARM, Arm, Misprint
-from chasles.interop.mazure.costs import OperationCount, operation_counts
-from chasles.interop.mazure.figures import plot_matrices
-from chasles.interop.mazure.linearization import (
-    LLLIN,
-    LLLR,
-    LLLT,
-    LLR,
-    LLT,
-    LR,
-    LT,
-    MAKEA,
-    MAKEB,
-    LinearizedArm,
-)
-from chasles.interop.mazure.newton_euler import MAKEQ, NE, NewtonEuler, R, T, trans, vectorpr
+from chasles.base import lazy
 
-__all__ = [
-    "ARM",
-    "LLLIN",
-    "LLLR",
-    "LLLT",
-    "LLR",
-    "LLT",
-    "LR",
-    "LT",
-    "MAKEA",
-    "MAKEB",
-    "MAKEQ",
-    "NE",
-    "Arm",
-    "LinearizedArm",
-    "Misprint",
-    "NewtonEuler",
-    "OperationCount",
-    "R",
-    "T",
-    "operation_counts",
-    "plot_matrices",
-    "trans",
-    "vectorpr",
-]
+__getattr__, __dir__, __all__ = lazy.front_door(__name__)

@@ -67,8 +67,8 @@ def read(
 
     Examples
     --------
-    >>> from chasles.model.robots import path
-    >>> read(path("planar2r")).n
+    >>> from chasles.model.robots import shipped_path
+    >>> read(shipped_path("planar2r")).n
     2
     """
     suffix = Path(path).suffix.lower()

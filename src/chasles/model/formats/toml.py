@@ -85,8 +85,8 @@ def from_toml(path: str | Path, *, check: bool = True) -> Description:
 
     Examples
     --------
-    >>> from chasles.model.robots import path
-    >>> from_toml(path("stanford")).joints[2].kind
+    >>> from chasles.model.robots import shipped_path
+    >>> from_toml(shipped_path("stanford")).joints[2].kind
     'prismatic'
     """
     try:

@@ -73,8 +73,8 @@ def from_urdf(path: str | Path, *, tool: str = "", check: bool = True) -> Descri
 
     Examples
     --------
-    >>> from chasles.model.robots import path
-    >>> from_urdf(path("panda")).n
+    >>> from chasles.model.robots import shipped_path
+    >>> from_urdf(shipped_path("panda")).n
     7
     """
     text = read_bytes(path, MAX_BYTES)

@@ -28,12 +28,12 @@ def title(name: str) -> str:
     >>> title("ur5"), title("panda")
     ('Universal Robots UR5', 'Franka Emika Panda with its hand')
     """
-    text = path(name).read_text(encoding="utf-8")
+    text = shipped_path(name).read_text(encoding="utf-8")
     comment = re.search(r"(?:# |<!-- )(.*?)(?:[,;:]| in | \(|\. |$)", text, re.MULTILINE)
     return comment[1] if comment else ""
 
 
-def path(name: str) -> Path:
+def shipped_path(name: str) -> Path:
     """Return the file of a shipped robot; of a package in a zip file, a copy that lasts as long as the process.
 
     Raises
@@ -43,7 +43,7 @@ def path(name: str) -> Path:
 
     Examples
     --------
-    >>> path("panda").name
+    >>> shipped_path("panda").name
     'panda.urdf'
     """
     for file in folder_of(__name__).iterdir():

@@ -1,0 +1,229 @@
+from chasles.geometry.batched import UNIT_QUATERNION as UNIT_QUATERNION
+from chasles.geometry.batched import UNIT_VECTOR as UNIT_VECTOR
+from chasles.geometry.batched import Batched as Batched
+from chasles.geometry.batched import Kind as Kind
+from chasles.geometry.batched import batched as batched
+from chasles.geometry.dynamic_equation import DynamicSolution as DynamicSolution
+from chasles.geometry.dynamic_equation import solve_dynamic_equation as solve_dynamic_equation
+from chasles.geometry.euler_angles import EULER_SEQUENCES as EULER_SEQUENCES
+from chasles.geometry.euler_angles import EulerAngles as EulerAngles
+from chasles.geometry.euler_angles import euler_angle_solutions as euler_angle_solutions
+from chasles.geometry.euler_angles import euler_angles_from_rotation as euler_angles_from_rotation
+from chasles.geometry.euler_angles import other_euler_angles as other_euler_angles
+from chasles.geometry.euler_angles import rotation_from_euler_angles as rotation_from_euler_angles
+from chasles.geometry.euler_rates import EulerAccelerations as EulerAccelerations
+from chasles.geometry.euler_rates import EulerRates as EulerRates
+from chasles.geometry.euler_rates import (
+    angular_acceleration_from_euler_accelerations as angular_acceleration_from_euler_accelerations,
+)
+from chasles.geometry.euler_rates import angular_velocity_from_euler_rates as angular_velocity_from_euler_rates
+from chasles.geometry.euler_rates import (
+    euler_accelerations_from_angular_acceleration as euler_accelerations_from_angular_acceleration,
+)
+from chasles.geometry.euler_rates import euler_product_matrix as euler_product_matrix
+from chasles.geometry.euler_rates import euler_rate_matrix as euler_rate_matrix
+from chasles.geometry.euler_rates import euler_rates_from_angular_velocity as euler_rates_from_angular_velocity
+from chasles.geometry.euler_rates import inverse_euler_rate_matrix as inverse_euler_rate_matrix
+from chasles.geometry.exponential_jacobians import inverse_left_jacobian_pose as inverse_left_jacobian_pose
+from chasles.geometry.exponential_jacobians import inverse_left_jacobian_rotation as inverse_left_jacobian_rotation
+from chasles.geometry.exponential_jacobians import inverse_right_jacobian_pose as inverse_right_jacobian_pose
+from chasles.geometry.exponential_jacobians import inverse_right_jacobian_rotation as inverse_right_jacobian_rotation
+from chasles.geometry.exponential_jacobians import left_jacobian_pose as left_jacobian_pose
+from chasles.geometry.exponential_jacobians import left_jacobian_rotation as left_jacobian_rotation
+from chasles.geometry.exponential_jacobians import left_jacobian_rotation_rate as left_jacobian_rotation_rate
+from chasles.geometry.exponential_jacobians import right_jacobian_pose as right_jacobian_pose
+from chasles.geometry.exponential_jacobians import right_jacobian_rotation as right_jacobian_rotation
+from chasles.geometry.exponential_jacobians import right_jacobian_rotation_rate as right_jacobian_rotation_rate
+from chasles.geometry.hybrid_dynamics import HybridDynamics as HybridDynamics
+from chasles.geometry.hybrid_dynamics import hybrid_dynamics as hybrid_dynamics
+from chasles.geometry.inertias import MassProperties as MassProperties
+from chasles.geometry.inertias import add_mass_properties as add_mass_properties
+from chasles.geometry.inertias import mass_properties_from_spatial_inertia as mass_properties_from_spatial_inertia
+from chasles.geometry.inertias import parallel_axes as parallel_axes
+from chasles.geometry.inertias import spatial_inertia as spatial_inertia
+from chasles.geometry.inertias import transform_mass_properties as transform_mass_properties
+from chasles.geometry.inertias import transform_spatial_inertia as transform_spatial_inertia
+from chasles.geometry.lines import Line as Line
+from chasles.geometry.lines import LineIntersection as LineIntersection
+from chasles.geometry.lines import LinePair as LinePair
+from chasles.geometry.lines import LineProjection as LineProjection
+from chasles.geometry.lines import intersect_lines as intersect_lines
+from chasles.geometry.lines import line_through_points as line_through_points
+from chasles.geometry.lines import project_point_on_line as project_point_on_line
+from chasles.geometry.planes import LinePlaneIntersection as LinePlaneIntersection
+from chasles.geometry.planes import LinePlanePair as LinePlanePair
+from chasles.geometry.planes import PlaneIntersection as PlaneIntersection
+from chasles.geometry.planes import PlanePair as PlanePair
+from chasles.geometry.planes import PlaneProjection as PlaneProjection
+from chasles.geometry.planes import distance_to_plane as distance_to_plane
+from chasles.geometry.planes import intersect_line_and_plane as intersect_line_and_plane
+from chasles.geometry.planes import intersect_planes as intersect_planes
+from chasles.geometry.planes import plane_from_point_and_normal as plane_from_point_and_normal
+from chasles.geometry.planes import plane_through_points as plane_through_points
+from chasles.geometry.planes import project_point_on_plane as project_point_on_plane
+from chasles.geometry.points import angle_at_point as angle_at_point
+from chasles.geometry.points import distance_between_points as distance_between_points
+from chasles.geometry.points import midpoint as midpoint
+from chasles.geometry.points import pose_from_three_points as pose_from_three_points
+from chasles.geometry.points import pose_from_two_vectors as pose_from_two_vectors
+from chasles.geometry.points import rotation_from_three_points as rotation_from_three_points
+from chasles.geometry.points import rotation_from_two_vectors as rotation_from_two_vectors
+from chasles.geometry.points import weighted_point as weighted_point
+from chasles.geometry.pose_interpolation import PoseMotion as PoseMotion
+from chasles.geometry.pose_interpolation import interpolate_pose as interpolate_pose
+from chasles.geometry.pose_interpolation import interpolate_pose_motion as interpolate_pose_motion
+from chasles.geometry.projections import POSE as POSE
+from chasles.geometry.projections import ROTATION as ROTATION
+from chasles.geometry.projections import mean_rotation as mean_rotation
+from chasles.geometry.projections import pose_distance as pose_distance
+from chasles.geometry.projections import project_pose as project_pose
+from chasles.geometry.projections import project_rotation as project_rotation
+from chasles.geometry.projections import random_rotation as random_rotation
+from chasles.geometry.projections import rotation_distance as rotation_distance
+from chasles.geometry.pseudo_inertias import (
+    inertial_parameters_from_pseudo_inertia as inertial_parameters_from_pseudo_inertia,
+)
+from chasles.geometry.pseudo_inertias import is_physically_consistent as is_physically_consistent
+from chasles.geometry.pseudo_inertias import log_cholesky_from_pseudo_inertia as log_cholesky_from_pseudo_inertia
+from chasles.geometry.pseudo_inertias import mass_properties_from_pseudo_inertia as mass_properties_from_pseudo_inertia
+from chasles.geometry.pseudo_inertias import nearest_physically_consistent as nearest_physically_consistent
+from chasles.geometry.pseudo_inertias import pseudo_inertia as pseudo_inertia
+from chasles.geometry.pseudo_inertias import (
+    pseudo_inertia_from_inertial_parameters as pseudo_inertia_from_inertial_parameters,
+)
+from chasles.geometry.pseudo_inertias import pseudo_inertia_from_log_cholesky as pseudo_inertia_from_log_cholesky
+from chasles.geometry.pseudo_inertias import pseudo_inertia_from_spatial_inertia as pseudo_inertia_from_spatial_inertia
+from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia as spatial_inertia_from_pseudo_inertia
+from chasles.geometry.pseudo_inertias import transform_pseudo_inertia as transform_pseudo_inertia
+from chasles.geometry.quaternion_interpolation import QuaternionMotion as QuaternionMotion
+from chasles.geometry.quaternion_interpolation import slerp_quaternion as slerp_quaternion
+from chasles.geometry.quaternion_interpolation import slerp_quaternion_motion as slerp_quaternion_motion
+from chasles.geometry.quaternion_interpolation import squad_control_quaternion as squad_control_quaternion
+from chasles.geometry.quaternion_interpolation import squad_quaternion as squad_quaternion
+from chasles.geometry.quaternion_interpolation import squad_quaternion_motion as squad_quaternion_motion
+from chasles.geometry.quaternion_rates import (
+    angular_acceleration_from_quaternion_acceleration as angular_acceleration_from_quaternion_acceleration,
+)
+from chasles.geometry.quaternion_rates import (
+    angular_velocity_from_quaternion_rate as angular_velocity_from_quaternion_rate,
+)
+from chasles.geometry.quaternion_rates import integrate_quaternion as integrate_quaternion
+from chasles.geometry.quaternion_rates import (
+    quaternion_acceleration_from_angular_acceleration as quaternion_acceleration_from_angular_acceleration,
+)
+from chasles.geometry.quaternion_rates import (
+    quaternion_rate_from_angular_velocity as quaternion_rate_from_angular_velocity,
+)
+from chasles.geometry.quaternion_rates import quaternion_rate_matrix as quaternion_rate_matrix
+from chasles.geometry.quaternion_rotations import angle_between_quaternions as angle_between_quaternions
+from chasles.geometry.quaternion_rotations import axis_angle_from_quaternion as axis_angle_from_quaternion
+from chasles.geometry.quaternion_rotations import quaternion_angle as quaternion_angle
+from chasles.geometry.quaternion_rotations import quaternion_from_axis_angle as quaternion_from_axis_angle
+from chasles.geometry.quaternion_rotations import quaternion_from_rotation as quaternion_from_rotation
+from chasles.geometry.quaternion_rotations import quaternion_from_rotation_vector as quaternion_from_rotation_vector
+from chasles.geometry.quaternion_rotations import relative_quaternion as relative_quaternion
+from chasles.geometry.quaternion_rotations import rotate_by_quaternion as rotate_by_quaternion
+from chasles.geometry.quaternion_rotations import rotation_from_quaternion as rotation_from_quaternion
+from chasles.geometry.quaternion_rotations import rotation_vector_from_quaternion as rotation_vector_from_quaternion
+from chasles.geometry.quaternion_spline import QuaternionSpline as QuaternionSpline
+from chasles.geometry.quaternions import canonical_quaternion as canonical_quaternion
+from chasles.geometry.quaternions import conjugate_quaternion as conjugate_quaternion
+from chasles.geometry.quaternions import exp_quaternion as exp_quaternion
+from chasles.geometry.quaternions import inverse_quaternion as inverse_quaternion
+from chasles.geometry.quaternions import log_quaternion as log_quaternion
+from chasles.geometry.quaternions import multiply_quaternions as multiply_quaternions
+from chasles.geometry.quaternions import normalize_quaternion as normalize_quaternion
+from chasles.geometry.quaternions import power_quaternion as power_quaternion
+from chasles.geometry.rigid_body_dynamics import action_matrix_from_acceleration as action_matrix_from_acceleration
+from chasles.geometry.rigid_body_dynamics import gravity_matrix as gravity_matrix
+from chasles.geometry.rigid_body_dynamics import kinetic_energy as kinetic_energy
+from chasles.geometry.rigid_body_dynamics import momentum as momentum
+from chasles.geometry.rigid_body_dynamics import momentum_matrix_from_velocity as momentum_matrix_from_velocity
+from chasles.geometry.rigid_body_dynamics import newton_euler_wrench as newton_euler_wrench
+from chasles.geometry.rigid_body_dynamics import pseudo_scalar_product as pseudo_scalar_product
+from chasles.geometry.rigid_body_dynamics import skew_operator as skew_operator
+from chasles.geometry.rigid_body_dynamics import trace_form as trace_form
+from chasles.geometry.rigid_body_matrices import acceleration_matrix as acceleration_matrix
+from chasles.geometry.rigid_body_matrices import acceleration_matrix_from_rate as acceleration_matrix_from_rate
+from chasles.geometry.rigid_body_matrices import action_matrix as action_matrix
+from chasles.geometry.rigid_body_matrices import (
+    classical_acceleration_from_acceleration_matrix as classical_acceleration_from_acceleration_matrix,
+)
+from chasles.geometry.rigid_body_matrices import compose_acceleration_matrices as compose_acceleration_matrices
+from chasles.geometry.rigid_body_matrices import displacement_matrix as displacement_matrix
+from chasles.geometry.rigid_body_matrices import momentum_from_momentum_matrix as momentum_from_momentum_matrix
+from chasles.geometry.rigid_body_matrices import momentum_matrix as momentum_matrix
+from chasles.geometry.rigid_body_matrices import transform_action_matrix as transform_action_matrix
+from chasles.geometry.rigid_body_matrices import transform_motion_matrix as transform_motion_matrix
+from chasles.geometry.rigid_body_matrices import twist_from_velocity_matrix as twist_from_velocity_matrix
+from chasles.geometry.rigid_body_matrices import velocity_matrix as velocity_matrix
+from chasles.geometry.rigid_body_matrices import velocity_matrix_rate as velocity_matrix_rate
+from chasles.geometry.rigid_body_matrices import wrench_from_action_matrix as wrench_from_action_matrix
+from chasles.geometry.rigid_motions import compose_poses as compose_poses
+from chasles.geometry.rigid_motions import exp_pose as exp_pose
+from chasles.geometry.rigid_motions import inverse_pose as inverse_pose
+from chasles.geometry.rigid_motions import log_pose as log_pose
+from chasles.geometry.rigid_motions import pose as pose
+from chasles.geometry.rigid_motions import relative_pose as relative_pose
+from chasles.geometry.rigid_motions import relative_twist as relative_twist
+from chasles.geometry.rigid_motions import rotation_of as rotation_of
+from chasles.geometry.rigid_motions import transform_point as transform_point
+from chasles.geometry.rigid_motions import transform_points as transform_points
+from chasles.geometry.rigid_motions import translation_of as translation_of
+from chasles.geometry.rotations import AxisAngle as AxisAngle
+from chasles.geometry.rotations import angle_between_rotations as angle_between_rotations
+from chasles.geometry.rotations import axis_angle_from_rotation as axis_angle_from_rotation
+from chasles.geometry.rotations import compose_rotations as compose_rotations
+from chasles.geometry.rotations import exp_rotation as exp_rotation
+from chasles.geometry.rotations import inverse_rotation as inverse_rotation
+from chasles.geometry.rotations import log_rotation as log_rotation
+from chasles.geometry.rotations import relative_rotation as relative_rotation
+from chasles.geometry.rotations import rotate as rotate
+from chasles.geometry.rotations import rotation_angle as rotation_angle
+from chasles.geometry.rotations import rotation_from_axis_angle as rotation_from_axis_angle
+from chasles.geometry.rotations import rotation_x as rotation_x
+from chasles.geometry.rotations import rotation_y as rotation_y
+from chasles.geometry.rotations import rotation_z as rotation_z
+from chasles.geometry.scipy_conversion import pose_from_scipy as pose_from_scipy
+from chasles.geometry.scipy_conversion import pose_to_scipy as pose_to_scipy
+from chasles.geometry.scipy_conversion import quaternion_from_scipy as quaternion_from_scipy
+from chasles.geometry.scipy_conversion import quaternion_to_scipy as quaternion_to_scipy
+from chasles.geometry.scipy_conversion import rotation_from_scipy as rotation_from_scipy
+from chasles.geometry.scipy_conversion import rotation_to_scipy as rotation_to_scipy
+from chasles.geometry.screw_matrices import MotionMatrices as MotionMatrices
+from chasles.geometry.screw_matrices import joint_motion_matrices as joint_motion_matrices
+from chasles.geometry.screw_matrices import joint_screw_matrix as joint_screw_matrix
+from chasles.geometry.screw_matrices import screw_from_velocity_matrix as screw_from_velocity_matrix
+from chasles.geometry.screw_matrices import unit_screw_matrix as unit_screw_matrix
+from chasles.geometry.screw_matrices import velocity_matrix_from_screw as velocity_matrix_from_screw
+from chasles.geometry.screws import Screw as Screw
+from chasles.geometry.screws import adjoint as adjoint
+from chasles.geometry.screws import pose_from_screw as pose_from_screw
+from chasles.geometry.screws import screw_axis as screw_axis
+from chasles.geometry.screws import screw_from_pose as screw_from_pose
+from chasles.geometry.screws import screw_from_twist as screw_from_twist
+from chasles.geometry.screws import twist_cross as twist_cross
+from chasles.geometry.screws import twist_cross_matrix as twist_cross_matrix
+from chasles.geometry.screws import twist_from_screw as twist_from_screw
+from chasles.geometry.spatial_vectors import classical_from_spatial_acceleration as classical_from_spatial_acceleration
+from chasles.geometry.spatial_vectors import compose_classical_accelerations as compose_classical_accelerations
+from chasles.geometry.spatial_vectors import compose_spatial_accelerations as compose_spatial_accelerations
+from chasles.geometry.spatial_vectors import coriolis_acceleration as coriolis_acceleration
+from chasles.geometry.spatial_vectors import point_acceleration as point_acceleration
+from chasles.geometry.spatial_vectors import point_velocity as point_velocity
+from chasles.geometry.spatial_vectors import power as power
+from chasles.geometry.spatial_vectors import spatial_from_classical_acceleration as spatial_from_classical_acceleration
+from chasles.geometry.spatial_vectors import transform_classical_acceleration as transform_classical_acceleration
+from chasles.geometry.spatial_vectors import transform_twist as transform_twist
+from chasles.geometry.spatial_vectors import transform_wrench as transform_wrench
+from chasles.geometry.spatial_vectors import wrench_cross as wrench_cross
+from chasles.geometry.spatial_vectors import wrench_from_force as wrench_from_force
+from chasles.geometry.vectors import angle_between as angle_between
+from chasles.geometry.vectors import cross as cross
+from chasles.geometry.vectors import dot as dot
+from chasles.geometry.vectors import norm as norm
+from chasles.geometry.vectors import normalize as normalize
+from chasles.geometry.vectors import skew as skew
+from chasles.geometry.vectors import vee as vee
+
+__all__: list[str]

@@ -1,0 +1,36 @@
+from chasles.inverse_kinematics.differential import AccelerationLimit as AccelerationLimit
+from chasles.inverse_kinematics.differential import CenterOfMassTask as CenterOfMassTask
+from chasles.inverse_kinematics.differential import ClosedLoopInverseKinematics as ClosedLoopInverseKinematics
+from chasles.inverse_kinematics.differential import CombinedLimit as CombinedLimit
+from chasles.inverse_kinematics.differential import ConfigurationLimit as ConfigurationLimit
+from chasles.inverse_kinematics.differential import DampingTask as DampingTask
+from chasles.inverse_kinematics.differential import Equation as Equation
+from chasles.inverse_kinematics.differential import FormulaLimit as FormulaLimit
+from chasles.inverse_kinematics.differential import FormulaTask as FormulaTask
+from chasles.inverse_kinematics.differential import FrameTask as FrameTask
+from chasles.inverse_kinematics.differential import Inequalities as Inequalities
+from chasles.inverse_kinematics.differential import JointRates as JointRates
+from chasles.inverse_kinematics.differential import Limit as Limit
+from chasles.inverse_kinematics.differential import OrientationTask as OrientationTask
+from chasles.inverse_kinematics.differential import PositionTask as PositionTask
+from chasles.inverse_kinematics.differential import PostureTask as PostureTask
+from chasles.inverse_kinematics.differential import RelativeFrameTask as RelativeFrameTask
+from chasles.inverse_kinematics.differential import Task as Task
+from chasles.inverse_kinematics.differential import TaskSolution as TaskSolution
+from chasles.inverse_kinematics.differential import VelocityLimit as VelocityLimit
+from chasles.inverse_kinematics.differential import solve_rates as solve_rates
+from chasles.inverse_kinematics.differential import solve_tasks as solve_tasks
+from chasles.inverse_kinematics.jacobians import ManipulabilityEllipsoid as ManipulabilityEllipsoid
+from chasles.inverse_kinematics.jacobians import condition_number as condition_number
+from chasles.inverse_kinematics.jacobians import damped_inverse as damped_inverse
+from chasles.inverse_kinematics.jacobians import manipulability as manipulability
+from chasles.inverse_kinematics.jacobians import pseudo_inverse as pseudo_inverse
+from chasles.inverse_kinematics.jacobians import selectively_damped_inverse as selectively_damped_inverse
+from chasles.inverse_kinematics.jacobians import singular_directions as singular_directions
+from chasles.inverse_kinematics.jacobians import velocity_ellipsoid as velocity_ellipsoid
+from chasles.inverse_kinematics.solution import Residual as Residual
+from chasles.inverse_kinematics.solution import Solution as Solution
+from chasles.inverse_kinematics.solution import Status as Status
+from chasles.inverse_kinematics.solver import InverseKinematics as InverseKinematics
+
+__all__: list[str]

@@ -1,0 +1,14 @@
+from chasles.simulation.diagnosis import DivergenceWarning as DivergenceWarning
+from chasles.simulation.diagnosis import SaturationWarning as SaturationWarning
+from chasles.simulation.diagnosis import StickingWarning as StickingWarning
+from chasles.simulation.energy_audit import EnergyAudit as EnergyAudit
+from chasles.simulation.limits import VelocityLimitError as VelocityLimitError
+from chasles.simulation.preparation import UncompiledWarning as UncompiledWarning
+from chasles.simulation.sensitivities import Sensitivities as Sensitivities
+from chasles.simulation.sensitivities import sensitivities as sensitivities
+from chasles.simulation.simulate import simulate as simulate
+from chasles.simulation.stepping import IntegrationError as IntegrationError
+from chasles.simulation.stiffness import SamplingWarning as SamplingWarning
+from chasles.simulation.stiffness import StiffnessWarning as StiffnessWarning
+
+__all__: list[str]

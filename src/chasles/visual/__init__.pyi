@@ -1,0 +1,3 @@
+from chasles.visual.vector_figures import to_matplotlib as to_matplotlib
+
+__all__: list[str]
