@@ -42,7 +42,7 @@ _ARRAYS_BY_NAME = ("vary", "wrenches")
 #: Options without a default, with the values that a call must choose from.
 _CHOICES = {"frame": REFERENCE_FRAMES}
 #: Packages that a trace runs: those below this one.
-TRACED_PACKAGES = ("algorithms", "engine", "geometry", "integrators", "mechanics", "model")
+TRACED_PACKAGES = ("algorithms", "base", "engine", "geometry", "integrators", "mechanics", "model")
 
 
 class HasDescription(Protocol):
