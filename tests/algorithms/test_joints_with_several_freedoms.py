@@ -162,24 +162,24 @@ def test_the_linear_model_is_that_of_the_motion() -> None:
 def test_regressors(robot: Robot) -> None:
     tree, q, qd, qdd = state(robot)
     pi = inertial_parameters(tree)
-    assert len(robot.inertial_parameter_names) == len(pi) == 10 * 9 + 3 * robot.n
+    assert len(robot.inertial.names) == len(pi) == 10 * 9 + 3 * robot.n
     assert relative(alg.torque_regressor(tree, q, qd, qdd) @ pi, alg.inverse_dynamics(tree, q, qd, qdd)) < 1e-12
     assert relative(alg.momentum_regressor(tree, q, qd) @ pi, alg.mass_matrix(tree, q) @ qd) < 1e-12
     kinetic, potential = alg.energy_regressor(tree, q, qd)
     assert relative(kinetic @ pi, alg.kinetic_energy(tree, q, qd)) < 1e-12
     assert relative(potential @ pi, alg.potential_energy(tree, q)) < 1e-12
-    again = robot.with_inertial_parameters(pi)
-    assert relative(again.inertial_parameters, pi) < 1e-13
+    again = robot.inertial.with_values(pi)
+    assert relative(again.inertial.values, pi) < 1e-13
 
 
 def test_base_parameters_are_found_numerically() -> None:
     robot = ROBOTS[0]
-    base = robot.base_parameters()
+    base = robot.inertial.base()
     tree, q, qd, qdd = state(robot, 5)
     Y = alg.torque_regressor(tree, q, qd, qdd)
     assert relative(base.columns(Y) @ base.values, alg.inverse_dynamics(tree, q, qd, qdd)) < 1e-9
     with pytest.raises(ArgumentError, match="one degree of freedom"):
-        robot.base_parameters("regrouping")
+        robot.inertial.base("regrouping")
 
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=range(3))

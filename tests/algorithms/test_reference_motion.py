@@ -19,7 +19,7 @@ KINDS = ["any", "mimic", "sharp friction", "free base"]
 
 def tree_of(trees: SimpleNamespace, seed: int, kind: str) -> Tree:
     if kind == "free base":
-        return build_tree(ch.load("puma560").perturbed(0.3, seed=seed).with_free_base().description)
+        return build_tree(ch.load("puma560").inertial.perturbed(0.3, seed=seed).with_free_base().description)
     tree = trees.random(seed, 6)
     if kind == "mimic":
         tree = trees.with_mimic(tree)

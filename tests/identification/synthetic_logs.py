@@ -55,13 +55,17 @@ def table(motion: Motion, tau: FloatArray) -> dict[str, FloatArray]:
 
 def real_planar() -> ch.Robot:
     """A planar arm that differs from the shipped one, with friction."""
-    arm = ch.load("planar2r").perturbed({"mass": 0.2, "inertia": 0.2}, seed=3).with_payload(1.0, [0.05, 0.0, 0.0])
+    arm = (
+        ch.load("planar2r")
+        .inertial.perturbed({"mass": 0.2, "inertia": 0.2}, seed=3)
+        .with_payload(1.0, [0.05, 0.0, 0.0])
+    )
     return arm.with_friction(viscous=[2.0, 0.8], coulomb=[3.0, 1.0], coulomb_velocity=[0.08, 0.08])
 
 
 def real_arm(arm: ch.Robot) -> ch.Robot:
     """Arm that differs from a shipped one, with friction of a tenth of its torques."""
-    real = arm.perturbed({"mass": 0.2, "inertia": 0.2}, seed=3)
+    real = arm.inertial.perturbed({"mass": 0.2, "inertia": 0.2}, seed=3)
     size = np.asarray(real.inverse_dynamics(*fourier_motion(arm.n, seed=1)[1:])).std(axis=0)
     friction = 0.1 * size + 0.1
     return real.with_friction(viscous=friction, coulomb=friction, coulomb_velocity=np.full(arm.n, 0.08))
@@ -70,7 +74,7 @@ def real_arm(arm: ch.Robot) -> ch.Robot:
 def everyday_log(arm: ch.Robot, seed: int) -> dict[str, FloatArray]:
     """24 s inside the limits of an arm, with masses wrong by 30 %, friction, coloured noise and that of encoders."""
     rng = np.random.default_rng(seed)
-    real = arm.perturbed({"mass": 0.3, "inertia": 0.3}, seed=seed)
+    real = arm.inertial.perturbed({"mass": 0.3, "inertia": 0.3}, seed=seed)
     motion = fourier_motion(arm.n, 24.0, seed=seed, harmonics=7)
     lower, upper = np.maximum(arm.lower_limits, -np.pi), np.minimum(arm.upper_limits, np.pi)
     scale = np.minimum(0.35 * (upper - lower), 3.0) / np.ptp(motion.q, axis=0)
@@ -89,7 +93,7 @@ def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float, duration:
     motion = fourier_motion(arm.n, duration, seed=1)
     tau = np.asarray(real.inverse_dynamics(motion.q, motion.qd, motion.qdd))
     terms = dict.fromkeys(arm.velocity_names, ALWAYS)
-    base = real.base_parameters()
+    base = real.inertial.base()
     truth = {name.replace("_friction", ""): value for name, value in zip(base.names, base.values, strict=True)}
     own = unknowns(arm, terms)
     wanted = np.array([truth.get(name, 0.0) for name in own.names])

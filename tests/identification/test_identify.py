@@ -38,7 +38,7 @@ def result() -> Identification:
 
 
 def test_parameters_lie_in_their_intervals(result: Identification) -> None:
-    base = REAL.base_parameters()
+    base = REAL.inertial.base()
     for name, value in zip(base.names, base.values, strict=True):
         joint, _, quantity = name.rpartition(".")
         own = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}.get(quantity, quantity)
@@ -113,8 +113,8 @@ def test_measured_velocities_are_used_if_they_carry_less_noise_than_differences(
 
 def test_bodies_can_exist_in_exact_arithmetic(result: Identification) -> None:
     """Leading minors of each pseudo-inertia are positive, computed without rounding from the stored numbers."""
-    assert result.model.inconsistencies() == {}
-    for m, mx, my, mz, xx, xy, xz, yy, yz, zz in result.model.inertial_parameters[:20].reshape(2, 10).tolist():
+    assert result.model.inertial.inconsistencies() == {}
+    for m, mx, my, mz, xx, xy, xz, yy, yz, zz in result.model.inertial.values[:20].reshape(2, 10).tolist():
         I = [[Fraction(v) for v in row] for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]  # noqa: E741
         half = sum(I[i][i] for i in range(3)) / 2
         S = [[(half if i == j else 0) - I[i][j] for j in range(3)] for i in range(3)]
@@ -173,7 +173,7 @@ def test_what_the_motion_does_not_excite_stays_near_the_prior_and_is_said() -> N
     tau += coloured_noise(tau.shape, 0.02, 0.5, 1)
     found = ch.identify(arm, {"t": t, "q": q, "tau": tau}, check=False)
     assert any("not determined" in text for text in found.remarks)
-    assert found.model.inconsistencies() == {}
+    assert found.model.inertial.inconsistencies() == {}
 
 
 def test_currents_give_relative_gains_and_say_so() -> None:
@@ -445,7 +445,7 @@ def test_a_known_payload_gives_absolute_gains_whatever_the_masses_are() -> None:
     with_it, without_it = (np.asarray(robot.inverse_dynamics(*MOTION[1:])) for robot in carrying)
     torques = TAU, TAU + with_it - without_it
     logs = [{"t": MOTION.t, "q": MOTION.q, "current": tau / gains + noise} for tau in torques]
-    wrong = ARM.perturbed({"mass": 0.5, "inertia": 0.5}, seed=1)
+    wrong = ARM.inertial.perturbed({"mass": 0.5, "inertia": 0.5}, seed=1)
     found = gains_from_payload(wrong, *logs, mass=4.0, center_of_mass=[0.0, 0.1, 0.0])
     assert found.known.all()
     assert (np.abs(found.values - gains) < 4.0 * found.errors).all()

@@ -68,7 +68,7 @@ def test_payload_from_poses() -> None:
     found = payload_from_poses(ARM, poses, np.asarray(LOADED.gravity_torque(poses)) + noise)
     assert abs(found.mass - MASS) < 4.0 * np.sqrt(found.covariance[0, 0])
     assert (np.abs(found.center_of_mass - CENTER) < 4.0 * found.center_error).all()
-    wrong = ARM.perturbed(0.3, seed=0)
+    wrong = ARM.inertial.perturbed(0.3, seed=0)
     both = [np.asarray(robot.gravity_torque(poses)) for robot in (LOADED, ARM)]
     assert abs(payload_from_poses(wrong, poses, both[0], without=both[1]).mass - MASS) < 1e-6
     with pytest.raises(IdentificationError, match="same orientation"):

@@ -338,9 +338,9 @@ def test_arrays_in_chunks_are_computed_later(panda: ch.Robot) -> None:
     ("take", "values"),
     [
         (lambda x: ch.load("planar2r").with_friction(viscous=x), np.ones(2)),
-        (lambda x: ch.load("planar2r").with_inertial_parameters(x, check=False), np.ones(26)),
-        (lambda x: ch.load("planar2r").with_base_parameters(x), np.ones(11)),
-        (lambda x: ch.load("planar2r").base_parameters().columns(x), np.ones((2, 26))),
+        (lambda x: ch.load("planar2r").inertial.with_values(x, check=False), np.ones(26)),
+        (lambda x: ch.load("planar2r").inertial.with_base(x), np.ones(11)),
+        (lambda x: ch.load("planar2r").inertial.base().columns(x), np.ones((2, 26))),
         (lambda x: ch.geometry.mean_rotation(x), np.ones((2, 1, 1)) * np.eye(3)),
         (lambda x: ch.geometry.QuaternionSpline(x, [[1.0, 0.0, 0.0, 0.0]] * 2), np.arange(2.0)),
         (lambda x: ch.geometry.QuaternionSpline([0.0, 1.0], x), [[1.0, 0.0, 0.0, 0.0]] * 2),

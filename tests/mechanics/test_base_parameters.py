@@ -42,10 +42,10 @@ def close(actual: Any, expected: Any, tolerance: float) -> bool:
 
 def test_matrices_and_names(mixed: ch.Robot, panda: ch.Robot) -> None:
     for robot in (mixed, panda):
-        base = robot.base_parameters()
-        pi = robot.inertial_parameters
+        base = robot.inertial.base()
+        pi = robot.inertial.values
         count = len(base.parameter_names)
-        assert base.parameter_names == robot.inertial_parameter_names
+        assert base.parameter_names == robot.inertial.names
         assert base.to_base.shape == (len(base), count)
         assert np.array_equal(base.values, base.to_base @ pi)
         assert np.array_equal(base.to_base @ base.to_inertial, np.eye(len(base)))
@@ -60,22 +60,22 @@ def test_matrices_and_names(mixed: ch.Robot, panda: ch.Robot) -> None:
 
 
 def test_the_methods_agree(panda: ch.Robot, mixed: ch.Robot) -> None:
-    closed, found = panda.base_parameters("regrouping"), panda.base_parameters("numerical")
+    closed, found = panda.inertial.base("regrouping"), panda.inertial.base("numerical")
     assert closed.names == found.names
     assert closed.expressions == found.expressions
     assert closed.condition is None
     assert found.condition is not None
     assert 1.0 < found.condition < 20.0
-    assert mixed.base_parameters().condition is not None  # it has a mimic joint
+    assert mixed.inertial.base().condition is not None  # it has a mimic joint
     with pytest.raises(ArgumentError, match="mimic joints"):
-        mixed.base_parameters("regrouping")
+        mixed.inertial.base("regrouping")
     with pytest.raises(UnknownNameError, match="no method for base parameters 'qr'"):
-        panda.base_parameters("qr")  # type: ignore[arg-type]
+        panda.inertial.base("qr")  # type: ignore[arg-type]
 
 
 def test_expressions_say_what_the_matrix_says() -> None:
-    base = puma().base_parameters()
-    pi = dict(zip(base.parameter_names, puma().inertial_parameters, strict=True))
+    base = puma().inertial.base()
+    pi = dict(zip(base.parameter_names, puma().inertial.values, strict=True))
     for text, value in zip(base.expressions, base.values, strict=True):
         total, sign = 0.0, 1.0
         for term in text.replace(" - ", " + -").split(" + "):
@@ -88,13 +88,13 @@ def test_expressions_say_what_the_matrix_says() -> None:
 
 def test_a_robot_of_other_base_parameters(panda: ch.Robot, mixed: ch.Robot) -> None:
     for robot in (panda, mixed, ch.load("stanford")):
-        base = robot.base_parameters()
-        same = robot.with_base_parameters(base.values)
+        base = robot.inertial.base()
+        same = robot.inertial.with_base(base.values)
         assert close(torques(same), torques(robot), 1e-12)
         rng = np.random.default_rng(2)
         values = base.values * (1.0 + 0.05 * rng.uniform(-1.0, 1.0, len(base)))
-        other = robot.with_base_parameters(values)
-        assert np.abs(other.base_parameters().values - values).max() < 1e-12 * np.abs(values).max()
+        other = robot.inertial.with_base(values)
+        assert np.abs(other.inertial.base().values - values).max() < 1e-12 * np.abs(values).max()
         states = rng.normal(size=(3, 8, robot.n))
         expected = base.columns(robot.regressors.torque(*states)) @ values
         assert close(other.inverse_dynamics(*states), expected, 1e-11)
@@ -103,16 +103,16 @@ def test_a_robot_of_other_base_parameters(panda: ch.Robot, mixed: ch.Robot) -> N
 
 
 def test_possible_bodies(panda: ch.Robot) -> None:
-    base = panda.base_parameters()
+    base = panda.inertial.base()
     values = base.values * (1.0 + 1e-3 * np.random.default_rng(3).uniform(-1.0, 1.0, len(base)))
-    other = panda.with_base_parameters(values, consistent=True)
-    assert other.inconsistencies() == {}
-    assert np.abs(other.base_parameters().values - values).max() < 1e-9
+    other = panda.inertial.with_base(values, consistent=True)
+    assert other.inertial.inconsistencies() == {}
+    assert np.abs(other.inertial.base().values - values).max() < 1e-9
     wild = base.values * (1.0 + 0.3 * np.random.default_rng(4).uniform(-1.0, 1.0, len(base)))
     with pytest.raises(ModelError, match="no physically consistent bodies"):
-        panda.with_base_parameters(wild, consistent=True)
-    tamed = panda.with_base_parameters(wild, consistent=True, covariance=np.diag((0.3 * base.values) ** 2 + 1e-9))
-    assert tamed.inconsistencies() == {}
+        panda.inertial.with_base(wild, consistent=True)
+    tamed = panda.inertial.with_base(wild, consistent=True, covariance=np.diag((0.3 * base.values) ** 2 + 1e-9))
+    assert tamed.inertial.inconsistencies() == {}
 
 
 def test_roboops_minimal_parameters() -> None:
@@ -122,7 +122,7 @@ def test_roboops_minimal_parameters() -> None:
     mass, moments of inertia about the link's origin, and no masses.
     """
     full = puma()
-    minimal = full.inertial_parameters.copy()
+    minimal = full.inertial.values.copy()
     for j in range(5, -1, -1):
         m, _, _, mz, _, _, _, yy, _, _ = minimal[10 * j : 10 * j + 10]
         minimal[10 * j + 4] -= yy
@@ -138,10 +138,10 @@ def test_roboops_minimal_parameters() -> None:
             moments, d * s * (mz + r * m), -d * c * (mz + r * m),
             c * c * moments + d * d * m, c * s * moments, s * s * moments + d * d * m,
         ]  # fmt: skip
-    base = full.base_parameters()
+    base = full.inertial.base()
     assert np.abs(base.to_inertial @ base.values - minimal).max() < 1e-12
     bare = puma(without=("mass", "center_of_mass", "inertia"))
-    robot = bare.with_base_parameters(base.to_base @ minimal)
+    robot = bare.inertial.with_base(base.to_base @ minimal)
     assert close(torques(robot), torques(full), 1e-12)
     q = np.random.default_rng(1).normal(size=(5, 6))
     assert close(robot.gravity_torque(q), full.gravity_torque(q), 1e-12)
@@ -158,65 +158,67 @@ def test_roboops_minimal_parameters() -> None:
 )
 def test_malformed_values(panda: ch.Robot, values: Any, message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        panda.with_base_parameters(values)
+        panda.inertial.with_base(values)
 
 
 def test_what_cannot_be(panda: ch.Robot) -> None:
-    base = panda.base_parameters()
+    base = panda.inertial.base()
     values = base.values.copy()
     values[base.names.index("panda_joint3.viscous_friction")] = -1.0
     with pytest.raises(ModelError, match="viscous_friction of joint 'panda_joint3' must not be negative"):
-        panda.with_base_parameters(values)
+        panda.inertial.with_base(values)
     with pytest.raises(ArgumentError, match=r"covariance has shape \(3, 3\); expected \(62, 62\)"):
-        panda.with_base_parameters(base.values, consistent=True, covariance=np.eye(3))
+        panda.inertial.with_base(base.values, consistent=True, covariance=np.eye(3))
     with pytest.raises(TypeError, match="covariance is for consistent=True"):
-        panda.with_base_parameters(base.values, covariance=np.eye(62))
+        panda.inertial.with_base(base.values, covariance=np.eye(62))
     with pytest.raises(ArgumentError, match=r"has 91 columns, not the shape \(7, 90\)"):
         base.columns(np.zeros((7, 90)))
 
 
 def test_inertial_parameters_of_robots(panda: ch.Robot, helpers: SimpleNamespace) -> None:
-    pi = panda.inertial_parameters
-    changed = panda.with_inertial_parameters(1.1 * pi)
-    assert changed.inertial_parameters == pytest.approx(1.1 * pi)
+    pi = panda.inertial.values
+    changed = panda.inertial.with_values(1.1 * pi)
+    assert changed.inertial.values == pytest.approx(1.1 * pi)
     states = helpers.states(7, 4)
     assert close(changed.inverse_dynamics(*states.of("inverse_dynamics")),
                  1.1 * panda.inverse_dynamics(*states.of("inverse_dynamics")), 1e-12)  # fmt: skip
     heavier = panda.with_payload(2.0, frame="panda_link4")
-    assert (heavier.inertial_parameters - pi)[30] == pytest.approx(2.0)
+    assert (heavier.inertial.values - pi)[30] == pytest.approx(2.0)
 
 
 def test_perturbed_robots(panda: ch.Robot) -> None:
-    wrong = panda.perturbed(0.1, seed=3)
-    assert wrong == panda.perturbed(0.1, seed=3)
-    assert wrong != panda.perturbed(0.1, seed=4)
-    assert wrong.inconsistencies() == {}
-    values = panda.perturbed_values(0.1, seed=3, shape=(4,))
+    wrong = panda.inertial.perturbed(0.1, seed=3)
+    assert wrong == panda.inertial.perturbed(0.1, seed=3)
+    assert wrong != panda.inertial.perturbed(0.1, seed=4)
+    assert wrong.inertial.inconsistencies() == {}
+    values = panda.inertial.perturbed_values(0.1, seed=3, shape=(4,))
     q = np.zeros(7)
     varied = panda.gravity_torque(q, vary=values)
     for k in range(4):
         one = panda.with_values({name: value[k] for name, value in values.items()})
         assert close(varied[k], one.gravity_torque(q), 1e-12)
-    assert ch.load("puma560").nearest_consistent().inconsistencies().keys() == {"link1"}  # it has no mass
+    assert ch.load("puma560").inertial.nearest_consistent().inertial.inconsistencies().keys() == {
+        "link1"
+    }  # it has no mass
 
 
 def test_one_number_that_is_not_finite_is_named() -> None:
     arm = ch.load("planar2r")
-    base = arm.base_parameters()
+    base = arm.inertial.base()
     values, covariance = base.values.copy(), np.eye(len(base))
     values[1] = np.inf
     with pytest.raises(ArgumentError, match=r"values\[1\] is inf; it must be finite"):
-        arm.with_base_parameters(values)
+        arm.inertial.with_base(values)
     covariance[0, 1] = np.nan
     with pytest.raises(ArgumentError, match=r"covariance\[0, 1\] is nan; it must be finite"):
-        arm.with_base_parameters(base.values, consistent=True, covariance=covariance)
+        arm.inertial.with_base(base.values, consistent=True, covariance=covariance)
 
 
 def test_impossible_inertial_parameters_are_refused_unless_asked_for() -> None:
     arm = ch.load("planar2r")
-    negative = -arm.inertial_parameters
+    negative = -arm.inertial.values
     with pytest.raises(ModelError, match="check=False skips this check"):
-        arm.with_inertial_parameters(negative)
+        arm.inertial.with_values(negative)
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, 5, 2))
-    opposite = arm.with_inertial_parameters(negative, check=False).inverse_dynamics(q, qd, qdd)
+    opposite = arm.inertial.with_values(negative, check=False).inverse_dynamics(q, qd, qdd)
     assert close(opposite, -arm.inverse_dynamics(q, qd, qdd), 1e-12)  # torques are linear in the parameters

@@ -296,14 +296,14 @@ def test_compiled_calls_take_batches_parameters_and_become_c() -> None:
 
 def test_base_parameters_reproduce_the_torques() -> None:
     robot = ch.Robot(MACHINES["four-bar"]())
-    base = robot.base_parameters()
+    base = robot.inertial.base()
     q = robot.integrate(robot.home, [[0.1], [0.2], [0.5]])
     qd, qdd = np.random.default_rng(1).normal(size=(2, 3, 1))
     tau = base.columns(robot.regressors.torque(q, qd, qdd)) @ base.values
     assert tau == pytest.approx(robot.inverse_dynamics(q, qd, qdd), rel=1e-8)
-    assert len(base) < len(robot.inertial_parameters)
+    assert len(base) < len(robot.inertial.values)
     with pytest.raises(ArgumentError, match="loops couple"):
-        robot.base_parameters("regrouping")
+        robot.inertial.base("regrouping")
 
 
 def test_random_configurations_are_closed() -> None:
@@ -351,7 +351,7 @@ def test_base_parameters_of_a_linkage_are_found_from_its_motion() -> None:
     """Least squares over one motion of the motors, noise-free: what moves the torques is found, payload included."""
     robot = ch.Robot(MACHINES["five-bar"]()).with_friction(coulomb_velocity=0.2)
     loaded = robot.with_payload(1.5)
-    base = loaded.base_parameters()
+    base = loaded.inertial.base()
     way = robot.home[[0, 2]] + np.array([[0.0, 0.0], [0.3, -0.2], [-0.2, 0.3], [0.25, 0.2], [-0.3, -0.1], [0.0, 0.0]])
     motion = ch.ClosedMotion(robot, ch.QuinticSpline(0.4 * np.arange(6.0), way))
     q, qd, qdd, _ = motion.derivatives(np.linspace(0.0, 2.0, 400))
@@ -360,7 +360,7 @@ def test_base_parameters_of_a_linkage_are_found_from_its_motion() -> None:
     found = np.linalg.lstsq(W, tau, rcond=None)[0]
     assert np.linalg.cond(W) < 1e5
     assert found == pytest.approx(base.values, rel=1e-6, abs=1e-7)
-    blind = base.columns(robot.regressors.torque(q, qd, qdd)).reshape(-1, len(base)) @ robot.base_parameters().values
+    blind = base.columns(robot.regressors.torque(q, qd, qdd)).reshape(-1, len(base)) @ robot.inertial.base().values
     assert np.abs(blind - tau).max() > 1.0
 
 
@@ -496,7 +496,7 @@ def test_base_parameters_of_closed_chains_do_not_depend_on_the_seed(machine: Cal
     robot = ch.Robot(machine())
     if not robot.description.mass:
         robot = robot.with_nominal_bodies()
-    first, second = (robot.base_parameters(seed=seed) for seed in (0, 7))
+    first, second = (robot.inertial.base(seed=seed) for seed in (0, 7))
     assert first.names == second.names
     assert first.values == pytest.approx(second.values, rel=1e-6, abs=1e-8)
     assert max(first.condition, second.condition) < 1e6
@@ -512,10 +512,10 @@ def test_base_parameters_of_closed_chains_do_not_depend_on_the_seed(machine: Cal
 def test_base_parameters_of_a_robot_with_a_singular_home_come_from_beside_it() -> None:
     """Stretched out, the slider of a slider-crank does not determine the crank's rate."""
     singular = MACHINES["slider-crank"]("stroke").replace(home=[0.0, 0.0, 0.4], independent=["stroke"])
-    base = ch.Robot(singular).base_parameters()
+    base = ch.Robot(singular).inertial.base()
     assert base.condition is not None
     assert base.condition < 1e6
-    assert base.names == ch.Robot(singular.replace(home=[0.7, -1.0, 0.35])).base_parameters().names
+    assert base.names == ch.Robot(singular.replace(home=[0.7, -1.0, 0.35])).inertial.base().names
 
 
 @pytest.mark.slow
@@ -523,8 +523,8 @@ def test_base_parameters_that_motions_hardly_separate_are_refused() -> None:
     """A drawn machine whose motions show some combinations a billion times less than others."""
     robot = ch.Robot(random_closed_robot(0))
     with pytest.raises(ModelError, match="cannot be told apart"):
-        robot.base_parameters()
-    assert robot.base_parameters(tolerance=1e-4).condition < 1e8
+        robot.inertial.base()
+    assert robot.inertial.base(tolerance=1e-4).condition < 1e8
 
 
 def test_the_two_readings_of_a_universal_joint_are_one_assembly() -> None:

@@ -320,7 +320,7 @@ def test_a_regressor_times_the_parameters_is_the_torque(case: str | int, name: s
     motion = moving(case)
     arguments, options = arguments_and_options(motion, name)
     expected = EXPECTED[product](motion)
-    found = attrgetter(name)(motion.robot)(*arguments, **options) @ motion.robot.inertial_parameters
+    found = attrgetter(name)(motion.robot)(*arguments, **options) @ motion.robot.inertial.values
     compare(found, expected[1] if product == "regressors.momentum_and_drift" else expected)
 
 

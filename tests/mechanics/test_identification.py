@@ -23,7 +23,7 @@ def model() -> ch.Robot:
 @pytest.fixture(scope="module")
 def truth(model: ch.Robot) -> ch.Robot:
     """The Panda as it is: bodies that differ from the model's, and friction."""
-    arm = model.perturbed({"mass": 0.2, "center_of_mass": 0.2, "inertia": 0.2}, seed=1)
+    arm = model.inertial.perturbed({"mass": 0.2, "center_of_mass": 0.2, "inertia": 0.2}, seed=1)
     return arm.with_friction(viscous=np.linspace(2.0, 0.5, 7), coulomb=np.linspace(1.5, 0.3, 7))
 
 
@@ -44,7 +44,7 @@ def measurements(truth: ch.Robot, count: int, seed: int) -> tuple[Any, Any]:
 
 def identify(model: ch.Robot, motion: Any, tau: Any) -> tuple[Any, Any]:
     """Least squares for the base parameters: values and covariance."""
-    Y = model.base_parameters().columns(model.regressors.torque(*motion)).reshape(tau.size, -1)
+    Y = model.inertial.base().columns(model.regressors.torque(*motion)).reshape(tau.size, -1)
     values = np.linalg.lstsq(Y, tau.ravel())[0]
     variance = np.sum((tau.ravel() - Y @ values) ** 2) / (tau.size - len(values))
     return values, variance * np.linalg.inv(Y.T @ Y)
@@ -53,21 +53,21 @@ def identify(model: ch.Robot, motion: Any, tau: Any) -> tuple[Any, Any]:
 def test_exact_torques_give_the_parameters_exactly(model: ch.Robot, truth: ch.Robot) -> None:
     motion, _ = measurements(truth, 200, 0)
     values, _ = identify(model, motion, truth.inverse_dynamics(*motion))
-    assert np.abs(values - truth.base_parameters().values).max() < 1e-10
+    assert np.abs(values - truth.inertial.base().values).max() < 1e-10
 
 
 def test_noisy_torques_give_them_within_their_uncertainty(model: ch.Robot, truth: ch.Robot) -> None:
     motion, tau = measurements(truth, 4000, 1)
     values, covariance = identify(model, motion, tau)
-    errors = values - truth.base_parameters().values
+    errors = values - truth.inertial.base().values
     # the normalised squared error is chi-square distributed, with as many degrees of freedom as there are parameters
     chi_square = errors @ np.linalg.solve(covariance, errors)
     assert abs(chi_square - len(values)) < 5 * np.sqrt(2 * len(values))
 
-    possible = model.with_base_parameters(values, consistent=True, covariance=covariance)
-    assert possible.inconsistencies() == {}
+    possible = model.inertial.with_base(values, consistent=True, covariance=covariance)
+    assert possible.inertial.inconsistencies() == {}
     fresh, torque = measurements(truth, 500, 2)
-    for robot in (model.with_base_parameters(values), possible):
+    for robot in (model.inertial.with_base(values), possible):
         residual = robot.inverse_dynamics(*fresh) - torque
         assert residual.std() == pytest.approx(NOISE, rel=0.05)
     assert (model.inverse_dynamics(*fresh) - torque).std() > 20 * NOISE

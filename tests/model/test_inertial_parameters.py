@@ -140,7 +140,7 @@ def test_malformed_parameters(change: Any, message: str) -> None:
 
 def minimal(name: str) -> Description:
     """The robot with its minimal inertial parameters: first moments without masses."""
-    base = ch.load(name).base_parameters()
+    base = ch.load(name).inertial.base()
     return with_inertial_parameters(load(name), base.to_inertial @ base.values, check=False)
 
 

@@ -135,7 +135,7 @@ def test_what_is_written_is_read_again(name: str, standard: bool) -> None:
 
 def test_minimal_parameters_and_a_fixed_link_with_a_load() -> None:
     arm = ch.load("stanford")
-    base = arm.base_parameters()
+    base = arm.inertial.base()
     minimal = with_inertial_parameters(load("stanford"), base.to_inertial @ base.values, check=False)
     table = parse_roboop_table(to_roboop(minimal, standard=False))
     assert (table.minimal, table.standard, table.dof) == (True, False, 6)

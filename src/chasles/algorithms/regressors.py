@@ -50,7 +50,7 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, columns: tuple
     Returns
     -------
     Y
-        Shape (n, parameters), columns in the order of the robot's `inertial_parameter_names`: ten for each body that
+        Shape (n, parameters), columns in the order of the robot's `inertial.names`: ten for each body that
         carries links, m, m c (3) and xx, xy, xz, yy, yz, zz of the inertia, about the origin and in the axes of its
         first link; then viscous friction, Coulomb friction and armature of each velocity coordinate. With `columns`,
         these only.

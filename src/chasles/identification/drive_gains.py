@@ -131,7 +131,7 @@ def gains_from_payload(
     >>> heavy = arm.with_payload(2.0)
     >>> currents = [robot.inverse_dynamics(q, qd, qdd) / [8.0, 3.0] for robot in (arm, heavy)]
     >>> logs = [{"t": t[:, 0], "q": q, "current": current} for current in currents]
-    >>> gains_from_payload(arm.perturbed({"mass": 0.5}, seed=0), *logs, mass=2.0).values.round(1)
+    >>> gains_from_payload(arm.inertial.perturbed({"mass": 0.5}, seed=0), *logs, mass=2.0).values.round(1)
     array([8., 3.])
     """
     if not mass > 0.0:

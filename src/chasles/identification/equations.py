@@ -64,7 +64,7 @@ class UnknownNames:
 
 def unknowns(robot: Robot, terms: Terms) -> UnknownNames:
     """Unknowns of a robot with these friction terms."""
-    base = robot.base_parameters()
+    base = robot.inertial.base()
     inertial = [k for k, name in enumerate(base.names) if not name.endswith(("viscous_friction", "coulomb_friction"))]
     return UnknownNames(base, np.array(inertial, dtype=np.intp), terms)
 

@@ -92,7 +92,7 @@ class ExcitationProblem:
         self.broken = ""
         self.weight = 1.0
         self.smooth = robot.with_friction(coulomb_velocity=np.maximum(SMOOTH_SIGN * self.speed, 1e-3))
-        self.base = self.smooth.base_parameters()
+        self.base = self.smooth.inertial.base()
         time = np.linspace(0.0, period, SAMPLES_PER_HARMONIC * harmonics, endpoint=False)
         self.bases = self.shape.matrices(time)
         self.fixed = [self._matrix(*_at(motion, time)) for motion in complement]

@@ -43,7 +43,7 @@ class Parameter:
     Attributes
     ----------
     name, expression
-        Name, and what it combines (see `Robot.base_parameters`).
+        Name, and what it combines (see `Robot.inertial.base`).
     value, error
         Estimate and its standard error, SI units.
     prior

@@ -292,13 +292,13 @@ def _consistent(robot: Robot, found: Estimate) -> tuple[Robot, FloatArray]:
     wanted = found.values[order]
     smooth = robot.with_friction(coulomb_velocity=found.v0)
     try:
-        model = smooth.with_base_parameters(wanted, consistent=True, covariance=PRIOR_WEIGHT * among)
+        model = smooth.inertial.with_base(wanted, consistent=True, covariance=PRIOR_WEIGHT * among)
     except np.linalg.LinAlgError:
         raise IdentificationError(
             "the log leaves some parameters without any bound: its motion, its units or its sample rate are far from "
             "those of a robot"
         ) from None
-    reached = np.asarray(model.base_parameters().values)
+    reached = np.asarray(model.inertial.base().values)
     values = found.values.copy()
     values[order] = reached
     sizes = np.sqrt(np.diag(among))

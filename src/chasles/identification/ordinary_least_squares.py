@@ -64,7 +64,7 @@ class BaseParameterFit:
     def __init__(self, robot: Robot) -> None:
         require_plain_coordinates(robot, "BaseParameterFit")
         self.robot = robot
-        self.base: BaseParameters = robot.base_parameters()
+        self.base: BaseParameters = robot.inertial.base()
         chosen = tuple(self.base.independent.tolist())
         rng = np.random.default_rng(0)
         states = rng.normal(size=(3, STRUCTURE_SAMPLES, robot.n))

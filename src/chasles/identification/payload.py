@@ -324,7 +324,7 @@ def placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
     """
     rng = np.random.default_rng(0)
     own, there = [], []
-    bare = robot.with_payload(0.0, frame=frame).inertial_parameters
+    bare = robot.with_payload(0.0, frame=frame).inertial.values
     for _ in range(10):
         mass, center = rng.uniform(1.0, 3.0), rng.normal(size=3)
         spread = np.diag(rng.uniform(1.0, 2.0, 3))
@@ -335,7 +335,7 @@ def placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
         own.append(
             [mass, *(mass * center), about[0, 0], about[0, 1], about[0, 2], about[1, 1], about[1, 2], about[2, 2]]
         )
-        there.append(robot.with_payload(mass, center, moments, frame=frame).inertial_parameters - bare)
+        there.append(robot.with_payload(mass, center, moments, frame=frame).inertial.values - bare)
     changes = np.array(there)
     columns = np.flatnonzero(np.abs(changes).max(axis=0) > 1e-9)
     first = 10 * (int(columns.min(initial=len(bare))) // 10)

@@ -34,14 +34,14 @@ class BaseParameters:
     to_base
         Shape (base, parameters): ``values = to_base @ pi`` for inertial parameters π.
     parameter_names
-        Names of the elements of π; see `Robot.inertial_parameter_names`.
+        Names of the elements of π; see `Robot.inertial.names`.
     condition
         Condition number of the random motions, or None for parameters found in closed form.
 
     Examples
     --------
     >>> import chasles as ch
-    >>> base = ch.load("planar2r").base_parameters()
+    >>> base = ch.load("planar2r").inertial.base()
     >>> base.names[:3]
     ('link1.mx', 'link1.my', 'link1.Izz')
     >>> base.expressions[0]  # the frame of link1 is at its end, 0.5 m from its joint
@@ -68,7 +68,7 @@ class BaseParameters:
         """Matrix (parameters, base) to the simplest π with these base parameters: all others are zero.
 
         ROBOOP and others call this π, in frames of modified DH, the robot's minimal parameters. Masses in it are zero
-        at revolute joints, so no real body has it; `Robot.with_base_parameters` makes robots.
+        at revolute joints, so no real body has it; `Robot.inertial.with_base` makes robots.
         """
         return np.eye(len(self.parameter_names))[:, self.independent]
 
@@ -92,8 +92,8 @@ class BaseParameters:
         --------
         >>> import chasles as ch
         >>> arm, q = ch.load("planar2r"), [0.1, 0.2]
-        >>> base, Y = arm.base_parameters(), arm.regressors.torque(q, q, q)
-        >>> bool(np.allclose(base.columns(Y) @ base.values, Y @ arm.inertial_parameters))
+        >>> base, Y = arm.inertial.base(), arm.regressors.torque(q, q, q)
+        >>> bool(np.allclose(base.columns(Y) @ base.values, Y @ arm.inertial.values))
         True
         """
         regressor = np.asarray(as_array(Y, "", "Y"), dtype=np.float64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
 from chasles.base import verbs
 from chasles.base.cached import cached_property
@@ -11,18 +11,18 @@ from chasles.mechanics.configurations import Configurations
 from chasles.mechanics.copies import Copies
 from chasles.mechanics.dynamics import Dynamics
 from chasles.mechanics.formats import Formats
+from chasles.mechanics.inertial import Inertial
 from chasles.mechanics.kinematics import Kinematics
 from chasles.mechanics.loops import Loops
-from chasles.mechanics.parameters import InertialParameters
 from chasles.mechanics.part import Part
 from chasles.mechanics.regressors import Regressors
 from chasles.mechanics.whole_body import WholeBody
 
-PARTS: tuple[type[Part[Any]], ...] = (Regressors,)
+PARTS: tuple[type[Part[Any]], ...] = (Regressors, Inertial)
 """Namespaces of a robot."""
 
 
-class Mechanics(Configurations, Kinematics, Dynamics, InertialParameters, WholeBody, Loops, Copies, Formats):
+class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Loops, Copies, Formats):
     """Immutable description and compiled mechanics of a robot: all of `chasles.Robot` that needs no search.
 
     Inverse kinematics is written for this class; `chasles.Robot` adds inverse kinematics to it.
@@ -32,6 +32,11 @@ class Mechanics(Configurations, Kinematics, Dynamics, InertialParameters, WholeB
     def regressors(self) -> Regressors:
         """Regressors, and dynamics along a reference motion."""
         return Regressors(self)
+
+    @cached_property
+    def inertial(self) -> Inertial[Self]:
+        """Inertial parameters as numbers: to read, replace, reduce to base parameters, check and perturb."""
+        return Inertial(self, self, self.regressors)
 
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))

@@ -31,7 +31,7 @@ ROBOTICS_TOOLBOX = {
     "friction": "friction_torque(qd), with the opposite sign",
     "nofriction": "with_friction(viscous=0.0, coulomb=0.0)",
     "payload": "with_payload(mass, center_of_mass)",
-    "perturb": 'perturbed({"mass": 0.1}, seed=1)',
+    "perturb": 'inertial.perturbed({"mass": 0.1}, seed=1)',
     "fdyn": "chasles.simulate(robot, controller, reference)",
     "teach": "view()",
     "links": "description.links",

@@ -14,8 +14,7 @@ from chasles.mechanics.part import Part
 class Regressors(Part[Described]):
     """Regressors of a robot, and its dynamics along a reference motion: ``arm.regressors``.
 
-    The columns of regressors belong to `inertial_parameter_names`, whose order `chasles.model.inertial_parameters`
-    explains.
+    The columns of regressors belong to `Inertial.names`, whose order `chasles.model.inertial_parameters` explains.
     """
 
     place = "regressors"

@@ -20,7 +20,7 @@ from chasles.engine.targets.c_files import write_c
 from chasles.engine.validators import choice
 from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, computations, require_plain_coordinates
 from chasles.mechanics.mechanics import path_of
-from chasles.mechanics.other_names import hint
+from chasles.mechanics.other_names import hint, translation
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -62,7 +62,7 @@ class Robot(Mechanics):
 
         def __getattr__(self, name):
             """Say what another library's name, or one that is misspelt, is called here."""
-            path = path_of(name)
+            path = None if translation(name) else path_of(name)
             said = f"; did you mean '{path}'?" if path else hint(name, dir(self))
             raise AttributeError(f"robots have no attribute '{name}'{said}", name=name, obj=self)
 

@@ -19,7 +19,7 @@ ARM = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_veloci
 LOADED = ARM.with_payload(2.0, [0.05, 0.02, 0.0], np.diag([0.01, 0.02, 0.03]))
 RATE, DAMPING, GAIN = 5.0, np.array([10.0, 6.0]), 2.0
 MOTION = waves([[0.5, 0.4], [0.3, 0.2]], [[2.0, 3.0], [5.0, 3.7]])
-TRUE = LOADED.base_parameters().values
+TRUE = LOADED.inertial.base().values
 M = len(TRUE)
 
 
@@ -47,7 +47,7 @@ def kinetic(course: Course) -> np.ndarray:
 def errors_of_prediction(course: Course, estimates: np.ndarray) -> np.ndarray:
     """W theta - y along a course of the law with base parameters, bandwidth 20."""
     P = np.array([LOADED.regressors.momentum(q, qd) for q, qd in zip(course.q, course.qd, strict=True)])
-    W = 20.0 * P[:, :, LOADED.base_parameters().independent] - course.memory[:, M : 3 * M].reshape(-1, 2, M)
+    W = 20.0 * P[:, :, LOADED.inertial.base().independent] - course.memory[:, M : 3 * M].reshape(-1, 2, M)
     error: np.ndarray = np.einsum("kij,kj->ki", W, estimates) - course.memory[:, 3 * M : 3 * M + 2]
     return error
 

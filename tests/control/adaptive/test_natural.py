@@ -65,12 +65,12 @@ def test_lyapunov_function_never_grows(gain: float) -> None:
 
 @pytest.mark.slow
 def test_all_bodies_of_six_joints() -> None:
-    wrong = SIX.perturbed(0.2, seed=3, consistent=True)
-    links = [name.removesuffix(".m") for name in SIX.inertial_parameter_names if name.endswith(".m")]
+    wrong = SIX.inertial.perturbed(0.2, seed=3, consistent=True)
+    links = [name.removesuffix(".m") for name in SIX.inertial.names if name.endswith(".m")]
     law = NaturalAdaptive(SIX, rate=RATE, damping=[20.0, 20.0, 20.0, 5.0, 5.0, 5.0], adaptation=0.5, bodies=links)
-    true = wrong.inertial_parameters[: 10 * len(links)]
-    losses = SIX.inertial_parameters[10 * len(links) :]  # which natural adaptation takes for known
-    exact = SIX.with_inertial_parameters(np.concatenate([true, losses]))
+    true = wrong.inertial.values[: 10 * len(links)]
+    losses = SIX.inertial.values[10 * len(links) :]  # which natural adaptation takes for known
+    exact = SIX.inertial.with_values(np.concatenate([true, losses]))
     motion = waves(np.full((1, 6), 0.4), [[2.0, 2.3, 2.7, 3.1, 3.5, 4.1]], SIX.home)
     course = follow(exact, law, motion, 2.0, rtol=1e-9, samples=101)
     V = kinetic_part(exact, course.q, sliding(course)) + divergence(course.memory, true) / 0.5

@@ -43,7 +43,7 @@ def unknown_payload() -> np.ndarray:
 
 
 CASES = {
-    "base": (ARM, LOADED, {"unknown": "base"}, lambda: LOADED.base_parameters().values),
+    "base": (ARM, LOADED, {"unknown": "base"}, lambda: LOADED.inertial.base().values),
     "payload": (ARM, LOADED, {"unknown": "payload"}, unknown_payload),
     "names": (
         ARM,
@@ -74,7 +74,7 @@ def test_lyapunov_function_never_grows(case: str) -> None:
     """V' = -s^T Kd s, so V falls by just the integral of it, and the parameters' error stays below what V allows."""
     model, plant, options, values = CASES[case]
     law = controller(model, **options)
-    known = dict(zip(plant.inertial_parameter_names, plant.inertial_parameters, strict=True))
+    known = dict(zip(plant.inertial.names, plant.inertial.values, strict=True))
     true = values() if values is not None else np.array([known[name] for name in law.parameter_names])
     course = follow(plant, law, MOTION, 6.0, samples=12001)
     V, s = lyapunov(plant, law, course, true), sliding(course)
@@ -107,11 +107,11 @@ def test_tracking_error_vanishes_though_parameters_need_not() -> None:
 
 def test_six_joints_and_all_their_parameters() -> None:
     model = ch.load("puma560").with_friction(viscous=1.0, coulomb=1.0, coulomb_velocity=0.2)
-    plant = model.perturbed(0.2, seed=3)
+    plant = model.inertial.perturbed(0.2, seed=3)
     motion = waves(np.full((1, 6), 0.4), [[2.0, 2.3, 2.7, 3.1, 3.5, 4.1]], model.home)
     law = SlotineLi(model, rate=RATE, damping=[20.0, 20.0, 20.0, 5.0, 5.0, 5.0], adaptation=0.5, unknown="all")
     course = follow(plant, law, motion, 2.0, rtol=1e-9, samples=101)
-    known = dict(zip(plant.inertial_parameter_names, plant.inertial_parameters, strict=True))
+    known = dict(zip(plant.inertial.names, plant.inertial.values, strict=True))
     V = lyapunov(plant, law, course, np.array([known[name] for name in law.parameter_names]))
     assert V[-1] < 0.999 * V[0]
     assert np.diff(V).max() <= 1e-8 * V[0]
@@ -169,9 +169,9 @@ def test_a_perfect_model_needs_no_adaptation() -> None:
 def test_choices_of_unknown_parameters() -> None:
     panda = ch.load("panda")
     base = controller(panda, damping=10.0)
-    assert base.parameter_names == panda.base_parameters().names == base.memory_names
+    assert base.parameter_names == panda.inertial.base().names == base.memory_names
     everything = controller(panda, damping=10.0, unknown="all")
-    assert len(base.parameter_names) < len(everything.parameter_names) < len(panda.inertial_parameter_names)
+    assert len(base.parameter_names) < len(everything.parameter_names) < len(panda.inertial.names)
     assert controller(unknown=["link2.m"], initial=3.0).memory["estimate"].tolist() == [3.0]
 
 
@@ -180,7 +180,7 @@ def test_parameters_without_effect_are_those_left_out() -> None:
     states = np.random.default_rng(0).normal(size=(4, 20, 7))
     Y = arm.regressors.passivity(*states)
     effect = np.abs(Y).max(axis=(0, 1)) > 1e-12
-    names = [name for name, acts in zip(arm.inertial_parameter_names, effect, strict=True) if acts]
+    names = [name for name, acts in zip(arm.inertial.names, effect, strict=True) if acts]
     assert controller(arm, damping=10.0, unknown="all").parameter_names == tuple(names)
 
 

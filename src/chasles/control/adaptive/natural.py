@@ -84,7 +84,7 @@ class NaturalAdaptive(ContinuousLaw):
             if not np.linalg.eigvalsh(J)[0] > 1e-12 * np.trace(J):
                 raise ArgumentError(
                     f"the first estimate of '{body}' is not that of a body with mass in all three directions; give "
-                    "initial=, or a model with such a body (see Robot.nearest_consistent)"
+                    "initial=, or a model with such a body (see Robot.inertial.nearest_consistent)"
                 )
         own = gains(robot.n, rate=rate, damping=damping) | gains(len(named), adaptation=adaptation)
         super().__init__(robot, own, {"estimate": start})

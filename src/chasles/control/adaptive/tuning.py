@@ -129,9 +129,9 @@ def natural_gains(
     """
     model = design.model
     at_tool = Unknowns.of(model, "payload")
-    link = model.inertial_parameter_names[at_tool.columns[0]].rpartition(".")[0]
+    link = model.inertial.names[at_tool.columns[0]].rpartition(".")[0]
     named = [link] if bodies is None else [bodies] if isinstance(bodies, str) else list(bodies)
-    moved = sum(model.inertial_parameters[:: len(OF_BODY)][: len(model.inertial_parameter_names) // len(OF_BODY)])
+    moved = sum(model.inertial.values[:: len(OF_BODY)][: len(model.inertial.names) // len(OF_BODY)])
     mass = _PAYLOAD_SHARE * float(moved) if payload is None else real(payload, "payload", at_least=0.0)
     ball = mass * inertial_parameters_from_pseudo_inertia(np.diag([*3 * [0.2 * _PAYLOAD_RADIUS**2], 1.0]))
     further = {"payload": ball, link: ball if at_tool.to_columns is None else at_tool.to_columns @ ball}

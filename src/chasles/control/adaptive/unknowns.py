@@ -66,7 +66,7 @@ class Unknowns:
         which
             ``"base"``: the base parameters, of which every motion tells something. ``"all"``: all inertial and friction
             parameters that have an effect. ``"payload"``: mass, first moments and inertia of a body at the tool, about
-            the tool's origin and in its axes. Or names of inertial parameters (`Robot.inertial_parameter_names`).
+            the tool's origin and in its axes. Or names of inertial parameters (`Robot.inertial.names`).
 
         Raises
         ------
@@ -84,20 +84,20 @@ class Unknowns:
         if which == "payload":
             return cls._payload(robot)
         choice(which, "choice of unknown parameters", CHOICES)
-        base = robot.base_parameters()
+        base = robot.inertial.base()
         if which == "base":
             return cls(robot, base.names, base.values, base.independent, None, complete=True)
         effective = np.flatnonzero(np.any(base.to_base != 0.0, axis=0))
         names = tuple(base.parameter_names[k] for k in effective)
-        return cls(robot, names, robot.inertial_parameters[effective], effective, None, complete=True)
+        return cls(robot, names, robot.inertial.values[effective], effective, None, complete=True)
 
     @classmethod
     def _named(cls, robot: Robot, names: tuple[str, ...]) -> Self:
-        known = robot.inertial_parameter_names
+        known = robot.inertial.names
         for name in names:
             choice(name, "inertial parameter", known)
         columns = np.array([known.index(name) for name in names], dtype=np.intp)
-        return cls(robot, names, robot.inertial_parameters[columns], columns, None, complete=False)
+        return cls(robot, names, robot.inertial.values[columns], columns, None, complete=False)
 
     @classmethod
     def _payload(cls, robot: Robot) -> Self:

@@ -1,20 +1,20 @@
-"""Inertial parameters of a robot: read, replaced, reduced to base parameters, checked and perturbed."""
+"""`Inertial`: inertial parameters of a robot, read, replaced, reduced to base parameters, checked and perturbed."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, Self
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
 from chasles.algorithms import Grouping
-from chasles.base.cached import cached_property
 from chasles.base.errors import ModelError, UnknownNameError
 from chasles.engine.validators import reals
 from chasles.mechanics.base_parameters import BaseParameters, expressions
 from chasles.mechanics.loops import Loops
+from chasles.mechanics.part import Part, R
 from chasles.mechanics.regressors import Regressors
 from chasles.model import Tree
 
@@ -26,25 +26,30 @@ WORST_CONDITION = 1e8
 """Condition number of random motions beyond which half of the digits of a parameter are lost."""
 
 
-class InertialParameters(Loops):
-    """Masses, inertias, friction and motors of a robot as numbers; a part of `Mechanics`."""
+class Inertial(Part[R]):
+    """Masses, inertias, friction and motors of a robot as numbers: ``arm.inertial``."""
 
-    regressors: cached_property[Regressors]
+    place = "inertial"
+
+    def __init__(self, robot: R, loops: Loops, regressors: Regressors) -> None:
+        super().__init__(robot)
+        self._loops = loops
+        self._regressors = regressors
 
     @property
-    def inertial_parameter_names(self) -> tuple[str, ...]:
-        """Names of `inertial_parameters`, shape (parameters,); `chasles.model.inertial_parameters` explains the order.
+    def names(self) -> tuple[str, ...]:
+        """Names of `values`, shape (parameters,); `chasles.model.inertial_parameters` explains the order.
 
         Examples
         --------
         >>> import chasles as ch
-        >>> ch.load("planar2r").inertial_parameter_names[8:12]
+        >>> ch.load("planar2r").inertial.names[8:12]
         ('link1.Iyz', 'link1.Izz', 'link2.m', 'link2.mx')
         """
         return model.inertial_parameter_names(model.build_tree(self.description))
 
     @property
-    def inertial_parameters(self) -> NDArray[np.float64]:
+    def values(self) -> NDArray[np.float64]:
         """The parameters in which the equation of motion is linear, shape (parameters,).
 
         Ten of each moving body, about the origin and in the axes of the link that its joint moves: mass, first moments,
@@ -54,16 +59,16 @@ class InertialParameters(Loops):
         Examples
         --------
         >>> import chasles as ch
-        >>> ch.load("planar2r").inertial_parameters[:4]
+        >>> ch.load("planar2r").inertial.values[:4]
         array([10. , -2.5,  0. ,  0. ])
         """
         return model.inertial_parameters(model.build_tree(self.description))
 
-    def with_inertial_parameters(self, values: ArrayLike, *, check: bool = True) -> Self:
+    def with_values(self, values: ArrayLike, *, check: bool = True) -> R:
         """Copy with other inertial parameters; see `chasles.model.with_inertial_parameters`."""
-        return type(self)(model.with_inertial_parameters(self.description, values, check=check))
+        return self._changed(model.with_inertial_parameters(self.description, values, check=check))
 
-    def base_parameters(
+    def base(
         self,
         method: Literal["regrouping", "numerical"] | None = None,
         *,
@@ -108,7 +113,7 @@ class InertialParameters(Loops):
         armatures of the last four joints. Those of the first two act like moments of inertia of their links.
 
         >>> import chasles as ch
-        >>> base = ch.load("puma560").base_parameters()
+        >>> base = ch.load("puma560").inertial.base()
         >>> base
         <52 base parameters of 78 inertial parameters>
         >>> base.expressions[8]
@@ -128,9 +133,9 @@ class InertialParameters(Loops):
             grouping, condition = algorithms.group_columns(Y, algorithms.preferred_columns(tree), tolerance)
             if condition > WORST_CONDITION:
                 raise ModelError(
-                    f"the base parameters of robot '{self.name}' cannot be told apart: random motions determine them "
-                    f"with a condition number of {condition:.1g}, beyond {WORST_CONDITION:.0e}; give the robot a home "
-                    "farther from singular configurations, or a larger tolerance"
+                    f"the base parameters of robot '{self.robot.name}' cannot be told apart: random motions determine "
+                    f"them with a condition number of {condition:.1g}, beyond {WORST_CONDITION:.0e}; give the robot a "
+                    "home farther from singular configurations, or a larger tolerance"
                 )
         names = model.inertial_parameter_names(tree)
         return BaseParameters(
@@ -143,9 +148,7 @@ class InertialParameters(Loops):
             condition=condition,
         )
 
-    def with_base_parameters(
-        self, values: ArrayLike, *, consistent: bool = False, covariance: ArrayLike | None = None
-    ) -> Self:
+    def with_base(self, values: ArrayLike, *, consistent: bool = False, covariance: ArrayLike | None = None) -> R:
         """Return a copy with other values of the base parameters, and so with the torques that these determine.
 
         Base parameters do not determine the bodies. What they leave open stays near the present values.
@@ -153,7 +156,7 @@ class InertialParameters(Loops):
         Parameters
         ----------
         values
-            In the order of ``base_parameters().names``, shape (base,).
+            In the order of ``base().names``, shape (base,).
         consistent
             Whether the bodies must be physically possible. They are then as similar to the present ones as possible
             (log-det divergence). If not, the parameters change as little as possible; masses that are not base
@@ -179,24 +182,24 @@ class InertialParameters(Loops):
         --------
         >>> import chasles as ch
         >>> arm = ch.load("planar2r")
-        >>> values = arm.base_parameters().values.copy()
+        >>> values = arm.inertial.base().values.copy()
         >>> values[0] += 1.0
-        >>> heavier = arm.with_base_parameters(values)
-        >>> bool(np.allclose(heavier.base_parameters().values, values))
+        >>> heavier = arm.inertial.with_base(values)
+        >>> bool(np.allclose(heavier.inertial.base().values, values))
         True
         """
-        base = self.base_parameters()
+        base = self.base()
         wanted = reals(values, "values", (len(base),))
         grouping = Grouping(tuple(base.independent.tolist()), base.to_base)
-        present, bodies = self.inertial_parameters, len(model.build_tree(self.description).carriers)
+        present, bodies = self.values, len(model.build_tree(self.description).carriers)
         if not consistent:
             if covariance is not None:
-                raise TypeError("with_base_parameters: a covariance is for consistent=True")
+                raise TypeError("inertial.with_base: a covariance is for consistent=True")
             found = algorithms.equivalent_parameters(present, bodies, grouping, wanted)
         else:
             spread = None if covariance is None else reals(covariance, "covariance", (len(base),) * 2)
             found = algorithms.consistent_parameters(present, bodies, grouping, wanted, spread)
-        return self.with_inertial_parameters(found, check=False)
+        return self.with_values(found, check=False)
 
     def _random_motions(self, tree: Tree, generator: np.random.Generator) -> NDArray[np.float64]:
         """Torque regressors of random motions, one below the other; with loops each scaled to the same size."""
@@ -209,19 +212,19 @@ class InertialParameters(Loops):
             return np.vstack([algorithms.torque_regressor(tree, q, *motion) for q, motion in states])
         q = np.array(
             algorithms.regular_configurations(
-                tree, self.home, count, generator, self.loop_constraints, self.velocity_map
+                tree, self.robot.home, count, generator, self._loops.loop_constraints, self._loops.velocity_map
             )
         )
-        Y = np.asarray(self.regressors.torque(q, *generator.normal(size=(2, count, n))))
+        Y = np.asarray(self._regressors.torque(q, *generator.normal(size=(2, count, n))))
         return np.vstack(list(Y / np.linalg.norm(Y, axis=(-2, -1), keepdims=True)))
 
     def inconsistencies(self) -> dict[str, str]:
         """Links (and ``"payload"``) that no real body could be, with reasons; see `chasles.model.inconsistencies`."""
         return model.inconsistencies(self.description)
 
-    def nearest_consistent(self) -> Self:
+    def nearest_consistent(self) -> R:
         """Copy whose links could all be real bodies, with the same masses; see `chasles.model.nearest_consistent`."""
-        return type(self)(model.nearest_consistent(self.description))
+        return self._changed(model.nearest_consistent(self.description))
 
     def perturbed(
         self,
@@ -229,19 +232,21 @@ class InertialParameters(Loops):
         *,
         seed: int | np.random.Generator,
         consistent: bool = True,
-    ) -> Self:
+    ) -> R:
         """Copy whose masses, centres, inertias, friction and motors are in error; see `perturbed_values`.
 
         Examples
         --------
         >>> import chasles as ch
         >>> arm = ch.load("planar2r")
-        >>> wrong = arm.perturbed(0.2, seed=1)
-        >>> bool(abs(wrong.description.link("link1").inertia.mass - 10.0) <= 2.0), wrong == arm.perturbed(0.2, seed=1)
-        (True, True)
+        >>> wrong = arm.inertial.perturbed(0.2, seed=1)
+        >>> bool(abs(wrong.description.link("link1").inertia.mass - 10.0) <= 2.0)
+        True
+        >>> wrong == arm.inertial.perturbed(0.2, seed=1)
+        True
         """
         values = model.perturbed_values(self.description, relative, seed, consistent=consistent)
-        return type(self)(model.with_values(self.description, values))
+        return self._changed(model.with_values(self.description, values))
 
     def perturbed_values(
         self,
@@ -259,7 +264,8 @@ class InertialParameters(Loops):
 
         >>> import chasles as ch
         >>> arm = ch.load("planar2r")
-        >>> arm.gravity_torque([0.0, 0.0], vary=arm.perturbed_values({"mass": 0.05}, seed=0, shape=(1000,))).shape
+        >>> masses = arm.inertial.perturbed_values({"mass": 0.05}, seed=0, shape=(1000,))
+        >>> arm.gravity_torque([0.0, 0.0], vary=masses).shape
         (1000, 2)
         """
         return model.perturbed_values(self.description, relative, seed, shape, consistent=consistent)
