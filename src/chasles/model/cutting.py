@@ -13,6 +13,7 @@ from chasles.model.description import Description
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Mimic
 from chasles.model.joint_positions import at_home, fixed_at, home_positions, pose_at_home
+from chasles.model.loop import Loop
 from chasles.model.record import shortened
 from chasles.model.tools import with_tool_named
 from chasles.model.topology import velocities_left
@@ -146,10 +147,8 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
     ]
     frames = tuple(frame for frame in description.frames if frame.link in kept)
     places = kept | {frame.name for frame in frames}
-    for loop in description.loops:
-        if (loop.first in places) != (loop.second in places):
-            raise ModelError(f"loop {shortened(loop.name)} joins this part to the rest of the robot; remove it first")
-    has_tool = description.tool in kept or description.tool in {frame.name for frame in frames}
+    _require_whole_loops(description.loops, places)
+    has_tool = description.tool in places
     joints = list(_with_leaders_inside(description, joints))
     part = description.replace(
         links=tuple(link for link in description.links if link.name in kept),
@@ -165,6 +164,12 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
         disabled_pairs=tuple(pair for pair in description.disabled_pairs if kept.issuperset(pair)),
     )
     return at_home(part, home)
+
+
+def _require_whole_loops(loops: Collection[Loop], places: Collection[str]) -> None:
+    for loop in loops:
+        if (loop.first in places) != (loop.second in places):
+            raise ModelError(f"loop {shortened(loop.name)} joins this part to the rest of the robot; remove it first")
 
 
 def _with_leaders_inside(description: Description, joints: Sequence[Joint]) -> tuple[Joint, ...]:

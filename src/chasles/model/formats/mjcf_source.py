@@ -132,24 +132,27 @@ def _kept(element: Element, section: str, meshes: Mapping[str, Mapping[str, str]
     if element.tag in LEFT_OUT and section == element.tag:
         return None
     if element.tag == "compiler":
-        return {name: value for name, value in attributes.items() if name not in FOLDERS}
+        return _without(attributes, *FOLDERS)
     if element.tag == "material":
-        attributes.pop("texture", None)
-    if section == "asset":
-        if element.tag in ("texture", "skin", "layer"):
-            return None
-        if element.tag == "hfield":
-            return {**_only(attributes, "name", "size"), "nrow": "2", "ncol": "2"}
-        if element.tag == "mesh" and "file" in attributes:
-            name = mesh_name(element)
-            own = {key: value for key, value in attributes.items() if key not in ("file", "content_type")}
-            return {**own, "name": name, **meshes[name]}
-    if section == "deformable" and element.tag == "skin":
+        attributes = _without(attributes, "texture")
+    if (section, element.tag) in _UNSEEN:
         return None
+    if (section, element.tag) == ("asset", "hfield"):
+        return {**_only(attributes, "name", "size"), "nrow": "2", "ncol": "2"}
+    if (section, element.tag) == ("asset", "mesh") and "file" in attributes:
+        name = mesh_name(element)
+        return {**_without(attributes, "file", "content_type"), "name": name, **meshes[name]}
     for name, value in attributes.items():
         if name.startswith("file"):
             raise ModelError(f"{element}: files are not read here, but it has {name}={shortened(value)}")
     return attributes
+
+
+_UNSEEN = {("asset", "texture"), ("asset", "skin"), ("asset", "layer"), ("deformable", "skin")}
+
+
+def _without(attributes: Mapping[str, str], *names: str) -> dict[str, str]:
+    return {name: value for name, value in attributes.items() if name not in names}
 
 
 def _only(attributes: Mapping[str, str], *names: str) -> dict[str, str]:

@@ -101,8 +101,9 @@ class _Writer:
     def text(self) -> str:
         """The whole file."""
         robot = self.description
-        free = [joint for joint in self.joints.get(robot.root, []) if joint.kind == "free"]
-        self.joints[robot.root] = [joint for joint in self.joints.get(robot.root, []) if joint.kind != "free"]
+        moved = self.joints.get(robot.root, [])
+        free = [joint for joint in moved if joint.kind == "free"]
+        self.joints[robot.root] = [joint for joint in moved if joint.kind != "free"]
         if robot.root != "world" or (robot.T_world_base != np.eye(4)).any():
             root = self._body(self.links[robot.root], robot.T_world_base, [])
         else:
@@ -117,20 +118,14 @@ class _Writer:
             f"<mujoco{attributes_text({'model': robot.name})}>",
             '  <compiler angle="radian" autolimits="true" inertiafromgeom="false" boundmass="0" boundinertia="0"/>',
             f"  {element_text('option', {'gravity': numbers_text(robot.gravity)})}",
-            *(("  <asset>", *(f"    {line}" for line in self.assets), "  </asset>") if self.assets else ()),
-            "  <worldbody>",
-            *(f"    {line}" for line in root),
-            "  </worldbody>",
+            *_section("asset", self.assets),
+            *_section("worldbody", root),
+            *_section("tendon", tendons),
+            *_section("equality", equalities),
+            *_section("actuator", motors),
         ]
-        if tendons:
-            lines += ["  <tendon>", *(f"    {line}" for line in tendons), "  </tendon>"]
-        if equalities:
-            lines += ["  <equality>", *(f"    {line}" for line in equalities), "  </equality>"]
-        if motors:
-            lines += ["  <actuator>", *(f"    {line}" for line in motors), "  </actuator>"]
         if self.written:
-            home = numbers_text(self._home())
-            lines += ["  <keyframe>", f"    {element_text('key', {'name': 'home', 'qpos': home})}", "  </keyframe>"]
+            lines += _section("keyframe", [element_text("key", {"name": "home", "qpos": numbers_text(self._home())})])
         return "\n".join([*lines, "</mujoco>", ""])
 
     def _body(self, link: Link, T: FloatArray, joints: Sequence[tuple[Joint, FloatArray]]) -> list[str]:
@@ -274,6 +269,11 @@ class _Writer:
             else:
                 qpos.append(ratio * q[0] + offset)
         return qpos
+
+
+def _section(name: str, lines: Sequence[str]) -> list[str]:
+    """Lines of a section of the file; none if it is empty."""
+    return [f"  <{name}>", *(f"    {line}" for line in lines), f"  </{name}>"] if lines else []
 
 
 def _joint(joint: Joint, T_body_joint: FloatArray) -> str:

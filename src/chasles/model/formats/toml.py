@@ -16,7 +16,7 @@ import math
 import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -143,50 +143,15 @@ def _check_numbers(value: Any, where: str) -> None:
 
 
 def _description(document: Mapping[str, Any]) -> Description:
-    header = document.get("robot", {})
-    check_keys(header, ROBOT_KEYS, "[robot]")
-    for key in ("name", "source", "tool", "link_prefix"):
-        if not isinstance(header.get(key, ""), str):
-            raise ModelError(f"[robot] {key} must be text, not {shortened(header[key])}")
-    for key in ("actuated", "independent"):
-        if not isinstance(header.get(key, []), list) or not all(isinstance(name, str) for name in header.get(key, [])):
-            raise ModelError(f"[robot] {key} must be a list of names, not {shortened(header[key])}")
-    pairs = header.get("disabled_pairs", [])
-    if not isinstance(pairs, list) or not all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in pairs
-    ):
-        raise ModelError(f"[robot] disabled_pairs must be a list of pairs of links, not {shortened(pairs)}")
-    bodies = [key for key in BODIES if key in document]
-    if len(bodies) != 1:
-        raise ModelError(
-            f"the file must have exactly one of [[dh]], [[modified_dh]], [screws] and [[link]], not {bodies or 'none'}"
-        )
-    if "joint" in document and bodies != ["link"]:
-        raise ModelError(f"[[joint]] goes with [[link]] and cannot be combined with {bodies[0]}")
-    name = header.get("name", "robot")
-    links_named = {"link_prefix": header["link_prefix"]} if "link_prefix" in header else {}
-    if bodies == ["link"] and links_named:
-        raise ModelError("[robot] link_prefix does not go with [[link]], where each link has its name")
-    if bodies == ["link"]:
-        links = tuple(_link(table, where) for table, where in _tables(document, "link"))
-        joints = tuple(_joint(table, where) for table, where in _tables(document, "joint"))
-        plain = Description(name=name, links=links, joints=joints)
-        default_frames: tuple[Frame, ...] = ()
-    elif bodies == ["screws"]:
-        plain = _from_screw_table(document["screws"], name=name, **links_named)
-        default_frames = plain.frames
-    else:
-        rows = [_with_snapped_angles(table) for table, _ in _tables(document, bodies[0])]
-        convention: Literal["standard", "modified"] = "standard" if bodies == ["dh"] else "modified"
-        plain = from_dh(rows, convention=convention, name=name, **links_named, check=False)
-        default_frames = plain.frames
+    header = _header(document)
+    plain = _bodies(document, header)
     frames = tuple(_frame(table, where) for table, where in _tables(document, "frame"))
     named = {frame.name for frame in frames}
     with naming("[payload]"):
         payload = _inertia(document.get("payload", {}), INERTIA_KEYS)
     with naming("[robot]"):
         return plain.replace(
-            frames=(*(frame for frame in default_frames if frame.name not in named), *frames),
+            frames=(*(frame for frame in plain.frames if frame.name not in named), *frames),
             gravity=header.get("gravity", plain.gravity),
             T_world_base=_placement(header.get("base", {}), "base"),
             tool=header.get("tool", ""),
@@ -194,10 +159,63 @@ def _description(document: Mapping[str, Any]) -> Description:
             payload=payload,
             source=header.get("source", ""),
             loops=tuple(_loop(table, where) for table, where in _tables(document, "loop")),
-            actuated=tuple(header.get("actuated", ())),
-            independent=tuple(header.get("independent", ())),
-            disabled_pairs=tuple((first, second) for first, second in header.get("disabled_pairs", ())),
+            actuated=header.get("actuated", ()),
+            independent=header.get("independent", ()),
+            disabled_pairs=header.get("disabled_pairs", ()),
         )
+
+
+def _header(document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The table [robot], its texts and lists checked."""
+    header: Mapping[str, Any] = document.get("robot", {})
+    check_keys(header, ROBOT_KEYS, "[robot]")
+    for key, value in header.items():
+        is_right, what = _KINDS.get(key, (None, ""))
+        if is_right is not None and not is_right(value):
+            raise ModelError(f"[robot] {key} must be {what}, not {shortened(value)}")
+    return header
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)
+
+
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_pairs(value: object) -> bool:
+    return isinstance(value, list) and all(_are_names(pair) and len(pair) == 2 for pair in value)
+
+
+_KINDS = {
+    **dict.fromkeys(("name", "source", "tool", "link_prefix"), (_is_text, "text")),
+    **dict.fromkeys(("actuated", "independent"), (_are_names, "a list of names")),
+    "disabled_pairs": (_are_pairs, "a list of pairs of links"),
+}
+
+
+def _bodies(document: Mapping[str, Any], header: Mapping[str, Any]) -> Description:
+    """Links and joints, in the one form that the file has, and the frame of the tool that a table implies."""
+    forms = [key for key in BODIES if key in document]
+    if len(forms) != 1:
+        raise ModelError(
+            f"the file must have exactly one of [[dh]], [[modified_dh]], [screws] and [[link]], not {forms or 'none'}"
+        )
+    form = forms[0]
+    if "joint" in document and form != "link":
+        raise ModelError(f"[[joint]] goes with [[link]] and cannot be combined with {form}")
+    if "link_prefix" in header and form == "link":
+        raise ModelError("[robot] link_prefix does not go with [[link]], where each link has its name")
+    names = {key: header[key] for key in ("name", "link_prefix") if key in header}
+    if form == "link":
+        links = tuple(_link(table, where) for table, where in _tables(document, "link"))
+        joints = tuple(_joint(table, where) for table, where in _tables(document, "joint"))
+        return Description(name=header.get("name", "robot"), links=links, joints=joints)
+    if form == "screws":
+        return _from_screw_table(document["screws"], names)
+    rows = [_with_snapped_angles(table) for table, _ in _tables(document, form)]
+    return from_dh(rows, convention="standard" if form == "dh" else "modified", check=False, **names)
 
 
 def _tables(document: Mapping[str, Any], key: str) -> list[tuple[Mapping[str, Any], str]]:
@@ -297,7 +315,7 @@ def _with_snapped_angles(row: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _from_screw_table(table: Any, **keywords: Any) -> Description:
+def _from_screw_table(table: Any, names: Mapping[str, Any]) -> Description:
     check_keys(table, SCREW_KEYS, "[screws]")
     with naming("[screws]"):
         lines = {
@@ -308,4 +326,4 @@ def _from_screw_table(table: Any, **keywords: Any) -> Description:
         for key in ("limits", "joints"):
             if not isinstance(table.get(key, []), list):
                 raise ModelError(f"{key} must be a list with an entry for each joint, not {shortened(table[key])}")
-        return from_screws(**{**table, **lines}, **keywords, check=False)
+        return from_screws(**{**table, **lines}, **names, check=False)

@@ -216,12 +216,9 @@ def _of_joint(joint: Element) -> Iterator[Finding]:
     if kind in ("revolute", "prismatic"):
         if not limits and not joint.all("chasles") and not joint.all("mimic"):  # a follower's range is its leader's
             yield from MISSING_LIMIT.told(math.nan, kind=kind, **facts)
-        for limit in limits:
-            missing = [name for name in ("lower", "upper", "effort", "velocity") if name not in limit.attributes]
-            both = {"lower", "upper"} <= set(missing)
-            named = [name for name in missing if both or name in ("effort", "velocity")]
-            if named:
-                yield from MISSING_BOUND.told(math.nan, missing=", ".join(named), **facts)
+        for missing in map(_missing_bounds, limits):
+            if missing:
+                yield from MISSING_BOUND.told(math.nan, missing=", ".join(missing), **facts)
     if kind == "continuous" and any({"lower", "upper"} & limit.attributes.keys() for limit in limits):
         yield from IGNORED_LIMIT.told(math.nan, **facts)
     for axis in axes if kind != "fixed" else ():
@@ -229,6 +226,13 @@ def _of_joint(joint: Element) -> Iterator[Finding]:
         if numbers:
             length = math.hypot(*numbers)
             yield from NOT_UNIT.above(abs(length - 1.0), length=length, **facts)
+
+
+def _missing_bounds(limit: Element) -> list[str]:
+    """Names of the bounds that an element <limit> lacks; one of `lower` and `upper` alone may be left at 0."""
+    missing = [name for name in ("lower", "upper", "effort", "velocity") if name not in limit.attributes]
+    both = {"lower", "upper"} <= set(missing)
+    return [name for name in missing if both or name in ("effort", "velocity")]
 
 
 def _origins(root: Element) -> Iterator[tuple[Element, Element]]:
