@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.engine import trace_cache
 from chasles.engine.kernels import cache
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.running import aside
@@ -21,6 +22,7 @@ WITHOUT = {
     "haswell": ("avx512", "avx10"),
     "x86-64": ("avx", "fma", "sse3", "sse4", "ssse3", "f16c", "xop"),
 }
+OF_THE_HOST = (machine.host, machine.lanes, machine.registers, machine.has_fma, trace_cache.environment)
 
 
 class Features(dict[str, bool]):
@@ -35,10 +37,10 @@ def older_host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(machine, "features", lambda: reduced)
     monkeypatch.setattr(llvm, "get_host_cpu_name", lambda: request.param)
     monkeypatch.setattr(cache, "load", lambda key: None)
-    for cached in (machine.host, machine.lanes, machine.registers, machine.has_fma):
+    for cached in OF_THE_HOST:
         cached.cache_clear()
     yield request.param
-    for cached in (machine.host, machine.lanes, machine.registers, machine.has_fma):
+    for cached in OF_THE_HOST:
         cached.cache_clear()
 
 

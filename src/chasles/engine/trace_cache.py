@@ -47,7 +47,7 @@ def remembered(trace: Callable[[], Program], packages: Sequence[str], content: o
     trace
         Traces the program.
     packages
-        Packages of the library whose files the trace runs, besides the files beside the packages.
+        Packages of the library whose files the trace runs.
     content
         All that the trace depends on besides these files: algorithm and arguments. Nothing is remembered if a part is
         not the library's.
@@ -99,8 +99,8 @@ def environment(packages: tuple[str, ...]) -> str | None:
 
 
 def _files(packages: Sequence[str]) -> Iterator[tuple[str, os.stat_result]]:
-    """Source files of packages, and those that every package stands on, with their status."""
-    for package in ("base", *packages):
+    """Source files of packages, with their status."""
+    for package in packages:
         yield from _below(_ROOT / package)
 
 
