@@ -102,7 +102,7 @@ def joint_torques(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping
     q, qd, qdd
         Configuration, shape (nq,), with closed loops; independent velocities and accelerations, shape (n,).
     wrenches
-        As for `inverse_dynamics`, and with its errors.
+        See `inverse_dynamics`, also for the errors.
 
     Returns
     -------

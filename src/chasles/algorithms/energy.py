@@ -127,7 +127,7 @@ def power_balance(
     tree
         Kinematic tree of the robot.
     q, qd, tau, wrenches
-        As for `forward_dynamics`, and with its errors.
+        See `forward_dynamics`, also for the errors.
 
     Returns
     -------
@@ -157,7 +157,7 @@ def powers_of_motion(
     Parameters
     ----------
     tree, q, qd, qdd, wrenches
-        As for `inverse_dynamics`, and with its errors.
+        See `inverse_dynamics`, also for the errors.
 
     Examples
     --------

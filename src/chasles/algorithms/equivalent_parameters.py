@@ -67,7 +67,7 @@ def consistent_parameters(
     Parameters
     ----------
     parameters, bodies, grouping, base
-        As for `equivalent_parameters`.
+        See `equivalent_parameters`.
     covariance
         Covariance of the base parameters, shape (base, base), positive semidefinite. Half the squared deviation from
         `base`, measured by it, plus a thousandth of the divergence is made least: what the base parameters say counts

@@ -55,7 +55,7 @@ def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapp
     tau
         Motor torques, shape (n,), N·m (N for prismatic joints).
     wrenches
-        As for `inverse_dynamics`, and with its errors.
+        See `inverse_dynamics`, also for the errors.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def step_accelerations(
     step
         Length of the step, s. With 0 the result is that of `forward_dynamics`.
     wrenches
-        As for `inverse_dynamics`, and with its errors.
+        See `inverse_dynamics`, also for the errors.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def accelerations_by_mass_matrix(
     Parameters
     ----------
     tree, q, qd, tau, wrenches
-        As for `forward_dynamics`, and with its errors.
+        See `forward_dynamics`, also for the errors.
 
     Returns
     -------
@@ -254,7 +254,7 @@ def articulated_body_accelerations(
     Parameters
     ----------
     tree, q, qd, tau, wrenches
-        As for `forward_dynamics`, and with its errors.
+        See `forward_dynamics`, also for the errors.
 
     Returns
     -------

@@ -68,7 +68,7 @@ def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRE
     tree
         Kinematic tree of the robot.
     q, qd, wrenches
-        As for `inverse_dynamics`, and with its errors.
+        See `inverse_dynamics`, also for the errors.
 
     Returns
     -------

@@ -86,7 +86,7 @@ def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -
     q
         Configuration, shape (nq,), rad (m for prismatic joints).
     target, frame
-        As for `jacobian`, and with its errors.
+        See `jacobian`, also for the errors.
 
     Returns
     -------
@@ -119,7 +119,7 @@ def frame_jacobians(tree: Tree, q: Array, targets: Sequence[str], frame: str = "
     targets
         Names of the links and frames.
     frame
-        As for `jacobian`, and with its errors.
+        See `jacobian`, also for the errors.
 
     Returns
     -------
@@ -147,7 +147,7 @@ def jacobian_derivative(tree: Tree, q: Array, qd: Array, target: str, frame: str
     q, qd
         Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
     target, frame
-        As for `jacobian`, and with its errors.
+        See `jacobian`, also for the errors.
 
     Returns
     -------

@@ -72,7 +72,7 @@ def inverse_dynamics_derivatives(
     tree
         Kinematic tree of the robot.
     q, qd, qdd, wrenches
-        As for `inverse_dynamics`, and with its errors. The wrenches are constant in the axes of their frames, so they
+        See `inverse_dynamics`, also for the errors. The wrenches are constant in the axes of their frames, so they
         rotate with them.
 
     Returns

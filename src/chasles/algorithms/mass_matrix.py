@@ -245,7 +245,7 @@ def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "
     q
         Configuration, shape (nq,), rad (m for prismatic joints).
     target, frame
-        As for `jacobian`, and with its errors.
+        See `jacobian`, also for the errors.
 
     Returns
     -------
@@ -283,7 +283,7 @@ def operational_space_inertia(tree: Tree, q: Array, target: str, frame: str = "w
     tree
         Kinematic tree of the robot.
     q, target, frame
-        As for `operational_space_mobility`, and with its errors.
+        See `operational_space_mobility`, also for the errors.
 
     Returns
     -------

@@ -76,7 +76,7 @@ def constrained_accelerations(
         Velocities of all joints, with which the loops stay closed, and forces in them, shape (joint velocities,), in
         the order of `Description.joint_velocity_names`, rad/s and N·m (m/s and N).
     wrenches
-        As for `inverse_dynamics`, and with its errors.
+        See `inverse_dynamics`, also for the errors.
     step
         Time over which the friction of all joints is that at its end, s; see `step_accelerations`.
 

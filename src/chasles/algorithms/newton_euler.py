@@ -43,7 +43,7 @@ def newton_euler(
     Parameters
     ----------
     tree, q, qd, qdd, wrenches
-        As for `inverse_dynamics`.
+        See `inverse_dynamics`.
     gravity
         Acceleration of gravity (3,) in the world, m/s²; zeros leave out the weight.
 

@@ -57,7 +57,7 @@ class Finding:
     value
         The value that passed the rule's limit.
     facts
-        What else the sentence names.
+        Further values in the sentence.
 
     Examples
     --------

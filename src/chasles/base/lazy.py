@@ -24,7 +24,7 @@ def front_door(
     package
         The package's name.
     hint
-        What is said of a name that is not there, given it and those that are. Default: which of these may be meant.
+        End of the message on a name that is not there, given it and the names. Default: the nearest of these.
     """
     module = sys.modules[package]
     homes = {name: home for home, name in _lines(module)}

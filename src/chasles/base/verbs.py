@@ -141,7 +141,7 @@ def plot(subject: object, *arguments: object, **options: object) -> Figure:
     ``plot(audit)``
         The energy balance of a simulation.
     ``plot(robot, kind="workspace", plane=None)``
-        What the tool reaches, in space or near a plane; ``"manipulability"`` over a plane, with its singular places.
+        The tool's workspace, in space or near a plane; ``"manipulability"`` over a plane, with its singular places.
     ``plot(loop_margins)``, ``plot(loop_response)``
         Margins of a loop along a motion; Bode diagrams of a loop at one of its places.
 
@@ -349,7 +349,7 @@ def movie(subject: object, *arguments: object, **options: object) -> Path:
     ArgumentError
         An argument does not fit, or the file cannot be written.
     MissingExtraError
-        What writes such files is not installed.
+        The package that writes such files is not installed.
 
     Examples
     --------

@@ -61,7 +61,7 @@ def friction_feedback_warning(model: Robot, period: float, instead: str) -> str 
     period
         Sample period h, s.
     instead
-        What to do instead.
+        Advice in the message.
 
     Examples
     --------

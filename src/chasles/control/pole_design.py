@@ -81,7 +81,7 @@ def held_weights(poles: Complex, period: float) -> Floats:
     Parameters
     ----------
     poles, period
-        As for `held_gains`; pairs of complex poles are damped by 1/√2 at least.
+        See `held_gains`; pairs of complex poles are damped by 1/√2 at least.
 
     Examples
     --------

@@ -34,7 +34,7 @@ class Clearance(Sealed):
     Attributes
     ----------
     bodies, obstacles
-        What distances are computed of.
+        Bodies and obstacles whose distances are computed.
     pairs
         Names of the two bodies of each distance.
     overlapping

@@ -36,7 +36,7 @@ class Family(Function, ABC):
     parameters
         Names of the arguments that may be given by place, in order; default the inputs.
     reference, doc
-        As for `Function`.
+        See `Function`.
     """
 
     def __init__(

@@ -71,7 +71,7 @@ def make_gufunc(
     dtype
         Type of all arrays, ``"float64"`` or ``"float32"``.
     name, doc
-        What error messages and ``help`` show.
+        Name and text in error messages and ``help``.
     code
         The owner of the machine code, which the ufunc keeps alive.
     """

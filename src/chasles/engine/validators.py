@@ -52,7 +52,7 @@ class Bound:
         array
             Values.
         name
-            What error messages call them.
+            Name in error messages.
         core
             Number of the last axes that belong to one run of a batch; default all.
 
@@ -156,7 +156,7 @@ class HasBounds:
         values
             Values by name, each (*batch, *shape).
         prefix
-            What stands before the names in messages.
+            Text before the names in messages.
 
         Raises
         ------
@@ -229,7 +229,7 @@ def reals(
     values
         A number, a list, an array, or what turns into one.
     name
-        What error messages call it.
+        Name in error messages.
     shape
         The expected shape; None for any. A string stands for an axis of any size, a leading ``...`` for any batch axes.
     broadcast

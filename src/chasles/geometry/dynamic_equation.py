@@ -80,7 +80,7 @@ class DynamicSolution:
         Whether the data have a meaning, shape (...): J is the inertia of a body with mass, and of each component
         either the acceleration or the action is unknown, not both or neither.
     problem
-        What is wrong, shape (...): a `chasles.geometry.hybrid_dynamics.DynamicProblem`, 0 for nothing.
+        Code of the problem, shape (...): a `chasles.geometry.hybrid_dynamics.DynamicProblem`, 0 for nothing.
     """
 
     W_rate: NDArray[np.float64]

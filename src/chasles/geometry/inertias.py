@@ -220,7 +220,7 @@ def add_mass_properties(
     Returns
     -------
     MassProperties
-        Those of both. If the masses cancel out there is no centre of mass; that of the first is taken.
+        Mass properties of both bodies together. If the masses cancel out, the centre of mass is that of the first.
 
     Examples
     --------

@@ -195,7 +195,7 @@ def pose_from_two_vectors(
     origin
         Origin of the frame, m, shape (..., 3).
     v1, v2, axes, tolerance
-        As for `rotation_from_two_vectors`.
+        See `rotation_from_two_vectors`.
 
     Returns
     -------
@@ -224,7 +224,7 @@ def pose_from_three_points(
     p1
         Origin of the frame, m, shape (..., 3).
     p2, p3, axes, tolerance
-        As for `rotation_from_three_points`.
+        See `rotation_from_three_points`.
 
     Returns
     -------

@@ -194,7 +194,7 @@ def transform_points(T_ab: ArrayLike, points_b: ArrayLike, *, out: Array | None 
     points_b
         Points, m, shape (..., n, 3), with one row for each point; the axes before are broadcast with those of the pose.
     out, check
-        As for all functions; see `Batched`.
+        See `Batched`.
 
     Returns
     -------

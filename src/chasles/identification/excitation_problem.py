@@ -55,7 +55,7 @@ class ExcitationProblem:
     Parameters
     ----------
     robot, period, harmonics, acceleration, jerk, regions, complement
-        As for `chasles.excite`.
+        See `chasles.excite`.
     shape
         Shape of the motions.
     wanted

@@ -86,7 +86,7 @@ class Signals:
         Standard deviation that white noise, as dense as the effort's spectrum is above the cut-off, leaves below it,
         shape (n,): the floor that no model of this motion can pass.
     derivative
-        What velocities were made of: "measured velocities" or "positions".
+        Source of the velocities: "measured velocities" or "positions".
     """
 
     time: FloatArray

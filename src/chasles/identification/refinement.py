@@ -122,7 +122,7 @@ def refine(
     plant
         Robot, or plant with the effects whose parameters are sought, with first values.
     controller, reference
-        What drove the robot during the log. The log begins when the reference does, with its velocity.
+        Control law and reference that drove the robot. The log begins when the reference does, with its velocity.
     log
         `chasles.Log`, or what it reads: positions (of the encoders) and torques.
     parameters

@@ -90,7 +90,7 @@ def attempt(
     integrator
         Method with an error estimate.
     control
-        What chooses the steps.
+        Step control.
     f
         Right-hand side.
     state

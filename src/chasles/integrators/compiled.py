@@ -33,7 +33,7 @@ class CompiledIntegrator:
     integrator
         The method.
     control
-        What chooses the steps of a method with an error estimate.
+        Step control of a method with an error estimate.
     """
 
     program: Program

@@ -14,7 +14,7 @@ from chasles.engine.program.scalar import Array, Real
 class LinearizedRates(NamedTuple):
     """Rates f (n,) at a time and a state, the Jacobian ∂f/∂y (n, n), and ∂f/∂t (n,).
 
-    What is zero whatever the state is the number 0.
+    A derivative that is zero for every state is the number 0.
     """
 
     rates: Array
@@ -60,8 +60,8 @@ class Step(NamedTuple):
     interpolant_error
         Estimate of the error inside the step, (n,), for methods whose ends may be far better; None for others.
     differences
-        What the stages tell of the first three derivatives of y times h, h² and h³, the third in two ways, (4, n), for
-        methods of order 4 without an estimate of the error; None for others.
+        Estimates from the stages of the first three derivatives of y times h, h² and h³, the third in two ways, (4, n),
+        for methods of order 4 without an estimate of the error; None for others.
     """
 
     y: Array

@@ -113,7 +113,7 @@ class InverseKinematics(Sealed):
         target
             Name of the link or frame that is to reach the pose.
         mask
-            What of the pose counts: ``"pose"`` (default), ``"position"``, ``"orientation"``, ``"direction"`` (of the
+            Pose components to match: ``"pose"`` (default), ``"position"``, ``"orientation"``, ``"direction"`` (of the
             z axis), ``"position and direction"``, or six weights of the rotations about and the displacements along
             the target's x, y and z.
         limits
@@ -132,10 +132,10 @@ class InverseKinematics(Sealed):
         starts
             Number of starts that a selection of numeric solutions compares, from 1 to 100,000.
         objective
-            What a redundant robot does with its freedom: ``"center"`` (go to the middle of the limits),
+            Objective of a redundant robot: ``"center"`` (go to the middle of the limits),
             ``"manipulability"``, or ``"posture"`` (stay near the configuration ``posture``).
         posture
-            What ``objective="posture"`` asks for, shape (..., nq); default q0.
+            Posture for ``objective="posture"``, shape (..., nq); default q0.
         elbow_angle
             Place of the elbow on its circle, for seven joints with a shoulder and a wrist, shape (...), rad; see
             `elbow_angle`. Default: anywhere; with ``method="closed form"`` that of q0.
@@ -311,7 +311,7 @@ class InverseKinematics(Sealed):
         Parameters
         ----------
         target, mask, limits, objective
-            As in a call.
+            See the call of the solver.
         select
             Branch of a closed form: ``"nearest"``, ``"best"`` or ``"all"``.
 

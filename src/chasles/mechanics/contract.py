@@ -34,7 +34,7 @@ def contract(algorithm: Callable[..., Any], name: str, remark: str = "") -> str:
     name
         Name of the method.
     remark
-        What the method adds to the algorithm's contract: a paragraph.
+        Paragraph that the method adds to the algorithm's contract.
 
     Examples
     --------

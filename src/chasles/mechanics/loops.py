@@ -192,7 +192,7 @@ class Loops(Described):
         actuator_forces
             Forces of the motors, shape (..., motors); default those of `actuator_forces` for the motion.
         wrenches, vary
-            As for `inverse_dynamics`.
+            See `inverse_dynamics`.
 
         Returns
         -------

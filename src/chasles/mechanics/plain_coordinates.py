@@ -16,7 +16,7 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
     robot
         The robot.
     what
-        What cannot take it, for the message.
+        Name of the function that cannot take it, for the message.
 
     Raises
     ------

@@ -124,7 +124,7 @@ def check_description(
     description
         The robot.
     elements
-        What was found in the elements of its file; see `chasles.model.formats.urdf_findings`.
+        Findings in the elements of its file; see `chasles.model.formats.urdf_findings`.
     lines
         Lines of its elements in the file; see `chasles.model.plausibility`.
 

@@ -36,7 +36,7 @@ def sub_chain(description: Description, base_link: str, tip: str, *, branches: B
         Name of the last link, or of a frame on it. A frame becomes the tool; a link does unless the tool then is fixed
         to it, perhaps by joints that are now locked.
     branches
-        What becomes of all that hangs on the links of the chain beside it and after it. ``"lock"``: it stays and adds
+        Treatment of the links that branch off the chain or follow it. ``"lock"``: it stays and adds
         to the inertia of the links, with its joints fixed at home, but for those that mimic a joint of the chain.
         ``"drop"``: only the links on the way from the base to the tip stay, with the frames on them.
 

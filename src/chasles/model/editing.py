@@ -70,12 +70,12 @@ def with_loop(
     description
         The robot.
     name, kind, first, second
-        As for a `Loop`.
+        See `Loop`.
     closed_at_home
         Whether frame 2 is placed where frame 1 is in the home configuration; it then takes no T_second_joint. A rod
         takes its length from there.
     actuated, independent
-        As for a `Description`; default as they are.
+        See `Description`; default unchanged.
     **fields
         Other fields of the `Loop`; placements also as positions, shape (3,).
 

@@ -137,7 +137,7 @@ def freedoms(
     Parameters
     ----------
     kind, axis, pitch, second_axis
-        As for a `Joint`.
+        See `Joint`.
 
     Examples
     --------

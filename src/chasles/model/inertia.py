@@ -199,7 +199,7 @@ def check_inertia(inertia: Inertia, owner: str, negligible: float = 0.0) -> str 
     Parameters
     ----------
     inertia
-        What to check.
+        Inertia to check.
     owner
         Who has it, for the message, such as ``"link 'forearm'"``.
     negligible

@@ -37,7 +37,7 @@ def load(
         Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even
         where these are not quite physical, and are not checked.
     trust, arguments, packages, srdf, group, model
-        As for `read`: of MJCF and of xacro files, a robot's SRDF file and one of its groups, and the model of an SDF
+        See `read`: of MJCF and of xacro files, a robot's SRDF file and one of its groups, and the model of an SDF
         file with several.
 
     Raises

@@ -65,7 +65,7 @@ class Loop(DescriptionRecord):
     T_first_joint, T_second_joint
         Placements of frame 1 in the first and of frame 2 in the second, shape (4, 4).
     axis, second_axis, pitch
-        As for a `Joint`, with frame 1 as the joint frame and frame 2 as the frame that the joint moves.
+        See `Joint`, with frame 1 as the joint frame and frame 2 as the frame that the joint moves.
     length
         Length of a rod, m, at least 1e-9; other kinds have none.
     tolerance

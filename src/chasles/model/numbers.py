@@ -73,7 +73,7 @@ def frozen_array(value: object, shape: tuple[int | None, ...], what: str) -> NDA
     Parameters
     ----------
     value
-        What is given.
+        Value as given.
     shape
         The shape that it must have, with None for an axis of any length.
     what

@@ -75,7 +75,7 @@ class RobotCheck:
     robot
         Name of the robot or path of the file.
     findings
-        What was found, refusals and cautions first. Each has a ``rule`` (code, limit, reason), its ``value``, a
+        Findings, refusals and cautions first. Each has a ``rule`` (code, limit, reason), its ``value``, a
         ``record`` of plain data, and is a sentence as text.
 
     Examples

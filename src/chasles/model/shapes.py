@@ -104,7 +104,7 @@ class Shape(DescriptionRecord):
     Parameters
     ----------
     geometry
-        What it is.
+        Shape and its dimensions.
     T_link_shape
         Placement of its frame in the frame of the link, shape (4, 4).
     rgba

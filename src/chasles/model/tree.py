@@ -70,7 +70,7 @@ class MovingBody:
     armature
         Motor inertia felt by the joint, kg·m² (prismatic: kg).
     viscous_friction, coulomb_friction, coulomb_velocity
-        As for a `Joint`.
+        See `Joint`.
     """
 
     name: str
@@ -123,7 +123,7 @@ class Tree:
     Parameters
     ----------
     loops
-        What closes the tree to loops; most robots have none.
+        Loop constraints that close the tree; empty for most robots.
     independent
         Indices of the independent velocities among the `n` of the tree; all of them without loops.
     constraints

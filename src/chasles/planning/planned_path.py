@@ -30,7 +30,7 @@ class PlannedPath:
     success
         Whether there is a path. Each of its edges is proven free then.
     reason
-        What was found, or why nothing was, in words.
+        Sentence on the path, or on why there is none.
     waypoints
         Configurations from start to goal, shape (k, nq), to be joined by straight lines; none without success. Joints
         that turn without end go on past a whole turn, so the last one may differ from the goal by whole turns.

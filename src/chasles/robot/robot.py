@@ -47,7 +47,7 @@ class Robot(Mechanics):
     Parameters
     ----------
     description
-        What the robot is; see also `load`, `from_dh`, `from_screws`, `from_urdf`, `from_toml` and `from_spacelib`.
+        Description of the robot; see also `load`, `from_dh` and `from_screws`.
 
     Examples
     --------

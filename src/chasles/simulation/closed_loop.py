@@ -52,8 +52,8 @@ class CallResult(NamedTuple):
     queue
         Torques that are on their way, the oldest first, the new one last, (late + 1, n).
     following
-        What goes to the next call besides the plant's state: memories of sensors and controller, and torques that are
-        still on their way.
+        State passed to the next call besides the plant's state: memories of sensors and controller, and delayed
+        torques.
     recorded
         In the order of `ClosedLoop.variables`.
     """

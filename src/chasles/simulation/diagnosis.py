@@ -71,7 +71,7 @@ def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Ma
     run
         The labelled result.
     loop, state, times, values
-        What was simulated: states of all runs at the start, times (S, k) of the calls, values by name.
+        Simulated loop: states of all runs at the start, times (S, k) of the calls, values by name.
     """
     diverged = np.isfinite(run["diverged_at"].values)
     if diverged.any():

@@ -69,7 +69,7 @@ def sensitivities(
     Parameters
     ----------
     plant, controller, reference, duration, period, delay, q0
-        As for `chasles.simulate`.
+        See `chasles.simulate`.
     vary
         Values of parameters by name, as for `chasles.simulate`, without batch axes. Derivatives are with respect to all
         their entries, in this order.

@@ -33,7 +33,7 @@ def step_errors(ready: Prepared, state: Floats, qd: Floats) -> Floats:
     Parameters
     ----------
     ready
-        What was simulated; its loop estimates errors.
+        Simulation whose loop estimates errors.
     state
         States at the end, (*batch, size).
     qd

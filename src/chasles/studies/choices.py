@@ -28,7 +28,7 @@ class StudyRobot:
     Attributes
     ----------
     title
-        What tables call it.
+        Name in tables.
     toml
         The robot's description as text.
     times
@@ -67,7 +67,7 @@ class StudyRobot:
         waypoints, times
             Instead of these: configurations, shape (k, n), and their times, shape (k,), from 0, s.
         title
-            What tables call it; default its name.
+            Name in tables; default its name.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class StudyController:
     Attributes
     ----------
     title
-        What tables call it.
+        Name in tables.
     kind
         A name of `chasles.studies.kinds`, or a function ``make(model, motion, period) -> controller`` of your own that
         can be pickled. Results on disk are told apart by what the controller that it makes computes: a law of Chasles

@@ -154,7 +154,7 @@ def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[s
     Parameters
     ----------
     study, part
-        What to simulate.
+        Study, and the part of it to simulate.
     controller
         The controller, of `controller_of`.
 

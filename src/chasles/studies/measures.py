@@ -33,7 +33,7 @@ def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> 
     """Measure the runs of a batch.
 
     Joint errors are those of the turning joints, in rad; of a robot that has none, those of the sliding joints, in m.
-    What happens between two recorded samples is not seen.
+    Events between two recorded samples are not seen.
 
     Parameters
     ----------

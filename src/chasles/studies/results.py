@@ -50,7 +50,7 @@ class StudyResults:
     Attributes
     ----------
     study
-        What was studied.
+        The study.
     runs
         Factors of each run.
     values

@@ -20,9 +20,9 @@ class Study(Definition):
     Attributes
     ----------
     robots, controllers
-        What is compared.
+        Robots and control laws that are compared.
     factors
-        What the controllers do not know, and the sample rates.
+        Conditions that the laws do not know, and the sample rates.
     design
         How the runs are drawn.
     execution

@@ -105,7 +105,7 @@ class Violation:
     time
         When it is worst, s.
     value, limit
-        What the quantity is then, and what it may be, in `unit`. A value is infinite where a lower derivative jumps.
+        Value and limit of the quantity at that time, in `unit`. A value is infinite where a lower derivative jumps.
     unit
         "rad", "m/s", "N m", …
     trajectory

@@ -37,7 +37,7 @@ class CompositeAdaptive(SlotineLi):
     Parameters
     ----------
     robot, rate, damping, adaptation, unknown, initial, lower, upper
-        As for `SlotineLi`. Bounds need the constant P: without ``forgetting``.
+        See `SlotineLi`. Bounds need the constant P: without ``forgetting``.
     bandwidth
         a of the filter, 1/s.
     prediction

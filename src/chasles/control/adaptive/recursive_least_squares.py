@@ -82,7 +82,7 @@ def bounded_covariance(covariance: Array, first: Array, limit: Real, forgetting:
     limit
         Upper bound of its trace.
     forgetting
-        What P was divided by.
+        Divisor of P in this step.
     """
     growth = sum(covariance[k, k] / first[k] for k in range(len(covariance)))
     return where(growth > limit * len(covariance), forgetting * covariance, covariance)

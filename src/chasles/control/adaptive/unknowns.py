@@ -39,7 +39,7 @@ class Unknowns:
     names
         Names of the parameters.
     values
-        What the model says they are, shape (m,).
+        The model's values, shape (m,).
     columns
         Which of the robot's inertial parameters they change, shape (c,).
     to_columns

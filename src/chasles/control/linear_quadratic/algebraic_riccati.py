@@ -81,7 +81,7 @@ def discrete_riccati(
     Parameters
     ----------
     A, B, Q, R, N
-        As for `continuous_riccati`, and with its errors.
+        See `continuous_riccati`, also for the errors.
 
     Examples
     --------

@@ -44,7 +44,7 @@ class GainScheduledRegulator(RobotController):
     interpolate
         Whether K changes linearly from one computation to the next, instead of in steps.
     Q, R, integral_error
-        As of `TimeVaryingRegulator`.
+        See `TimeVaryingRegulator`.
 
     Raises
     ------

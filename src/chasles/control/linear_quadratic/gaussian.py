@@ -56,7 +56,7 @@ class LinearQuadraticGaussian(RobotController):
     q
         Pose (n,) whose stationary regulator and filter are used throughout; default None: along the motion.
     Q, R, integral_error
-        As of `TimeVaryingRegulator`; z is the integral of the measured deviation.
+        See `TimeVaryingRegulator`; z is the integral of the measured deviation.
     torque_error
         Standard deviation of the torques that the model does not know of (payload, friction), taken as held for a
         period and independent from period to period, N·m (N for sliding joints): a number or (n,). Default the torques
@@ -64,7 +64,7 @@ class LinearQuadraticGaussian(RobotController):
     encoder_noise
         Standard deviation of measured positions, rad (m): a number or (n,). An encoder of resolution r has r / √12.
     delay
-        As of `TimeVaryingRegulator`: the filter predicts with the torques that act, and K counts those still to act.
+        See `TimeVaryingRegulator`: the filter predicts with the torques that act, and K counts those still to act.
     initial_position_error, initial_velocity_error
         Standard deviation of the deviations at the start, rad and rad/s (m and m/s): numbers or (n,).
 

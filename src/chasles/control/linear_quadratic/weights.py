@@ -162,7 +162,7 @@ def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> 
     Parameters
     ----------
     value, size, name
-        What is given, how large it must be, and what error messages call it.
+        Weight as given, its size, and its name in error messages.
     definite
         Whether it must be positive definite, or may be semidefinite.
 

@@ -24,7 +24,7 @@ def jvp(program: Program, wrt: Names = None, *, values: bool = False) -> Program
     Parameters
     ----------
     program
-        What to differentiate.
+        Program to differentiate.
     wrt
         Name or names of the inputs that move; default all.
     values
@@ -72,7 +72,7 @@ def vjp(program: Program, wrt: Names = None) -> Program:
     Parameters
     ----------
     program
-        What to differentiate.
+        Program to differentiate.
     wrt
         Name or names of the inputs whose adjoints are wanted; default all.
 
@@ -116,7 +116,7 @@ def jacobian(
     Parameters
     ----------
     program
-        What to differentiate.
+        Program to differentiate.
     output, wrt
         Name or names of outputs and inputs; default all.
     mode

@@ -68,7 +68,7 @@ def call_in_pieces(
     work
         Work of the whole call, in scalar operations.
     owner
-        What keeps the machine code alive.
+        Object that keeps the machine code alive.
     """
     arrays = [np.asarray(argument) for argument in arguments]
     fit = _batch_and_output_shapes(kernel, arrays)

@@ -56,7 +56,7 @@ class Kernel:
     Attributes
     ----------
     program
-        What to run.
+        Program to run.
     shape
         ``"map"``; ``"scan"``, for programs of ``(state, given, *parameters) -> (next state, *samples)``,
         where ``given`` is what changes from step to step: the time, or an array; or ``"solve"``,

@@ -108,7 +108,7 @@ def call_traced(program: Program, arguments: Sequence[Any], *, inline: bool) -> 
     Parameters
     ----------
     program
-        What to compute.
+        Program to compute.
     arguments
         One number, traced scalar or array for each input of the program.
     inline

@@ -48,7 +48,7 @@ class Runner:
     source
         The program, or a function without arguments that gives it when it is first needed.
     shape, dtype
-        As for `chasles.engine.Function`.
+        See `chasles.engine.Function`.
     doc
         Documentation of the ufunc.
     result

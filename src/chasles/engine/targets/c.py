@@ -65,7 +65,7 @@ def lower(program: Program, precision: str = "double") -> tuple[str, str]:
     Parameters
     ----------
     program
-        What to translate.
+        Program to translate.
     precision
         ``"double"`` or ``"float"``: the type of every number.
 

@@ -29,7 +29,7 @@ class Evaluator:
     Parameters
     ----------
     program
-        What to run.
+        Program to run.
     dtype
         ``float64`` or ``float32``; constants are rounded to it.
     """
@@ -109,7 +109,7 @@ class NumpyKernel(_Kernel):
     Parameters
     ----------
     program
-        What to compute.
+        Program to compute.
     dtype
         ``float64`` or ``float32``.
 
@@ -140,7 +140,7 @@ class NumpyScan(_Kernel):
     Parameters
     ----------
     program
-        What to compute.
+        Program to compute.
     dtype
         ``float64`` or ``float32``.
 
@@ -198,7 +198,7 @@ class NumpySolve(_Kernel):
     Parameters
     ----------
     program
-        What to compute.
+        Program to compute.
     dtype
         ``float64`` or ``float32``.
 

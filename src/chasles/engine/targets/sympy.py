@@ -26,7 +26,7 @@ def lower(program: Program, values: Mapping[str, Any] | None = None, *, simplify
     Parameters
     ----------
     program
-        What to translate.
+        Program to translate.
     values
         Expressions or numbers in place of the symbols of inputs, by the names of the inputs.
     simplify

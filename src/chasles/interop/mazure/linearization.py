@@ -188,7 +188,7 @@ def LLLIN(
     Parameters
     ----------
     Q, arm, force, torque, misprints
-        As for `NE`.
+        See `NE`.
 
     Raises
     ------

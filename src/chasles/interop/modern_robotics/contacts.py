@@ -67,7 +67,7 @@ def friction_cone(p: ArrayLike, n: ArrayLike, mu: float, edges: int = 4) -> Floa
     Parameters
     ----------
     p, n
-        As for `contact_wrench`.
+        See `contact_wrench`.
     mu
         Coefficient of friction.
     edges

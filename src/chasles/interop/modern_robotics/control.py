@@ -65,7 +65,7 @@ def ComputedTorque(
     Raises
     ------
     ArgumentError
-        As `InverseDynamics`.
+        See `InverseDynamics`.
 
     Notes
     -----
@@ -123,7 +123,7 @@ def SimulateControl(
     thetamatd, dthetamatd, ddthetamatd
         Desired joint variables, velocities and accelerations, shape (..., N, n).
     gtilde, Mtildelist, Gtildelist
-        What the controller takes for g, Mlist and Glist.
+        The controller's values of g, Mlist and Glist.
     Kp, Ki, Kd
         Gains: numbers, or one for each joint, shape (..., n).
     dt
@@ -144,7 +144,7 @@ def SimulateControl(
     Raises
     ------
     ArgumentError
-        As `ForwardDynamicsTrajectory`.
+        See `ForwardDynamicsTrajectory`.
     MissingExtraError
         If a plot is wanted and Plotly is not installed.
 

@@ -92,7 +92,7 @@ def MassMatrix(thetalist: ArrayLike, Mlist: ArrayLike, Glist: ArrayLike, Slist: 
     Raises
     ------
     ArgumentError
-        As `InverseDynamics`.
+        See `InverseDynamics`.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def VelQuadraticForces(
     Raises
     ------
     ArgumentError
-        As `InverseDynamics`.
+        See `InverseDynamics`.
 
     Examples
     --------
@@ -162,7 +162,7 @@ def GravityForces(thetalist: ArrayLike, g: ArrayLike, Mlist: ArrayLike, Glist: A
     Raises
     ------
     ArgumentError
-        As `InverseDynamics`.
+        See `InverseDynamics`.
 
     Examples
     --------
@@ -197,7 +197,7 @@ def EndEffectorForces(
     Raises
     ------
     ArgumentError
-        As `InverseDynamics`.
+        See `InverseDynamics`.
 
     Examples
     --------
@@ -229,7 +229,7 @@ def ForwardDynamics(
     taulist
         Joint forces, N·m (N for prismatic joints), shape (..., n).
     g, Ftip, Mlist, Glist, Slist
-        As for `InverseDynamics`.
+        See `InverseDynamics`.
 
     Returns
     -------
@@ -239,7 +239,7 @@ def ForwardDynamics(
     Raises
     ------
     ArgumentError
-        As `InverseDynamics`, and for a joint that moves nothing that has mass.
+        See `InverseDynamics`; also for a joint that moves nothing that has mass.
 
     Examples
     --------

@@ -80,7 +80,7 @@ def InverseDynamicsTrajectory(
     Raises
     ------
     ArgumentError
-        As `InverseDynamics`, and for matrices with different numbers of rows.
+        See `InverseDynamics`; also for matrices with different numbers of rows.
 
     Notes
     -----
@@ -147,7 +147,7 @@ def ForwardDynamicsTrajectory(
     Raises
     ------
     ArgumentError
-        As `ForwardDynamics`, for matrices with different numbers of rows, and for an intRes below 1, with which the
+        See `ForwardDynamics`; matrices with different numbers of rows, and for an intRes below 1, with which the
         published package lets the robot stand still.
 
     Notes

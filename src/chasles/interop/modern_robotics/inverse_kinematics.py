@@ -163,7 +163,7 @@ def IKinSpace(
     Slist
         Screw axes of the joints in the space frame at the home position, one a column, shape (..., 6, n).
     M, T, thetalist0, maxiterations
-        As for `IKinBody`.
+        See `IKinBody`.
     eomg, ev
         Tolerances, rad and m, shape (...), of the twist in the *space* frame, as in the published package. Its linear
         part is the velocity of the point that passes the origin: the end-effector may be as far as eomg times its
@@ -172,12 +172,12 @@ def IKinSpace(
     Returns
     -------
     thetalist, success
-        As for `IKinBody`.
+        See `IKinBody`.
 
     Raises
     ------
     ArgumentError
-        As `IKinBody`.
+        See `IKinBody`.
 
     Notes
     -----

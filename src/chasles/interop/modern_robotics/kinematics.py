@@ -69,7 +69,7 @@ def FKinSpace(M: ArrayLike, Slist: ArrayLike, thetalist: ArrayLike) -> Array:
     Raises
     ------
     ArgumentError
-        As `FKinBody`.
+        See `FKinBody`.
 
     Notes
     -----
@@ -136,7 +136,7 @@ def JacobianSpace(Slist: ArrayLike, thetalist: ArrayLike) -> Array:
     Raises
     ------
     ArgumentError
-        As `JacobianBody`.
+        See `JacobianBody`.
 
     Examples
     --------

@@ -113,7 +113,7 @@ def roadmap_among(
     radius
         Radius of the robot.
     samples, seed
-        As for `chasles.planning.Roadmap`.
+        See `chasles.planning.Roadmap`.
 
     Examples
     --------

@@ -128,7 +128,7 @@ def ScrewTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float, met
     Xstart, Xend
         Poses at both ends, shape (..., 4, 4).
     Tf, N, method
-        As for `JointTrajectory`.
+        See `JointTrajectory`.
 
     Returns
     -------
@@ -138,7 +138,7 @@ def ScrewTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float, met
     Raises
     ------
     ArgumentError
-        As `JointTrajectory`.
+        See `JointTrajectory`.
 
     Examples
     --------
@@ -161,7 +161,7 @@ def CartesianTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float,
     Xstart, Xend
         Poses at both ends, shape (..., 4, 4).
     Tf, N, method
-        As for `JointTrajectory`.
+        See `JointTrajectory`.
 
     Returns
     -------
@@ -171,7 +171,7 @@ def CartesianTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float,
     Raises
     ------
     ArgumentError
-        As `JointTrajectory`.
+        See `JointTrajectory`.
 
     Examples
     --------

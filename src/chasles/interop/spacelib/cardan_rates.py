@@ -70,7 +70,7 @@ def cardanto_omega(q: Array, qp: Array, i: int, j: int, k: int, dim: int = 3) ->
     Parameters
     ----------
     q, qp, i, j, k
-        As in `cardanto_OMEGA`.
+        See `cardanto_OMEGA`.
     dim
         Size of the result, 3 or more.
 
@@ -148,7 +148,7 @@ def cardanto_G(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int, dim: int
     Parameters
     ----------
     q, qp, qpp, i, j, k
-        As in `cardanto_OMEGAPTO`.
+        See `cardanto_OMEGAPTO`.
     dim
         Size of the result, 3 or more.
 
@@ -233,7 +233,7 @@ def cardantoWPROD(q: Array, i: int, j: int, k: int, dim: int = 3) -> Array:
     Parameters
     ----------
     q, i, j, k
-        As in `cardantol`.
+        See `cardantol`.
     dim
         Size of the result, 3 or more.
 
@@ -293,7 +293,7 @@ def WPRODtocardan(alpha: Real, beta: Real, sig: int, i: int, j: int, k: int) -> 
     Parameters
     ----------
     alpha, beta, sig, i, j, k
-        As in `invA`.
+        See `invA`.
 
     Returns
     -------

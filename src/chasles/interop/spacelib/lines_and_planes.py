@@ -150,7 +150,7 @@ def intersection(l1: LineLike, l2: LineLike) -> LinesIntersection:
     Returns
     -------
     LinesIntersection
-        What there is for each inttype (NaN stands for the rest):
+        Results for each inttype; the others are NaN:
 
         - 1, skew lines: pl is parallel to both, halfway between them; I is halfway on the line of the minimum distance
           lmindist, which starts there, along l1.dir x l2.dir, as does the normal of pl.

@@ -135,7 +135,7 @@ def makeL2(jtype: int, a: int, pitch: Real, P: Array) -> Array:
     a
         `X`, `Y` or `Z`. (The manual lists `U` too; the original returns NOTOK for it.)
     pitch, P
-        As in `makeL`.
+        See `makeL`.
 
     Returns
     -------

@@ -58,8 +58,8 @@ class ClosedLoopInverseKinematics(Sealed):
     position_gain, orientation_gain
         Rates at which errors decay, 1/s: one number, or one for each world axis, (3,).
     damping
-        What tells how near a singularity is: ``"manipulability"``, the product of all singular values of the Jacobian,
-        or the smallest ``"singular value"`` (Chiaverini, Siciliano and Egeland, 1994; see
+        Measure of the distance from singularity: ``"manipulability"``, the product of all singular values of the
+        Jacobian, or the smallest ``"singular value"`` (Chiaverini, Siciliano and Egeland, 1994; see
         `selectively_damped_inverse`). The second cannot be traced.
     threshold
         Manipulability, or smallest singular value, below which the inverse is damped; default 0.01 or 0.04.

@@ -82,11 +82,11 @@ def solve_tasks(
     robot
         Robot whose joints move, a floating base included.
     tasks
-        As for `solve_rates`: tasks, or lists of tasks in order of strict priority.
+        See `solve_rates`: tasks, or lists of tasks in order of strict priority.
     q0
         Where to start, (nq,); default the robot's home.
     limits
-        What bounds each step; default the limits of position. A `ClearanceLimit` keeps bodies apart on the way.
+        Limits on each step; default the position limits. A `ClearanceLimit` keeps bodies apart on the way.
     tolerance
         Largest error of a task that is done, rad and m.
     max_iterations

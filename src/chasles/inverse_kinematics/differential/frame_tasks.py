@@ -89,7 +89,7 @@ class RelativeFrameTask(FormulaTask):
     reference
         Name of the frame in whose axes the goal is given.
     position_cost, orientation_cost, gain
-        As for `FrameTask`.
+        See `FrameTask`.
 
     Examples
     --------

@@ -159,7 +159,7 @@ def solve_rates(
     qd
         Rates of the step before, shape (n,), for limits on accelerations; default at rest.
     limits
-        What bounds the rates; default the robot's own limits of position and velocity.
+        Limits on the rates; default the robot's position and velocity limits.
     start
         Rates of the step before: the search for the active bounds begins with theirs. The result is the same.
 

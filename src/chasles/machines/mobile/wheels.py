@@ -78,7 +78,7 @@ class WheeledBase(Sealed):
         radius
             Wheel radii, one or shape (m,), m.
         speed_limits
-            As for the class.
+            See the class.
 
         Examples
         --------
@@ -112,7 +112,7 @@ class WheeledBase(Sealed):
         radius
             Wheel radius, m.
         speed_limits
-            As for the class.
+            See the class.
         """
         length, width = real(half_length, "half_length", above=0.0), real(half_width, "half_width", above=0.0)
         positions = [[length, width], [length, -width], [-length, -width], [-length, width]]
@@ -130,7 +130,7 @@ class WheeledBase(Sealed):
         radius
             Wheel radius, m.
         speed_limits
-            As for the class.
+            See the class.
 
         Examples
         --------

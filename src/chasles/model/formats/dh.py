@@ -68,7 +68,7 @@ def from_dh(
     convention
         "standard" or "modified".
     name, gravity, home, payload, source
-        As for a `Description`.
+        See `Description`.
     base
         Placement of frame 0 in the world, (4, 4).
     tool

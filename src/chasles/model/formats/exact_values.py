@@ -25,9 +25,9 @@ def exact_values(
     values
         Values, right but for rounding.
     build
-        What is made of values.
+        Function of the values.
     target
-        What shall be made of them; where no values near those given do, these are returned.
+        Wanted result; where no values near those given yield it, these are returned.
 
     Examples
     --------

@@ -29,7 +29,7 @@ class NumberReader:
     Parameters
     ----------
     data
-        What the file holds.
+        Contents of the file.
     file
         Its name in messages.
 

@@ -68,7 +68,7 @@ def from_screws(
         `viscous_friction`, `coulomb_friction`, `coulomb_velocity`, `motor_inertia`, `gear_ratio`, as for `from_dh`, and
         `kind`, if it is "continuous".
     name, gravity, home, payload, source
-        As for a `Description`.
+        See `Description`.
     tool
         Name of the default frame: "tool", placed by `M`, or another link or frame.
     frames

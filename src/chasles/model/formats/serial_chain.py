@@ -57,7 +57,7 @@ def serial_chain(description: Description, what: str) -> SerialChain:
     description
         The robot.
     what
-        What is to be made of it, for the message.
+        Intended result, named in the message.
 
     Raises
     ------
@@ -119,7 +119,7 @@ def frames_besides_links(chain: SerialChain, T_body_links: Sequence[FloatArray])
     prefix
         The links are to be called prefix0, prefix1, ...: "link", if that misleads nobody.
     frames
-        What had a name, but for the frames that are in the same place as a new link of the same name.
+        Named frames, without those that coincide with a new link of the same name.
     """
     prefix = next(prefix for prefix in _prefixes() if not _misleads(prefix, chain, T_body_links))
     frames = []

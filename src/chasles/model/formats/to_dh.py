@@ -49,7 +49,7 @@ class DHTable(DescriptionRecord):
     rows
         One mapping for each joint, with the keys of `from_dh`.
     convention, name, base, tool, gravity, home, payload, frames, link_prefix, source
-        As for `from_dh`.
+        See `from_dh`.
 
     Examples
     --------

@@ -67,7 +67,7 @@ def to_mjcf(description: Description, *, meshes: bool = False, packages: Package
     Raises
     ------
     ModelError
-        What MuJoCo cannot simulate: a moving link without mass, a helical joint, a free joint on a moving
+        MuJoCo cannot simulate the robot: a moving link without mass, a helical joint, a free joint on a moving
         link, a loop of another kind. The message names it.
 
     Examples

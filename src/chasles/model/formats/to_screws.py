@@ -37,7 +37,7 @@ class ScrewTable(DescriptionRecord):
     joints
         Name, limits, friction, motor and leader of each joint, as for `from_screws`.
     name, gravity, home, tool, payload, frames, link_prefix, source
-        As for `from_screws`.
+        See `from_screws`.
     """
 
     M: NDArray[np.float64]

@@ -26,7 +26,7 @@ TYPES = {kind: name for name, kind in JOINT_TYPES.items()}
 def to_urdf(description: Description) -> str:
     """Return the text of a URDF file of a robot.
 
-    What URDF cannot say directly is said by links without mass and fixed joints, which change nothing in the mechanics:
+    What URDF cannot express is written with massless links and fixed joints, which change nothing in the mechanics:
 
     - a child link that is not in the frame of its joint hangs on a link that is, named after it with "_joint" added;
     - frames are links; the payload is a link "payload"; the placement of the base is a joint "world_base" from a new

@@ -46,7 +46,7 @@ def from_xacro(
     packages
         Folders of ROS packages, by name; only for those that are not found.
     tool, check
-        As for `from_urdf`.
+        See `from_urdf`.
 
     Raises
     ------

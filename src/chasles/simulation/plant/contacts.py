@@ -166,7 +166,7 @@ class ContactPlane(Effect):
         depth, approach
             Penetration depth δ, m, and its rate, m/s.
         parameters
-            As for `wrench`.
+            See `wrench`.
 
         Examples
         --------

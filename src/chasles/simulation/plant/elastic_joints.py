@@ -189,7 +189,7 @@ class ElasticJoints(Effect):
         Parameters
         ----------
         state, q, qd, parameters
-            As for `torque`.
+            See `torque`.
         motor_torque
             Torques on the motor side, less friction there, shape (..., n), N·m.
         """

@@ -48,7 +48,7 @@ class PoseSpline(PosePieces):
         axis. ``"roboop"``: as ROBOOP's ``Spl_Quaternion``, slerp in the first and last segment and squad in the others,
         with controls for equal times; its angular velocity jumps.
     boundary
-        What holds at the ends, for the origin and, if ``"smooth"`` or ``"squad"``, for the orientation.
+        Conditions at the ends, for the origin and, if ``"smooth"`` or ``"squad"``, for the orientation.
         ``"clamped"``: given velocities, by default rest. ``"natural"``: no acceleration (squads: the velocity of the
         slerp at this end). ``"periodic"``: the first and the last pose are the same, and so are the velocities there
         (and all accelerations that are continuous elsewhere).
@@ -150,14 +150,14 @@ class OrientationSpline(PoseSpline):
     origin
         Place of the frame, (*batch, 3), m.
     turning, boundary
-        As of a `PoseSpline`.
+        See `PoseSpline`.
     start_velocity, end_velocity
         Angular velocities of clamped ends in world axes, (*batch, 3), rad/s.
 
     Raises
     ------
     ArgumentError, UnknownNameError
-        As by a `PoseSpline`.
+        See `PoseSpline`.
 
     Examples
     --------

@@ -39,7 +39,7 @@ class PathMotion(CartesianTrajectory):
     Parameters
     ----------
     path
-        What the frame does; a batch of paths makes a batch of trajectories.
+        Path of the frame; a batch of paths makes a batch of trajectories.
     duration
         Time from start to end, s, from 1e-18 to 1e18 s, one number or one for each trajectory.
     limits

@@ -26,7 +26,7 @@ def require_orientations(motion: PosePieces, rotations: Floats, remedy: str) -> 
     rotations
         Orientations at all knots, (*batch, k, 3, 3).
     remedy
-        What to do instead, for the message.
+        Advice in the message.
 
     Raises
     ------
@@ -64,7 +64,7 @@ def require_smooth_frame(
     order
         0 if only the pose is continuous, 1 if the twist is, 2 if the acceleration is.
     remedy
-        What to do instead, for the message.
+        Advice in the message.
     size
         Largest coordinate of a waypoint, m, (*batch, 1); without it only the orientation is checked.
     turn_error

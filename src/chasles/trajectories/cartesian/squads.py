@@ -61,7 +61,7 @@ def roboop_squads(R: Floats) -> Floats:
     Returns
     -------
     ndarray
-        As from `squads`, (*batch, n - 1, 4, 4).
+        Result of `squads`, shape (*batch, n - 1, 4, 4).
     """
     turns = _turns(R)
     controls = -0.25 * (turns[..., 1:, :] - turns[..., :-1, :])  # log(q* after) and log(q* before) = -turn before

@@ -36,7 +36,7 @@ class BSpline(PiecewisePolynomial):
     Attributes
     ----------
     basis_knots, control_points, degree
-        As given.
+        See the class.
 
     Raises
     ------

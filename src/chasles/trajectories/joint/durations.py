@@ -25,7 +25,7 @@ def checked_durations(values: ArrayLike | Real, name: str = "duration", *, zero:
     values
         Durations, any shape, s.
     name
-        What error messages call them.
+        Name in error messages.
     zero
         Whether a motion may take no time.
 
@@ -65,7 +65,7 @@ def require_spacing(times: Floats, noun: str) -> None:
     times
         Increasing times, shape (k,), s.
     noun
-        What happens at these times, such as "waypoint".
+        Name of the event at these times, such as "waypoint".
 
     Raises
     ------

@@ -129,7 +129,7 @@ class FollowingTrajectory(PiecewisePolynomial):
     Attributes
     ----------
     report
-        What happened; read ``report.success`` before a robot moves.
+        Report; read ``report.success`` before a robot moves.
     """
 
     def __init__(self, knots: ArrayLike, coefficients: ArrayLike, report: FollowingReport) -> None:

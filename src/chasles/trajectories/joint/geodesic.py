@@ -67,11 +67,11 @@ class GeodesicMotion(ManifoldTrajectory):
         Parameters
         ----------
         robot, start, goal
-            As above.
+            See the class.
         velocity, acceleration, jerk
             Largest magnitudes, one number or (..., n); those of velocity are by default the robot's.
         scaling
-            As of `PointToPoint.within_limits`.
+            See `PointToPoint.within_limits`.
 
         Examples
         --------

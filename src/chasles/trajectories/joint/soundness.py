@@ -56,7 +56,7 @@ def require_waypoints(
         Size of what else shapes the motion, such as velocities times durations, in the unit of the joints; it
         broadcasts with (*batch, 1, n).
     what, remedy
-        What moves, and what to do instead, for the message.
+        Moving thing and advice, for the message.
 
     Raises
     ------
@@ -108,7 +108,7 @@ def require_continuity(
     time_error
         Rounding error of the knots, s, where they are sums: what the motion covers in that time is no jump.
     what, remedy
-        What moves, and what to do instead, for the message.
+        Moving thing and advice, for the message.
 
     Raises
     ------

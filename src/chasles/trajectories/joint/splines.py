@@ -37,7 +37,7 @@ class CubicSpline(PiecewisePolynomial):
     waypoints
         Configurations, shape (..., k, n), rad or m.
     boundary
-        What holds at the first and the last waypoint:
+        Conditions at the first and the last waypoint:
 
         - ``"clamped"``: the velocities are the given ones, zero unless given, so that it starts and ends at rest.
         - ``"natural"``: the accelerations vanish. ROBOOP's ``Spl_cubic`` is this one.
@@ -125,7 +125,7 @@ class QuinticSpline(PiecewisePolynomial):
     waypoints
         Configurations, shape (..., k, n), rad or m.
     boundary
-        What holds at the first and the last waypoint:
+        Conditions at the first and the last waypoint:
 
         - ``"clamped"``: velocities and accelerations are the given ones, zero unless given. Two waypoints then make
           the quintic of `PointToPoint`.
@@ -134,7 +134,7 @@ class QuinticSpline(PiecewisePolynomial):
         - ``"periodic"``: the motion goes on where it began, with the same derivatives up to the fourth. The waypoints
           at both ends must be the same; at least 6 waypoints.
     start_velocity, end_velocity, start_acceleration, end_acceleration
-        Those of a clamped spline at its ends, shape (..., n) or one number for all joints.
+        Derivatives of a clamped spline at its ends, shape (..., n) or one number for all joints.
 
     Raises
     ------

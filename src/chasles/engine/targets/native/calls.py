@@ -354,7 +354,7 @@ def python_function(address: int, general: Callable[..., Any], name: str, code: 
     name
         Name of the object.
     code
-        What must live as long as the object: it stands where CPython keeps the module of a function.
+        Object that must live as long as this one; it stands where CPython keeps a function's module.
     """
     # CPython reads a definition even while it frees the function, in no sure order with what else goes then.
     definition = immortal(_MethodDefinition(name.encode(), address, _METH_FASTCALL_KEYWORDS, None))

@@ -61,7 +61,7 @@ def compile_kernel(
     Parameters
     ----------
     kernel, dtype
-        What to compute, and in which type.
+        Kernel to compile, and its type of numbers.
     doc
         Documentation of the ufunc.
     result

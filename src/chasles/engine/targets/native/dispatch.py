@@ -120,7 +120,7 @@ class Dispatcher:
         address
             Where the direct call is.
         general
-            What it hands other arguments to.
+            Function for all other arguments.
         code
             The machine code at the address: it lives as long as `call`.
         """

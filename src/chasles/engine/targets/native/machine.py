@@ -198,7 +198,7 @@ def loaded(content: str, functions: Sequence[str], write: Callable[[], Sequence[
     Parameters
     ----------
     content
-        What the code computes, as a text; equal texts stand for equal code.
+        Text that identifies the code: equal texts stand for equal code.
     functions
         Names of the functions that it must hold.
     write
