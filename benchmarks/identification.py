@@ -61,26 +61,26 @@ def tables() -> Iterator[Table]:
 
 
 def _logs() -> Iterator[tuple[str, ch.Log]]:
-    yield "UR10 at 31 Hz (shipped)", ch.Log(shipped_log("ur10"), ch.load("ur10"))
+    yield "UR10 at 31 Hz (shipped)", ch.Log(ch.load("ur10"), shipped_log("ur10"))
     folder = os.environ.get(FOLDER)
     if folder is None:
         return
     path = Path(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield "Panda at 30 Hz", ch.Log(path / "panda_exciting_30hz.csv", ch.load("panda"))
+        yield "Panda at 30 Hz", ch.Log(ch.load("panda"), path / "panda_exciting_30hz.csv")
         ur10 = ch.load(example("ur_description/urdf/ur10_robot.urdf"), check=False)
-        yield "UR10 at 125 Hz", ch.Log(path / "ur10_exciting.csv", ur10)
+        yield "UR10 at 125 Hz", ch.Log(ur10, path / "ur10_exciting.csv")
         whole = ch.load(example("tiago_description/robots/tiago.urdf"), check=False)
         moved = {"torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8))}
         tiago = whole.lock_joints([name for name in whole.joint_names if name not in moved])
         parts = [path / f"tiago_{quantity}.csv.gz" for quantity in ("position", "velocity", "effort")]
-        yield "TIAGo, currents", ch.Log(parts, tiago, units={"effort": "A"})
+        yield "TIAGo, currents", ch.Log(tiago, parts, units={"effort": "A"})
         motors = np.diag(TX40_REDUCTIONS)
         motors[5, 4] = TX40_REDUCTIONS[5]
         sources = {"q": path / "tx40_motor_positions.csv.gz", "effort": path / "tx40_currents.csv.gz"}
         tx40 = ch.load(path / "tx40.urdf")
-        yield "TX40", ch.Log(sources, tx40, sample_period=2e-4, motor_from_joint=motors, zero_positions=TX40_ZEROS)
+        yield "TX40", ch.Log(tx40, sources, sample_period=2e-4, motor_from_joint=motors, zero_positions=TX40_ZEROS)
 
 
 def _errors(name: str, result: Identification) -> Table:
@@ -270,7 +270,7 @@ def _speed() -> Table:
     q, qd, qdd = (np.asarray(part) for part in motion(t))
     real = arm.with_friction(viscous=1.0, coulomb=1.0, coulomb_velocity=0.05)
     tau = np.asarray(real.inverse_dynamics(q, qd, qdd)) + 0.1 * rng.normal(size=q.shape)
-    log = ch.Log({"t": t, "q": q, "tau": tau}, arm)
+    log = ch.Log(arm, {"t": t, "q": q, "tau": tau})
     fit = BaseParameterFit(arm)
     fit(q, qd, qdd, tau)
 

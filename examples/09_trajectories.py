@@ -24,7 +24,7 @@ def main(payload: float = 2.0, report: str = "trajectories.html") -> None:
     print(f"largest distance from the path [m]: {joints.report.distance:.1e}")
     print(joints.check(arm))
 
-    fast = ch.time_optimal(joints, arm, acceleration=15.0)
+    fast = ch.time_optimal(arm, joints, acceleration=15.0)
     print(f"duration within the robot's limits [s]: {fast.duration:.3f}")
     print(fast.report)
 

@@ -37,7 +37,7 @@ def main() -> None:
     print(f"proven free: {path.space.free_along(motion).all()}")
     print(ch.check(motion, arm, acceleration=5.001))
 
-    fastest = ch.time_optimal(path.curve, arm)
+    fastest = ch.time_optimal(arm, path.curve)
     print(
         f"duration from rest to rest [s]: {motion.duration:.2f}, fastest within all limits [s]: {fastest.duration:.2f}"
     )

@@ -100,7 +100,7 @@ def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float, duration:
     held = []
     for seed in range(count):
         noise = 0.03 * tau.std(axis=0) * coloured_noise(tau.shape, 1.0, memory, seed)
-        log = ch.Log(table(motion, tau + noise), arm)
+        log = ch.Log(arm, table(motion, tau + noise))
         found = estimate(arm, TorqueEquations(arm, own, filtered_signals(log, 3.0), log.coupling), log.measured, terms)
         widths = [student_quantile(freedom) for freedom in found.freedom]
         held.append(np.abs(found.values - wanted) < widths * np.sqrt(np.diag(found.covariance)))

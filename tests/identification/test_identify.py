@@ -106,7 +106,7 @@ def test_measured_velocities_are_used_if_they_carry_less_noise_than_differences(
     quiet = MOTION.qd + 1e-4 * rng.normal(size=MOTION.qd.shape)
     loud = MOTION.qd + 0.1 * rng.normal(size=MOTION.qd.shape)
     for qd, derivative in ((quiet, "measured velocities"), (loud, "positions")):
-        log = ch.Log({**data, "q": rough, "qd": qd}, ARM)
+        log = ch.Log(ARM, {**data, "q": rough, "qd": qd})
         assert log.qd is not None
         assert filtered_signals(log).derivative == derivative
 
@@ -193,7 +193,7 @@ def test_coupled_joints_have_friction_at_the_motors() -> None:
     friction = (np.array([2.0, 1.5]) * rates + np.array([3.0, 2.5]) * np.tanh(rates / 0.08)) @ G
     tau = np.asarray(smooth.inverse_dynamics(MOTION.q, MOTION.qd, MOTION.qdd)) + friction
     motors = {"t": MOTION.t, "q": MOTION.q @ G.T, "tau": np.linalg.solve(G.T, tau.T).T}
-    log = ch.Log(motors, ARM, motor_from_joint=G)
+    log = ch.Log(ARM, motors, motor_from_joint=G)
     found = ch.identify(ARM, log)
     assert abs(found["joint2.coulomb"].value - 2.5) < 0.1
     assert abs(found["joint2.viscous"].value - 1.5) < 0.1
@@ -250,7 +250,7 @@ def test_a_robot_without_masses_is_identified(result: Identification) -> None:
     assert (errors < 1.1 * usual).all()
     assert arm.description.mass == 0.0
     with pytest.raises(IdentificationError, match=r"nothing tells newtons from amperes.*drive_gains"):
-        ch.identify(arm, ch.Log(table(MOTION, TAU), arm, units={"effort": "A"}))
+        ch.identify(arm, ch.Log(arm, table(MOTION, TAU), units={"effort": "A"}))
 
 
 def misalignments_told(data: dict[str, np.ndarray], arm: ch.Robot = ARM) -> list[tuple[float, ...]]:
@@ -289,10 +289,10 @@ def test_units_that_cannot_be_right_are_refused() -> None:
     at_motors = changed(q=101.0 * MOTION.q, tau=TAU)
     with pytest.raises(IdentificationError, match=r"read as degrees.*motor_from_joint"):
         ch.identify(arm, at_motors)
-    read = ch.Log({**at_motors, "tau": TAU / 101.0}, arm, motor_from_joint=[101.0, 101.0])
+    read = ch.Log(arm, {**at_motors, "tau": TAU / 101.0}, motor_from_joint=[101.0, 101.0])
     assert ch.identify(arm, read, friction=ALWAYS).predictions["model", "unseen"].relative().max() < 0.01
     with pytest.raises(IdentificationError, match=r"times its velocity limit: times in another unit"):
-        ch.identify(arm, ch.Log(changed(), arm, units={"time": "ms"}))
+        ch.identify(arm, ch.Log(arm, changed(), units={"time": "ms"}))
 
 
 @pytest.mark.slow
@@ -320,7 +320,7 @@ def ur10_log_as(name: str) -> Identification:
     """The log of a UR10, read as if another robot of six joints had moved so."""
     names = {"q": [f"q{k}_rad" for k in range(1, 7)], "effort": [f"effort{k}" for k in range(1, 7)]}
     arm = ch.load(name)
-    return ch.identify(arm, ch.Log(shipped_log("ur10"), arm, columns=names))
+    return ch.identify(arm, ch.Log(arm, shipped_log("ur10"), columns=names))
 
 
 def test_a_log_of_another_robot_is_refused() -> None:
@@ -348,12 +348,12 @@ def test_wrong_arguments() -> None:
     with pytest.raises(UnknownNameError, match="Did you mean 'stribeck'"):
         ch.identify(ARM, table(MOTION, TAU), friction=("viscous", "coulomb", "stribek"))
     with pytest.raises(IdentificationError, match="has 2 joints"):
-        ch.identify(ch.load("puma560"), ch.Log(table(MOTION, TAU), ARM))
+        ch.identify(ch.load("puma560"), ch.Log(ARM, table(MOTION, TAU)))
 
 
 def test_the_cutoff_follows_the_motion() -> None:
     slow, fast = (
-        choose_cutoff(ch.Log(table(Motion(k * MOTION.t, *MOTION[1:]), TAU), ARM)).frequency for k in (1.0, 0.5)
+        choose_cutoff(ch.Log(ARM, table(Motion(k * MOTION.t, *MOTION[1:]), TAU))).frequency for k in (1.0, 0.5)
     )
     assert abs(fast / slow - 2.0) < 0.01
     assert 0.5 < slow < 3.0
@@ -361,7 +361,7 @@ def test_the_cutoff_follows_the_motion() -> None:
 
 def test_filtered_signals_have_no_lag() -> None:
     noisy = MOTION.q + 1e-4 * np.random.default_rng(0).normal(size=MOTION.q.shape)
-    signals = filtered_signals(ch.Log({"t": MOTION.t, "q": noisy, "tau": TAU}, ARM))
+    signals = filtered_signals(ch.Log(ARM, {"t": MOTION.t, "q": noisy, "tau": TAU}))
     inner = signals.kept()
     exact = [np.stack([np.interp(signals.time, MOTION.t, x) for x in part.T], axis=1) for part in MOTION[2:]]
     for found, wanted, share in ((signals.qd, exact[0], 0.005), (signals.qdd, exact[1], 0.05)):
@@ -450,7 +450,7 @@ def test_a_known_payload_gives_absolute_gains_whatever_the_masses_are() -> None:
     assert found.known.all()
     assert (np.abs(found.values - gains) < 4.0 * found.errors).all()
     assert (found.errors < 0.05 * np.abs(gains)).all()
-    assert not ch.Log(logs[0], ARM, drive_gains=found.values).currents
+    assert not ch.Log(ARM, logs[0], drive_gains=found.values).currents
     with pytest.raises(ArgumentError, match="positive mass"):
         gains_from_payload(wrong, *logs, mass=0.0)
     with pytest.raises(IdentificationError, match="heavier payload"):

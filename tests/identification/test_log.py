@@ -36,14 +36,14 @@ def same(log: ch.Log) -> bool:
 
 
 def test_text_files_with_commas_semicolons_tabs_and_compression(tmp_path: Path) -> None:
-    assert same(ch.Log(write_csv(tmp_path / "a.csv", NAMES, ALL), ARM))
-    assert same(ch.Log(write_csv(tmp_path / "a.tsv", NAMES, ALL, "\t"), ARM))
+    assert same(ch.Log(ARM, write_csv(tmp_path / "a.csv", NAMES, ALL)))
+    assert same(ch.Log(ARM, write_csv(tmp_path / "a.tsv", NAMES, ALL, "\t")))
     german = tmp_path / "b.csv"
     german.write_text(write_csv(tmp_path / "c.csv", NAMES, ALL, ";").read_text().replace(".", ","))
-    assert same(ch.Log(german, ARM))
+    assert same(ch.Log(ARM, german))
     with gzip.open(tmp_path / "d.csv.gz", "wt") as file:
         file.write((tmp_path / "a.csv").read_text())
-    assert same(ch.Log(str(tmp_path / "d.csv.gz"), ARM))
+    assert same(ch.Log(ARM, str(tmp_path / "d.csv.gz")))
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_dialects_of_recorders(tmp_path: Path, delimiter: str, decimal: str, abo
     path = write_csv(tmp_path / "a.csv", ["q_joint1_°", "q_joint2_°", "tau_joint1", "tau_joint2"], ALL[:, [1, 2, 5, 6]])
     text = above + path.read_text().replace(",", ";").replace(".", decimal).replace(";", delimiter)
     (tmp_path / "b.log").write_bytes(text.encode(encoding))
-    log = ch.Log(tmp_path / "b.log", ARM, sample_period=0.01)
+    log = ch.Log(ARM, tmp_path / "b.log", sample_period=0.01)
     assert same(log)
     assert log.columns.names["q"] == ("q_joint1_°", "q_joint2_°")
 
@@ -74,7 +74,7 @@ def test_lines_of_units_and_calendar_times(tmp_path: Path) -> None:
         ]
         path = tmp_path / f"{number}.csv"
         path.write_text("\n".join(["stamp,q1,q2,tau1,tau2", ",rad,rad,Nm,Nm", *rows]))
-        log = ch.Log(path, ARM)
+        log = ch.Log(ARM, path)
         assert log.columns.names["q"] == ("q1 [rad]", "q2 [rad]")
         assert np.allclose(log.time - log.time[0], MOTION.t[: len(texts)], atol=1e-6)
 
@@ -82,35 +82,35 @@ def test_lines_of_units_and_calendar_times(tmp_path: Path) -> None:
 def test_tables_of_other_libraries(tmp_path: Path) -> None:
     pandas, xarray = pytest.importorskip("pandas"), pytest.importorskip("xarray")
     frame = pandas.DataFrame(ALL, columns=NAMES)
-    assert same(ch.Log(frame, ARM))
-    assert same(ch.Log(frame.set_index("time"), ARM))
+    assert same(ch.Log(ARM, frame))
+    assert same(ch.Log(ARM, frame.set_index("time")))
     dataset = xarray.Dataset(
         {"q": (("time", "joint"), MOTION.q), "tau": (("time", "joint"), TAU)},
         coords={"time": MOTION.t, "joint": ["joint1", "joint2"]},
     )
-    assert same(ch.Log(dataset, ARM))
+    assert same(ch.Log(ARM, dataset))
     degrees = dataset.assign(q=np.degrees(dataset.q).assign_attrs(units="deg"))
-    assert same(ch.Log(degrees, ARM))
-    assert ch.Log(degrees, ARM).columns.units == {"q": "deg"}
+    assert same(ch.Log(ARM, degrees))
+    assert ch.Log(ARM, degrees).columns.units == {"q": "deg"}
     parts = {"position": MOTION.q, "velocity": MOTION.qd, "effort": TAU}
     levels = pandas.MultiIndex.from_product([parts, ["joint1", "joint2"]])
     stamps = pandas.to_datetime("2026-01-01") + pandas.to_timedelta(MOTION.t, unit="s")
     several = pandas.DataFrame(np.hstack(list(parts.values())), stamps.tz_localize("Europe/Berlin"), levels)
-    assert same(ch.Log(several, ARM))
-    assert same(ch.Log(several, ARM, columns={"q": [("position", "joint1"), ("position", "joint2")]}))
-    assert same(ch.Log(frame.astype(str).assign(mode="auto"), ARM))
+    assert same(ch.Log(ARM, several))
+    assert same(ch.Log(ARM, several, columns={"q": [("position", "joint1"), ("position", "joint2")]}))
+    assert same(ch.Log(ARM, frame.astype(str).assign(mode="auto")))
     with pytest.raises(ArgumentError, match="two columns are named 'time'"):
-        ch.Log(pandas.concat([frame, frame], axis=1), ARM)
+        ch.Log(ARM, pandas.concat([frame, frame], axis=1))
     dataset.to_netcdf(tmp_path / "log.nc")
-    assert same(ch.Log(tmp_path / "log.nc", ARM))
+    assert same(ch.Log(ARM, tmp_path / "log.nc"))
 
 
 def test_several_sources_with_the_same_column_names(tmp_path: Path) -> None:
     positions = write_csv(tmp_path / "q.csv", ["J1", "J2"], MOTION.q)
     efforts = write_csv(tmp_path / "tau.csv", ["J1", "J2"], TAU)
-    assert same(ch.Log({"q": positions, "effort": efforts}, ARM, sample_period=0.01))
+    assert same(ch.Log(ARM, {"q": positions, "effort": efforts}, sample_period=0.01))
     with pytest.raises(ArgumentError, match="say which is which"):
-        ch.Log([positions, efforts], ARM)
+        ch.Log(ARM, [positions, efforts])
 
 
 def joint_state(time: float, names: list[str], values: list[np.ndarray], order: str = "<") -> bytes:
@@ -171,7 +171,7 @@ def test_ros_bags_in_parts(tmp_path: Path, order: str) -> None:
     messages = states(order)
     write_sqlite_bag(folder / "bag_0.db3", messages[:400])
     write_sqlite_bag(folder / "bag_1.db3", messages[400:])
-    log = ch.Log(folder, ARM)
+    log = ch.Log(ARM, folder)
     assert np.allclose(log.q, MOTION.q)
     assert np.allclose(log.effort, TAU)
     assert np.allclose(log.time, MOTION.t, atol=1e-6)
@@ -184,16 +184,16 @@ def test_bags_with_several_publishers(tmp_path: Path) -> None:
     ]
     path = tmp_path / "bag.db3"
     write_sqlite_bag(path, states() + finger)
-    log = ch.Log(path, ARM)
+    log = ch.Log(ARM, path)
     assert same(log)
     assert not log.findings
     assert "position finger" in log.columns.unused
     path = tmp_path / "two.db3"
     write_sqlite_bag(path, states() + states(topic="/other_states", extra=0.3))
     with pytest.raises(ArgumentError, match=r"'q' may be \[/joint_states position joint1, .*or \[/other_states"):
-        ch.Log(path, ARM)
+        ch.Log(ARM, path)
     names = {"q": "/joint_states position {joint}", "qd": "/joint_states velocity {joint}"}
-    assert same(ch.Log(path, ARM, columns={**names, "effort": "/joint_states effort {joint}"}))
+    assert same(ch.Log(ARM, path, columns={**names, "effort": "/joint_states effort {joint}"}))
 
 
 def test_mcap_and_compressed_bags(tmp_path: Path) -> None:
@@ -201,7 +201,7 @@ def test_mcap_and_compressed_bags(tmp_path: Path) -> None:
     messages = states()[:100]
 
     def agrees(name: str) -> bool:
-        log = ch.Log(tmp_path / name, ARM)
+        log = ch.Log(ARM, tmp_path / name)
         return bool(np.allclose(log.q, MOTION.q[:100]) and np.allclose(log.effort, TAU[:100]))
 
     with (tmp_path / "bag.mcap").open("wb") as stream:
@@ -224,7 +224,7 @@ def test_mcap_and_compressed_bags(tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
     for name in ("cut.mcap", "cut.db3.zstd", "empty"):
         with pytest.raises(ArgumentError, match=r"not a ROS 2 bag|holds no ROS 2 bag|cannot be decompressed"):
-            ch.Log(tmp_path / name, ARM)
+            ch.Log(ARM, tmp_path / name)
 
 
 def test_damaged_messages_are_refused() -> None:
@@ -272,29 +272,29 @@ def test_corrections_of_columns() -> None:
     names = ["clock", "a", "b", "x 1", "x 2"]
     data = dict(zip(names, np.column_stack([MOTION.t, MOTION.q, TAU]).T, strict=True))
     with pytest.raises(ArgumentError, match="no columns for the joints' positions"):
-        ch.Log(data, ARM)
+        ch.Log(ARM, data)
     corrected = {"time": "clock", "q": {"joint1": "a", "joint2": "b"}, "effort": "x {index}"}
-    assert same(ch.Log(data, ARM, columns=corrected))
+    assert same(ch.Log(ARM, data, columns=corrected))
     with pytest.raises(UnknownNameError, match="Did you mean 'x 1'"):
-        ch.Log(data, ARM, columns={"effort": ["x1", "x 2"]})
+        ch.Log(ARM, data, columns={"effort": ["x1", "x 2"]})
 
 
 def test_units_and_motor_side() -> None:
     degrees = {"t": MOTION.t, "q": np.degrees(MOTION.q), "tau": TAU}
-    assert same(ch.Log(degrees, ARM, units={"q": "deg"}))
+    assert same(ch.Log(ARM, degrees, units={"q": "deg"}))
     limited = ch.load("panda")
     q = limited.home + 0.3 * np.sin(np.outer(MOTION.t, np.arange(1, 8)))
-    log = ch.Log({"t": MOTION.t, "q": np.degrees(q), "tau": q}, limited)
+    log = ch.Log(limited, {"t": MOTION.t, "q": np.degrees(q), "tau": q})
     assert np.allclose(log.q, q)
     assert any("degrees" in text for text in log.findings)
     G = np.array([[100.0, 0.0], [80.0, -80.0]])
     motors = {"t": MOTION.t, "q": MOTION.q @ G.T, "tau": np.linalg.solve(G.T, TAU.T).T}
-    log = ch.Log(motors, ARM, motor_from_joint=G)
+    log = ch.Log(ARM, motors, motor_from_joint=G)
     assert same(log)
     assert np.allclose(log.coupling, [[1.0, 0.0], [-1.0, 1.0]])
-    amperes = ch.Log({"t": MOTION.t, "q": MOTION.q, "current": TAU / 5.0}, ARM)
+    amperes = ch.Log(ARM, {"t": MOTION.t, "q": MOTION.q, "current": TAU / 5.0})
     assert amperes.currents
-    assert same(ch.Log({"t": MOTION.t, "q": MOTION.q, "current": TAU / 5.0}, ARM, drive_gains=5.0))
+    assert same(ch.Log(ARM, {"t": MOTION.t, "q": MOTION.q, "current": TAU / 5.0}, drive_gains=5.0))
 
 
 @pytest.mark.parametrize(("unit", "power"), [("ms", 3), ("us", 6), ("ns", 9)])
@@ -303,7 +303,7 @@ def test_times_in_other_units_are_recognised(unit: str, power: int, velocities: 
     data = {"stamp": 1e9 + MOTION.t * 10.0**power, "q": MOTION.q, "tau": TAU} | (
         {"qd": MOTION.qd} if velocities else {}
     )
-    log = ch.Log(data, ARM)
+    log = ch.Log(ARM, data)
     assert np.allclose(log.time - log.time[0], MOTION.t, atol=1e-5)
     assert any(f"times were read as {unit}" in text for text in log.findings)
 
@@ -311,7 +311,7 @@ def test_times_in_other_units_are_recognised(unit: str, power: int, velocities: 
 def test_seconds_and_nanoseconds_of_a_stamp_belong_together() -> None:
     seconds, rest = np.divmod(1.7e9 + 0.5 + MOTION.t, 1.0)
     stamp = {"header.stamp.sec": seconds, "header.stamp.nanosec": np.round(1e9 * rest)}
-    log = ch.Log({**stamp, "q": MOTION.q, "tau": TAU}, ARM)
+    log = ch.Log(ARM, {**stamp, "q": MOTION.q, "tau": TAU})
     assert log.columns.names["time"] == tuple(stamp)
     assert np.allclose(log.time - log.time[0], MOTION.t, atol=1e-6)
 
@@ -327,41 +327,41 @@ def test_units_of_each_joint() -> None:
         f"q{k + 1} [{'deg' if kind == 'rad' else 'mm'}]": (motion.q * per_joint)[:, k] for k, kind in enumerate(kinds)
     }
     for log in (
-        ch.Log({**wanted, **named}, arm),
-        ch.Log({**wanted, "q": motion.q * per_joint}, arm, units={"q": ["deg", "deg", "mm", "deg"]}),
-        ch.Log({**wanted, "q": motion.q * np.where(per_joint == 1e3, 1.0, per_joint)}, arm, units={"q": "deg"}),
-        ch.Log({**wanted, "q": -motion.q * 4096.0}, arm, units={"q": -1.0 / 4096.0}),
+        ch.Log(arm, {**wanted, **named}),
+        ch.Log(arm, {**wanted, "q": motion.q * per_joint}, units={"q": ["deg", "deg", "mm", "deg"]}),
+        ch.Log(arm, {**wanted, "q": motion.q * np.where(per_joint == 1e3, 1.0, per_joint)}, units={"q": "deg"}),
+        ch.Log(arm, {**wanted, "q": -motion.q * 4096.0}, units={"q": -1.0 / 4096.0}),
     ):
         assert np.allclose(log.q, motion.q)
         assert np.allclose(log.effort, motion.q)
     with pytest.raises(ArgumentError, match=r"column 'q 3' is in deg, but its joint moves in m"):
-        ch.Log({**wanted, "q": motion.q}, arm, units={"q": ["deg"] * 4})
+        ch.Log(arm, {**wanted, "q": motion.q}, units={"q": ["deg"] * 4})
     with pytest.raises(ArgumentError, match="expected one unit of 'q' or 4"):
-        ch.Log({**wanted, "q": motion.q}, arm, units={"q": ["deg"] * 3})
+        ch.Log(arm, {**wanted, "q": motion.q}, units={"q": ["deg"] * 3})
 
 
 def test_faults_of_single_samples_and_clocks_are_named_and_mended() -> None:
     q, tau = MOTION.q.copy(), TAU.copy()
     q[400, 1] += 1.5
     tau[700, 0] += 1e4
-    log = ch.Log({"t": MOTION.t, "q": q, "tau": tau}, ARM)
+    log = ch.Log(ARM, {"t": MOTION.t, "q": q, "tau": tau})
     text = "\n".join(log.findings)
     assert "position of 'joint2' jumps and returns in 1 samples (first at 4 s)" in text
     assert "effort of 'joint1' jumps and returns in 1 samples (first at 7 s)" in text
     assert np.allclose(log.q, np.delete(MOTION.q, [400, 700], axis=0))
     moved = np.concatenate([MOTION.q[:500], MOTION.q[600:]])
-    log = ch.Log({"t": MOTION.t[:900], "q": moved, "tau": TAU[:900]}, ARM)
+    log = ch.Log(ARM, {"t": MOTION.t[:900], "q": moved, "tau": TAU[:900]})
     assert [part.stop for part in log.segments] == [500, 900]
     assert any("positions jump in 1 places" in finding for finding in log.findings)
     wrapped = np.mod(4.0 * MOTION.q + np.pi, 2.0 * np.pi) - np.pi
-    log = ch.Log({"t": MOTION.t, "q": wrapped, "tau": TAU}, ARM)
+    log = ch.Log(ARM, {"t": MOTION.t, "q": wrapped, "tau": TAU})
     assert np.allclose(np.diff(log.q, axis=0), np.diff(4.0 * MOTION.q, axis=0))
     assert any("unwrapped: 'joint1', 'joint2'" in finding for finding in log.findings)
-    coarse = ch.Log({"t": np.floor(MOTION.t * 10.0 + 1e-9) / 10.0, "q": MOTION.q, "tau": TAU}, ARM)
+    coarse = ch.Log(ARM, {"t": np.floor(MOTION.t * 10.0 + 1e-9) / 10.0, "q": MOTION.q, "tau": TAU})
     assert np.allclose(np.diff(coarse.time), 0.01)
     assert any("the clock advances by 0.1 s every 10 samples" in finding for finding in coarse.findings)
     kept = np.delete(np.arange(1000), [200, 201, 202])
-    gap = ch.Log({"t": MOTION.t[kept], "q": MOTION.q[kept], "tau": TAU[kept], "qd": 0.0 * TAU[kept]}, ARM)
+    gap = ch.Log(ARM, {"t": MOTION.t[kept], "q": MOTION.q[kept], "tau": TAU[kept], "qd": 0.0 * TAU[kept]})
     assert any("3 samples are missing in 1 places" in finding for finding in gap.findings)
     assert any("velocity is constant, so it was not measured" in finding for finding in gap.findings)
 
@@ -370,7 +370,7 @@ def test_jumps_in_time_part_the_log() -> None:
     t = MOTION.t.copy()
     t[400:] += 3.0
     t[700:] -= 6.0
-    log = ch.Log(table(MOTION._replace(t=t), TAU), ARM)
+    log = ch.Log(ARM, table(MOTION._replace(t=t), TAU))
     assert [(part.start, part.stop) for part in log.segments] == [(0, 400), (400, 700), (700, 1000)]
     assert any("jumps back" in text for text in log.findings)
     assert abs(log.duration - 9.97) < 1e-6
@@ -382,12 +382,12 @@ def test_samples_at_a_known_effort_limit_are_saturated_and_efforts_beyond_it_are
     arm = ch.Robot.from_dh(rows, check=False)
     noise = 1e-4 * limit * np.random.default_rng(0).random(len(TAU))  # a plateau that no two samples share
     cut = np.sign(TAU[:, 0]) * np.minimum(np.abs(TAU[:, 0]), limit - noise)
-    log = ch.Log({"t": MOTION.t, "q": MOTION.q, "tau": np.stack([cut, TAU[:, 1]], axis=1)}, arm)
+    log = ch.Log(arm, {"t": MOTION.t, "q": MOTION.q, "tau": np.stack([cut, TAU[:, 1]], axis=1)})
     beyond = np.abs(TAU[:, 0]) > limit
     assert log.saturated[beyond, 0].all()
     assert log.saturated[:, 0].sum() < 1.1 * beyond.sum()
     assert not log.saturated[:, 1].any()
-    assert not ch.Log({"t": MOTION.t, "q": MOTION.q, "tau": TAU}, arm).saturated.any()
+    assert not ch.Log(arm, {"t": MOTION.t, "q": MOTION.q, "tau": TAU}).saturated.any()
 
 
 def test_missing_values_and_constant_and_saturated_columns_are_named() -> None:
@@ -395,7 +395,7 @@ def test_missing_values_and_constant_and_saturated_columns_are_named() -> None:
     q[[10, 500]] = np.nan
     tau[:, 1] = 0.0
     tau[:, 0] = np.clip(tau[:, 0], -5.0, 5.0)
-    log = ch.Log({"t": MOTION.t, "q": q, "tau": tau}, ARM)
+    log = ch.Log(ARM, {"t": MOTION.t, "q": q, "tau": tau})
     text = "\n".join(log.findings)
     assert "2 of 1000 samples have missing values" in text
     assert "effort is constant, so it was not measured: 'joint2'" in text
@@ -407,13 +407,13 @@ def test_repeated_messages_are_left_out_with_their_time() -> None:
     rows = np.sort(np.append(np.arange(1000), [100, 333, 700]))
     clock = 0.01 * np.arange(len(rows))
     data = {"t": clock, "q": MOTION.q[rows], "qd": MOTION.qd[rows], "tau": TAU[rows]}
-    log = ch.Log(data, ARM)
+    log = ch.Log(ARM, data)
     assert len(log.time) == 1000
     assert np.allclose(log.time, MOTION.t)
     assert any("as if no time had passed" in text for text in log.findings)
     held = np.arange(1000)
     held[[100, 333, 700]] -= 1
-    log = ch.Log({"t": MOTION.t, "q": MOTION.q[held], "qd": MOTION.qd[held], "tau": TAU[held]}, ARM)
+    log = ch.Log(ARM, {"t": MOTION.t, "q": MOTION.q[held], "qd": MOTION.qd[held], "tau": TAU[held]})
     assert len(log.time) == 997
     assert np.allclose(log.q, MOTION.q[np.setdiff1d(np.arange(1000), [100, 333, 700])])
 
@@ -428,7 +428,7 @@ def test_repeated_messages_are_left_out_with_their_time() -> None:
 )
 def test_contradictions(change: dict[str, np.ndarray], words: str) -> None:
     data = {"t": MOTION.t, "q": MOTION.q, "qd": MOTION.qd, "tau": TAU} | change
-    log = ch.Log(data, ARM)
+    log = ch.Log(ARM, data)
     assert words in " ".join(log.contradictions)
     assert log.qd is None
 
@@ -458,19 +458,19 @@ def test_bad_files_are_refused_in_words(tmp_path: Path, text: str, message: str)
     path = tmp_path / "log.csv"
     path.write_text(text)
     with pytest.raises(ArgumentError, match=message):
-        ch.Log(path, ARM)
+        ch.Log(ARM, path)
 
 
 def test_wrong_sources() -> None:
     for source in (3, None, [], "nowhere.csv", "log.xlsx"):
         with pytest.raises(ArgumentError):
-            ch.Log(source, ARM)
+            ch.Log(ARM, source)
 
 
 def test_robots_with_loops_are_refused_in_a_sentence() -> None:
     delta = ch.load("delta")
     table = {"t": np.arange(0.0, 1.0, 0.01), "q": np.zeros((100, delta.nq)), "tau": np.zeros((100, delta.n))}
-    for attempt in (lambda: ch.Log(table, delta), lambda: ch.identify(delta, table), lambda: ch.excite(delta)):
+    for attempt in (lambda: ch.Log(delta, table), lambda: ch.identify(delta, table), lambda: ch.excite(delta)):
         with pytest.raises(ArgumentError, match=r"takes robots without loops, but loop '.*' closes robot 'delta'"):
             attempt()
 
@@ -478,9 +478,9 @@ def test_robots_with_loops_are_refused_in_a_sentence() -> None:
 def test_zero_positions_are_added_in_rad_and_m() -> None:
     zeros = np.array([-0.5 * np.pi, 0.25])
     shifted = np.column_stack([MOTION.t, MOTION.q - zeros, TAU])
-    log = ch.Log({"t": shifted[:, 0], "q": shifted[:, 1:3], "tau": shifted[:, 3:]}, ARM, zero_positions=zeros)
+    log = ch.Log(ARM, {"t": shifted[:, 0], "q": shifted[:, 1:3], "tau": shifted[:, 3:]}, zero_positions=zeros)
     assert same(log)
     in_degrees = {"t": MOTION.t, "q": np.degrees(MOTION.q - zeros), "tau": TAU}
-    assert same(ch.Log(in_degrees, ARM, units={"q": "deg"}, zero_positions=zeros))
+    assert same(ch.Log(ARM, in_degrees, units={"q": "deg"}, zero_positions=zeros))
     with pytest.raises(ArgumentError, match="zero_positions"):
-        ch.Log(in_degrees, ARM, zero_positions=[0.0, 0.0, 0.0])
+        ch.Log(ARM, in_degrees, zero_positions=[0.0, 0.0, 0.0])

@@ -30,7 +30,7 @@ TEXT = """<robot name="puma560">
 
 
 def test_all_that_a_file_says_is_read() -> None:
-    read = parse_srdf(TEXT, PUMA)
+    read = parse_srdf(PUMA, TEXT)
     assert read.groups == {
         "arm": ("joint1", "joint2", "joint3"),
         "wrist": ("joint4", "joint5", "joint6"),
@@ -44,7 +44,7 @@ def test_all_that_a_file_says_is_read() -> None:
     assert (hand.group, hand.parent_link, hand.parent_group) == ("wrist", "link6", "arm")
     assert read.disabled_pairs == {("link1", "link2"): "Adjacent", ("link1", "link3"): ""}
     assert read.passive_joints == ("joint6",)
-    assert read == parse_srdf(TEXT, PUMA)
+    assert read == parse_srdf(PUMA, TEXT)
 
 
 def test_a_real_file_beside_its_robot() -> None:
@@ -52,7 +52,7 @@ def test_a_real_file_beside_its_robot() -> None:
         warnings.simplefilter("ignore", ModelWarning)
         panda = load(example("panda_description/urdf/panda.urdf"))
     folder = example("panda_description/urdf/panda.urdf").parents[1]
-    read = from_srdf(folder / "srdf" / "panda.srdf", panda)
+    read = from_srdf(panda, folder / "srdf" / "panda.srdf")
     assert read.groups["arm"] == tuple(f"panda_joint{k}" for k in range(1, 8))
     assert len(read.groups["arm_and_hand"]) == 8
     q = read.states["default"]
@@ -67,7 +67,7 @@ def test_names_that_the_robot_does_not_have_are_left_out_and_said() -> None:
     <group name="hand"/></group>
     <disable_collisions link1="link1" link2="camera"/></robot>"""
     with pytest.warns(ModelWarning, match=r"'puma560' does not have: 'elbow', 'a', 'b', 'hand' and 1 more$"):
-        read = parse_srdf(text, PUMA)
+        read = parse_srdf(PUMA, text)
     assert read.groups == {"g": ("joint1",)}
     assert read.disabled_pairs == {}
 
@@ -89,9 +89,9 @@ def test_names_that_the_robot_does_not_have_are_left_out_and_said() -> None:
 )
 def test_wrong_files_are_refused(inside: str, message: str) -> None:
     with pytest.raises(ModelError, match=message):
-        parse_srdf(f"<robot>{inside}</robot>", PUMA)
+        parse_srdf(PUMA, f"<robot>{inside}</robot>")
     with pytest.raises(ModelError, match="not <robot>"):
-        parse_srdf("<sdf/>", PUMA)
+        parse_srdf(PUMA, "<sdf/>")
 
 
 def test_disabled_pairs_are_left_out_of_clearances_and_stay_with_the_robot(tmp_path: Path) -> None:

@@ -30,9 +30,9 @@ def test_rates_are_the_derivatives_of_closed_configurations(name: str) -> None:
     assert (ahead[1] - behind[1]) / (2.0 * h) == pytest.approx(qdd, abs=1e-6)
     assert (ahead[2] - behind[2]) / (2.0 * h) == pytest.approx(jerk, abs=1e-5)
     assert motion(1.0).q == pytest.approx(goal, abs=1e-12)
-    tree, joints = robot.without_loops(), all_joints(motion, robot, t)
+    tree, joints = robot.without_loops(), all_joints(robot, motion, t)
     assert tree.difference(behind[0], ahead[0]) / (2.0 * h) == pytest.approx(joints.velocity, abs=1e-7)
-    change = all_joints(motion, robot, t + h).velocity - all_joints(motion, robot, t - h).velocity
+    change = all_joints(robot, motion, t + h).velocity - all_joints(robot, motion, t - h).velocity
     assert change / (2.0 * h) == pytest.approx(joints.acceleration, abs=1e-6)
 
 
@@ -106,7 +106,7 @@ def test_a_frame_is_followed_and_the_path_driven_as_fast_as_the_motors_can() -> 
         tip = robot.forward_kinematics(motion(t).q)[:3, 3]
         assert tip == pytest.approx(line(t).pose[:3, 3], abs=1e-6)
     weight = np.abs(robot.gravity_torque(motion(np.linspace(0.0, 1.0, 50)).q)).max()
-    fast = ch.time_optimal(motion([0.0, 0.3, 0.6, 1.0]).q, robot, torque=2.0 * weight)
+    fast = ch.time_optimal(robot, motion([0.0, 0.3, 0.6, 1.0]).q, torque=2.0 * weight)
     assert fast.report.ok
     assert np.nanmax(fast.report.share[-1]) > 0.999  # of the motors' torques
     assert residual(robot, fast(np.linspace(0.0, float(fast.duration), 30)).q) < 1e-12

@@ -171,4 +171,4 @@ def test_online_motions_that_would_be_lost_or_take_too_long() -> None:
 
 def test_coincident_places_on_a_path_are_named() -> None:
     with pytest.raises(ArgumentError, match="waypoints 1 and 2 coincide; they are 1e-17 apart on a path"):
-        geometric_path([[0.0, 0.0], [1.0, 0.0], [1.0, 1e-17], [2.0, 1.0]], ch.load("planar2r"))
+        geometric_path(ch.load("planar2r"), [[0.0, 0.0], [1.0, 0.0], [1.0, 1e-17], [2.0, 1.0]])

@@ -122,14 +122,14 @@ def test_tables_have_coordinates_and_degrees_of_freedom() -> None:
 
 
 def test_time_optimal_along_a_path_on_the_manifold() -> None:
-    fast = time_optimal([ROBOT.home, GOAL], ROBOT, velocity=0.5, acceleration=1.0, points=200)
+    fast = time_optimal(ROBOT, [ROBOT.home, GOAL], velocity=0.5, acceleration=1.0, points=200)
     assert fast.report.ok
     rotation = np.linalg.norm(np.asarray(ROBOT.difference(ROBOT.home, GOAL))[:3])
     assert fast.duration >= 2.5 - 1e-6  # no joint rotates the base less than the geodesic
     assert fast.duration < 2.6 * rotation
-    same = time_optimal(GeodesicMotion(ROBOT, ROBOT.home, GOAL, 1.0), ROBOT, velocity=0.5, acceleration=1.0, points=200)
+    same = time_optimal(ROBOT, GeodesicMotion(ROBOT, ROBOT.home, GOAL, 1.0), velocity=0.5, acceleration=1.0, points=200)
     assert same.duration == pytest.approx(2.5, rel=1e-3)
-    flipped = time_optimal([ROBOT.home, np.r_[-GOAL[:4], GOAL[4:]]], ROBOT, velocity=0.5, acceleration=1.0, points=200)
+    flipped = time_optimal(ROBOT, [ROBOT.home, np.r_[-GOAL[:4], GOAL[4:]]], velocity=0.5, acceleration=1.0, points=200)
     assert flipped.duration == pytest.approx(fast.duration, rel=1e-6)
 
 

@@ -40,7 +40,7 @@ def test_on_a_line_it_is_the_trapezoid(distance: float, expected: float) -> None
         (slider(velocity=1.5, effort=8.0), {}),
         (slider(effort=100.0), {"velocity": 1.5, "torque": 8.0}),
     ):
-        durations = [time_optimal([[0.5], [0.5 + distance]], robot, points=k, **options).duration for k in (50, 400)]
+        durations = [time_optimal(robot, [[0.5], [0.5 + distance]], points=k, **options).duration for k in (50, 400)]
         assert expected - 1e-9 <= durations[1] <= durations[0] + 1e-9
         assert durations[1] == pytest.approx(expected, rel=1e-2)
 
@@ -50,7 +50,7 @@ def test_lifting_takes_the_weight_into_account() -> None:
     up, down = 40.0 / 2.0 - 9.81, 40.0 / 2.0 + 9.81
     fastest = np.sqrt(2.0 * 1.5 * up * down / (up + down))
     with np.errstate(all="raise"):
-        lift = time_optimal([[0.0], [1.5]], slider((0.0, 0.0, 1.0), effort=40.0), points=1000)
+        lift = time_optimal(slider((0.0, 0.0, 1.0), effort=40.0), [[0.0], [1.5]], points=1000)
     assert lift.duration == pytest.approx(fastest / up + fastest / down, rel=2e-3)
     assert lift.report.ok
 
@@ -67,7 +67,7 @@ def test_friction_is_part_of_the_torque() -> None:
         return path.y[0, -1], switch + braking
 
     switch = brentq(lambda t: stopped(t)[0] - goal, 0.1, 5.0, xtol=1e-12)
-    motion = time_optimal([[0.0], [goal]], slider(viscous=b, effort=force), points=1000)
+    motion = time_optimal(slider(viscous=b, effort=force), [[0.0], [goal]], points=1000)
     assert motion.duration == pytest.approx(stopped(switch)[1], rel=2e-3)
     assert motion.duration >= stopped(switch)[1] - 1e-9
     assert motion.report.ok
@@ -75,7 +75,7 @@ def test_friction_is_part_of_the_torque() -> None:
 
 def test_a_robot_arm_uses_its_limits_to_the_full_and_keeps_them() -> None:
     arm = PANDA.with_payload(2.0)
-    motion = time_optimal(WAYPOINTS, arm, acceleration=40.0)
+    motion = time_optimal(arm, WAYPOINTS, acceleration=40.0)
     assert motion.report.ok
     t = np.linspace(0.0, float(motion.duration), 100_001)
     q, qd, qdd = motion(t)
@@ -84,7 +84,7 @@ def test_a_robot_arm_uses_its_limits_to_the_full_and_keeps_them() -> None:
     used = np.concatenate(shares, axis=1).max(axis=1)
     assert used.max() <= 1.0 + 1e-9
     assert np.mean(used > 0.98) > 0.95  # a time-optimal motion always uses some limit
-    without = time_optimal(WAYPOINTS, arm, acceleration=40.0, torque=np.inf)
+    without = time_optimal(arm, WAYPOINTS, acceleration=40.0, torque=np.inf)
     assert without.duration < motion.duration
     assert without.report.ok  # held against the limits that were asked for
     assert not without.check(arm, acceleration=40.0).ok
@@ -93,7 +93,7 @@ def test_a_robot_arm_uses_its_limits_to_the_full_and_keeps_them() -> None:
 def test_friction_and_motors_of_the_puma() -> None:
     arm = ch.load("puma560")
     motion = time_optimal(
-        [arm.home, arm.home + 0.5, arm.home + np.array([1.0, -0.5, 0.3, 0.2, 0.1, 0.0])], arm, points=200
+        arm, [arm.home, arm.home + 0.5, arm.home + np.array([1.0, -0.5, 0.3, 0.2, 0.1, 0.0])], points=200
     )
     assert motion.report.ok
     assert np.abs(arm.friction_torque(np.ones(6))).max() > 10.0
@@ -101,7 +101,7 @@ def test_friction_and_motors_of_the_puma() -> None:
 
 
 def test_it_stays_on_the_path() -> None:
-    motion = time_optimal(WAYPOINTS, PANDA, acceleration=15.0, points=200, start_time=3.0)
+    motion = time_optimal(PANDA, WAYPOINTS, acceleration=15.0, points=200, start_time=3.0)
     assert motion.start_time == 3.0
     np.testing.assert_allclose(motion(3.0).q, WAYPOINTS[0], atol=1e-14)
     np.testing.assert_allclose(motion(motion.end_time).q, WAYPOINTS[-1], atol=1e-14)
@@ -125,7 +125,7 @@ def test_durations_are_those_of_toppra() -> None:
     ]
     peer = toppra.algorithm.TOPPRA(limits, peer_path, gridpoints=np.linspace(0.0, 1.0, 2000)).compute_trajectory()
     ours = time_optimal(
-        CubicSpline(s, WAYPOINTS, boundary="natural"), PANDA, acceleration=15.0, torque=np.inf, points=2000
+        PANDA, CubicSpline(s, WAYPOINTS, boundary="natural"), acceleration=15.0, torque=np.inf, points=2000
     )
     assert ours.duration == pytest.approx(peer.duration, rel=1e-3)
 
@@ -133,13 +133,13 @@ def test_durations_are_those_of_toppra() -> None:
 def test_only_the_path_counts_not_its_times() -> None:
     slow = CubicSpline([0.0, 10.0, 20.0, 30.0], WAYPOINTS, boundary="natural")
     quick = CubicSpline([0.0, 1e-3, 2e-3, 3e-3], WAYPOINTS, boundary="natural")
-    durations = [time_optimal(path, PANDA, acceleration=15.0).duration for path in (slow, quick)]
+    durations = [time_optimal(PANDA, path, acceleration=15.0).duration for path in (slow, quick)]
     assert durations[0] == pytest.approx(durations[1], rel=1e-9)
 
 
 def test_a_path_that_rests_at_its_ends() -> None:
     line = ch.PointToPoint([0.0], [3.0], duration=1.0)
-    motion = time_optimal(line, slider(velocity=1.5), acceleration=4.0, points=1000)
+    motion = time_optimal(slider(velocity=1.5), line, acceleration=4.0, points=1000)
     assert motion.report.ok
     assert motion.duration == pytest.approx(3.0 / 1.5 + 1.5 / 4.0, rel=1e-2)
 
@@ -150,7 +150,7 @@ def test_curvature_may_jump() -> None:
         [0.0, 1.0, 2.0], [[[0.0, 0.0], [1.0, 0.0], [0.0, 0.0]], [[1.0, 0.0], [1.0, 0.0], [0.0, 2.0]]]
     )
     arm = ch.load("planar2r")
-    motion = time_optimal(bend, arm, velocity=2.0, acceleration=3.0, torque=np.inf)
+    motion = time_optimal(arm, bend, velocity=2.0, acceleration=3.0, torque=np.inf)
     assert motion.report.ok
     s = motion.progress.derivatives(motion.knots)
     speed = float(np.interp(1.0, s[0][:, 0], s[1][:, 0]))
@@ -178,25 +178,25 @@ def test_derivatives_of_a_retimed_path_are_exact() -> None:
 
 def test_positions_beyond_their_limits_are_told() -> None:
     with pytest.warns(LimitWarning, match="position of rail: 3 m"):
-        motion = time_optimal([[0.0], [3.0]], slider(lower=0.0, upper=2.5), acceleration=4.0)
+        motion = time_optimal(slider(lower=0.0, upper=2.5), [[0.0], [3.0]], acceleration=4.0)
     assert [violation.quantity for violation in motion.report.violations] == ["position"]
 
 
 def test_a_simulation_follows_it() -> None:
-    motion = time_optimal(WAYPOINTS, PANDA, acceleration=15.0, points=200)
+    motion = time_optimal(PANDA, WAYPOINTS, acceleration=15.0, points=200)
     run = ch.simulate(PANDA, ch.ComputedTorque(PANDA, kp=900.0, kd=60.0), motion)
     assert float(np.abs(run.error).max()) < 5e-3
 
 
 def test_weights_that_cannot_be_held_are_told() -> None:
     with pytest.raises(PlanningError, match=r"cannot hold its weight.*joint 'rail' needs 19\.62 of 10 N$"):
-        time_optimal([[0.0], [1.0]], slider((0.0, 0.0, 1.0), effort=10.0))
+        time_optimal(slider((0.0, 0.0, 1.0), effort=10.0), [[0.0], [1.0]])
 
 
 def test_friction_that_cannot_be_overcome_is_told() -> None:
     arm = slider(effort=10.0).with_friction(coulomb=12.0)
     with pytest.raises(PlanningError, match=r"weight and friction alone take 120 % of the torque of joint 'rail'"):
-        time_optimal([[0.0], [1.0]], arm)
+        time_optimal(arm, [[0.0], [1.0]])
 
 
 CORNER = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[1.0], [-2.0]]])
@@ -226,7 +226,7 @@ GAP = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[2.0], [1.0]]])
 )
 def test_bad_input_is_named(path: Any, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
-        time_optimal(path, slider(velocity=1.0), **{"acceleration": 1.0, **options})
+        time_optimal(slider(velocity=1.0), path, **{"acceleration": 1.0, **options})
 
 
 @pytest.mark.parametrize("speed", [1e-9, 4e-6, 1e-4, 1e-3])
@@ -234,16 +234,16 @@ def test_a_path_that_almost_rests_at_its_ends_is_one_that_rests(speed: float) ->
     """Speeds at the ends that rounding leaves say nothing of the path: the motion is as fast as without them."""
     times = np.linspace(0.0, 1.0, 9)
     q = ch.PointToPoint(PANDA.home, PANDA.home + 0.3, 1.0)(times).q
-    rest = time_optimal(CubicSpline(times, q), PANDA, acceleration=10.0, points=50)
+    rest = time_optimal(PANDA, CubicSpline(times, q), acceleration=10.0, points=50)
     slow = CubicSpline(times, q, start_velocity=np.full(7, speed), end_velocity=np.full(7, speed))
-    fast = time_optimal(slow, PANDA, acceleration=10.0, points=50)
+    fast = time_optimal(PANDA, slow, acceleration=10.0, points=50)
     assert fast.duration == pytest.approx(rest.duration, rel=0.01)
     assert fast.deviation < 1e-4
     assert fast.report.ok
 
 
 def test_it_pickles() -> None:
-    motion = time_optimal(WAYPOINTS, PANDA, acceleration=15.0, points=50)
+    motion = time_optimal(PANDA, WAYPOINTS, acceleration=15.0, points=50)
     again = pickle.loads(pickle.dumps(motion))
     np.testing.assert_array_equal(again(0.4).qdd, motion(0.4).qdd)
     assert str(again.report) == str(motion.report)
@@ -252,4 +252,4 @@ def test_it_pickles() -> None:
 def test_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "toppra", None)
     with pytest.raises(MissingExtraError, match=r"\.\[planning\]"):
-        time_optimal([[0.0], [1.0]], slider(), acceleration=1.0)
+        time_optimal(slider(), [[0.0], [1.0]], acceleration=1.0)

@@ -269,7 +269,7 @@ def _law(controller: Controller, motion: JointTrajectory, period: float) -> Trac
     """Trace a law for calls from the motion's start to its end."""
     calls = max(2, math.ceil(motion.duration / period - 1e-9) + 1)
     times = float(motion.start_time) + period * np.arange(calls, dtype=np.float64)
-    planned = motion if controller.robot is None else on_manifold(motion, controller.robot)
+    planned = motion if controller.robot is None else on_manifold(controller.robot, motion)
     return traced_law(controller, times, planned(times), period)
 
 

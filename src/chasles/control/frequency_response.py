@@ -104,7 +104,7 @@ def loop_response(
     at = start + 0.5 * duration if time is None else real(time, "time", at_least=start, at_most=start + duration)
     times = start + step * np.arange(max(2, math.floor(duration / step + 1e-9) + 1), dtype=np.float64)
     chosen = np.array([min(round((at - start) / step), len(times) - 1)])
-    planned = on_manifold(motion, robot)(times)
+    planned = on_manifold(robot, motion)(times)
     law = linear_law(robot, controller, times, planned, step, 1)
     held = delayed_hold(*linear_model(robot, planned), step, late)
     angles = np.pi * np.logspace(-_DECADES, 0.0, whole_number(samples, "samples", 2, 1_000_000))

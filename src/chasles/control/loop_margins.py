@@ -132,7 +132,7 @@ def loop_margins(
     times = float(motion.start_time) + step * np.arange(
         max(2, math.floor(motion.duration / step + 1e-9) + 1), dtype=np.float64
     )
-    planned = on_manifold(motion, robot)(times)
+    planned = on_manifold(robot, motion)(times)
     is_large = controller.memory_layout.size > _LARGE_MEMORY
     every = -(-len(times) // _LARGE_PLACES) if is_large else 1
     law = linear_law(robot, controller, times, planned, step, every)

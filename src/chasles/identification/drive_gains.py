@@ -136,7 +136,7 @@ def gains_from_payload(
     """
     if not mass > 0.0:
         raise ArgumentError(f"the known payload needs a positive mass, not {mass!r}")
-    without, carrying = (one if isinstance(one, Log) else Log(one, robot) for one in (log, loaded))
+    without, carrying = (one if isinstance(one, Log) else Log(robot, one) for one in (log, loaded))
     first = filtered_signals(without, cutoff)
     second = filtered_signals(carrying, Cutoff(first.cutoff.frequency, first.cutoff.bandwidth, "as without payload"))
     own = unknowns(robot, dict.fromkeys(robot.velocity_names, ALWAYS))

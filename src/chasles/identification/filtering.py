@@ -162,7 +162,7 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     >>> import chasles as ch
     >>> t = np.arange(0.0, 10.0, 0.01)
     >>> q = np.stack([np.sin(t), np.cos(2.0 * t)], axis=1)
-    >>> signals = filtered_signals(ch.Log({"t": t, "q": q, "tau": q}, ch.load("planar2r")))
+    >>> signals = filtered_signals(ch.Log(ch.load("planar2r"), {"t": t, "q": q, "tau": q}))
     >>> bool(np.abs(signals.qdd[50:-50, 0] + np.sin(signals.time[50:-50])).max() < 1e-3)
     True
     """
@@ -207,7 +207,7 @@ def filtered_like(log: Log, signals: Signals, values: FloatArray) -> FloatArray:
     >>> import chasles as ch
     >>> t = np.arange(0.0, 10.0, 0.01)
     >>> q = np.stack([np.sin(t), np.cos(t)], axis=1)
-    >>> log = ch.Log({"t": t, "q": q, "tau": q}, ch.load("planar2r"))
+    >>> log = ch.Log(ch.load("planar2r"), {"t": t, "q": q, "tau": q})
     >>> signals = filtered_signals(log)
     >>> bool(np.allclose(filtered_like(log, signals, log.q), signals.q))
     True

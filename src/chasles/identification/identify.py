@@ -120,8 +120,8 @@ def identify(
     if not isinstance(robot, Robot):
         raise ArgumentError(f"identify takes a robot first, not {type(robot).__name__}")
     truth(check, "check")
-    own = log if isinstance(log, Log) else Log(log, robot)
-    second = unseen if unseen is None or isinstance(unseen, Log) else Log(unseen, robot)
+    own = log if isinstance(log, Log) else Log(robot, log)
+    second = unseen if unseen is None or isinstance(unseen, Log) else Log(robot, unseen)
     share = real(training, "training", above=0.0, at_most=1.0) if second is None else 1.0
     for one in (own, second):
         if one is not None:

@@ -192,7 +192,7 @@ def identify_payload(
     (True, True)
     """
     robot = model.model if isinstance(model, Identification) else model
-    own = log if isinstance(log, Log) else Log(log, robot)
+    own = log if isinstance(log, Log) else Log(robot, log)
     where = payload_frame(robot, frame)
     signals = filtered_signals(own, cutoff)
     without = (model.torque if isinstance(model, Identification) else robot.inverse_dynamics)(

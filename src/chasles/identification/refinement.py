@@ -175,7 +175,7 @@ def refine(
     True
     """
     whole = as_plant(plant)
-    measured = log if isinstance(log, Log) else Log(log, whole.robot)
+    measured = log if isinstance(log, Log) else Log(whole.robot, log)
     signals = filtered_signals(measured, cutoff)
     unknowns = FreeParameters.of(whole, parameters)
     chosen = [name for name in OUTPUTS if name in outputs]

@@ -23,7 +23,7 @@ def shipped_log(name: str) -> Path:
     Examples
     --------
     >>> import chasles as ch
-    >>> ch.Log(shipped_log("ur10"), ch.load("ur10"))
+    >>> ch.Log(ch.load("ur10"), shipped_log("ur10"))
     <Log of 'ur10': 861 samples, 27.52 s, 6 joints>
     """
     return Path(str(files("chasles.identification.logs") / f"{choice(name, 'log', SHIPPED)}.csv"))

@@ -6,6 +6,7 @@ from typing import Any, Self
 
 from chasles.base import verbs
 from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentTypeError
 from chasles.mechanics.computation import Computation
 from chasles.mechanics.configurations import Configurations
 from chasles.mechanics.copies import Copies
@@ -40,6 +41,13 @@ class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Loops, Copies, 
 
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))
+
+
+def require_first(robot: object, call: str) -> None:
+    """Raise `ArgumentTypeError` unless the first argument of a call, such as "follow(robot, motion)", is a robot."""
+    if not isinstance(robot, Mechanics):
+        name = call.partition("(")[0]
+        raise ArgumentTypeError(f"{name} takes the robot first: {call}; the first argument is a {type(robot).__name__}")
 
 
 def path_of(name: str) -> str | None:

@@ -180,7 +180,7 @@ DRAKE = {
     "JointStiffnessController": "chasles.PDGravity(robot, kp=…, kd=…)",
     "InverseKinematics": "inverse_kinematics(T)",
     "DoDifferentialInverseKinematics": "chasles.inverse_kinematics.solve_rates(robot, q, tasks, dt)",
-    "Toppra": "chasles.time_optimal(path, robot)",
+    "Toppra": "chasles.time_optimal(robot, path)",
     "PiecewisePolynomial": "chasles.trajectories.PiecewisePolynomial(knots, coefficients)",
     "PiecewiseQuaternionSlerp": 'chasles.OrientationSpline(times, R, turning="slerp")',
     "BsplineTrajectory": "chasles.BSpline(basis_knots, control_points)",

@@ -140,7 +140,7 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> StudiedRobot:
     """Make a robot's bench."""
     described = Robot(parse_toml(robot.toml, check=False))
     model = described.with_friction(viscous=0.0, coulomb=0.0, coulomb_velocity=coulomb_velocity)
-    motion = on_manifold(motion_through(robot.times, robot.waypoints), model)
+    motion = on_manifold(model, motion_through(robot.times, robot.waypoints))
     planned = motion(np.linspace(0.0, motion.duration, 501))
     torque = model.inverse_dynamics(planned.q, planned.qd, planned.qdd)
     peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)

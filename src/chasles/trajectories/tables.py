@@ -57,7 +57,7 @@ def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = 
     >>> table.qd.sel(joint="joint2").values + 0.0, table.qd.units
     (array([ 0.  , -3.75,  0.  ]), 'rad/s')
     """
-    own = trajectory if robot is None else on_manifold(trajectory, robot)
+    own = trajectory if robot is None else on_manifold(robot, trajectory)
     units, times = position_units(robot, own.n), own.sample_times(dt)
     rate_units = units if robot is None else tuple(unit.removesuffix("/s") for unit in robot.velocity_units)
     axis = "joint" if own.n == own.nv else "coordinate"

@@ -82,7 +82,7 @@ def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robo
 
 def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Robot | None = None) -> dict[str, Any]:
     """Return the figure of `joint_plot` as Plotly's plain dictionaries."""
-    trajectory = trajectory if robot is None else on_manifold(trajectory, robot)
+    trajectory = trajectory if robot is None else on_manifold(robot, trajectory)
     units = position_units(robot, trajectory.n)
     names = robot.coordinate_names if robot is not None else [f"joint {joint}" for joint in range(trajectory.n)]
     times = _times(trajectory, dt)

@@ -149,8 +149,8 @@ def read_log(
         for name, value in _pairs(columns, "--columns").items()
     }
     return Log(
-        source,
         robot,
+        source,
         columns=chosen,
         units={name: _units(value) for name, value in _pairs(units, "--unit").items()},
         sample_period=sample_period,

@@ -14,6 +14,7 @@ from chasles.engine.validators import choice, real, reals
 from chasles.identification.logs.columns import Columns, Unit, find_columns
 from chasles.identification.logs.soundness import LoggedSignals, inspect
 from chasles.identification.logs.tables import read_table
+from chasles.mechanics.mechanics import require_first
 from chasles.robot.robot import Robot, require_plain_coordinates
 
 FloatArray = NDArray[np.float64]
@@ -33,13 +34,12 @@ class Log:
 
     Parameters
     ----------
-    source
-        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states,
-        SQLite or MCAP), mapping from names to
-        arrays, pandas DataFrame, xarray Dataset, or a list of these with equally many rows. Where several sources use
-        the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
     robot
         Robot whose joints moved; it gives the names, the order and the limits of the joints.
+    source
+        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states, SQLite or MCAP), mapping
+        from names to arrays, pandas DataFrame, xarray Dataset, or a list of these with equally many rows. Where several
+        sources use the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
     columns
         Column names by quantity (``"time"``, ``"q"``, ``"qd"``, ``"effort"``) where the guess is wrong or impossible: a
         list in the order of the joints, a mapping from joint names, or a pattern as ``"tau_{joint}"`` or
@@ -101,7 +101,7 @@ class Log:
     >>> import numpy as np
     >>> t = np.arange(0.0, 1.0, 0.01)
     >>> q = np.stack([np.sin(5.0 * t), np.cos(3.0 * t)], axis=1)
-    >>> log = ch.Log({"t_ms": 1e3 * t, "q": np.degrees(q), "tau": 0.0 * q}, ch.load("planar2r"), units={"q": "deg"})
+    >>> log = ch.Log(ch.load("planar2r"), {"t_ms": 1e3 * t, "q": np.degrees(q), "tau": 0.0 * q}, units={"q": "deg"})
     >>> log
     <Log of 'planar2r': 100 samples, 0.99 s, 2 joints>
     >>> print(log.columns)
@@ -112,8 +112,8 @@ class Log:
 
     def __init__(
         self,
-        source: Any,
         robot: Robot,
+        source: Any,
         *,
         columns: Mapping[str, str | Sequence[str] | Mapping[str, str]] | None = None,
         units: Mapping[str, Unit | Sequence[Unit]] | None = None,
@@ -123,6 +123,7 @@ class Log:
         zero_positions: ArrayLike = 0.0,
         name: str | None = None,
     ) -> None:
+        require_first(robot, "Log(robot, source)")
         require_plain_coordinates(robot, "a log")
         table = read_table(source)
         found = find_columns(list(table), robot.velocity_names, columns or {})
@@ -200,7 +201,7 @@ class Log:
         >>> import numpy as np
         >>> t = np.arange(0.0, 1.0, 0.01)
         >>> q = np.stack([np.sin(5.0 * t), np.cos(3.0 * t)], axis=1)
-        >>> first, second = ch.Log({"t": t, "q": q, "tau": 0.0 * q}, ch.load("planar2r")).split(0.8)
+        >>> first, second = ch.Log(ch.load("planar2r"), {"t": t, "q": q, "tau": 0.0 * q}).split(0.8)
         >>> len(first.time), len(second.time)
         (80, 20)
         """

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.errors import ModelError, warn
+from chasles.base.errors import ArgumentTypeError, ModelError, warn
 from chasles.engine.validators import choice
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
@@ -91,7 +91,7 @@ def with_semantics(
     ModelError
         The file cannot be read, or the group moves nothing.
     """
-    semantics = parse_srdf(read_bytes(path, MAX_BYTES), description, file=str(path), complete=complete)
+    semantics = parse_srdf(description, read_bytes(path, MAX_BYTES), file=str(path), complete=complete)
     description = description.replace(disabled_pairs=tuple(semantics.disabled_pairs))
     if not group:
         return description
@@ -104,18 +104,20 @@ def with_semantics(
     return with_tool_named(own, tip)
 
 
-def from_srdf(path: str | Path, description: Description) -> Semantics:
+def from_srdf(description: Description, path: str | Path) -> Semantics:
     """Read an SRDF file of a robot.
 
     Parameters
     ----------
+    description
+        Robot whose joints and links the file names.
     path
         The file.
-    description
-        The robot, whose joints and links the file names.
 
     Raises
     ------
+    ArgumentTypeError
+        The first argument is no description.
     ModelError
         The message names the file, the element with its line, and the reason.
 
@@ -124,11 +126,12 @@ def from_srdf(path: str | Path, description: Description) -> Semantics:
     ModelWarning
         The file names joints or links that the robot does not have.
     """
-    return parse_srdf(read_bytes(path, MAX_BYTES), description, file=str(path))
+    _require_first(description, "from_srdf(description, path)")
+    return parse_srdf(description, read_bytes(path, MAX_BYTES), file=str(path))
 
 
 def parse_srdf(
-    text: str | bytes, description: Description, *, file: str = "SRDF text", complete: bool = True
+    description: Description, text: str | bytes, *, file: str = "SRDF text", complete: bool = True
 ) -> Semantics:
     """Read the text of an SRDF file of a robot.
 
@@ -139,10 +142,11 @@ def parse_srdf(
     >>> from chasles.model import load
     >>> text = '''<robot name="planar2r"><group name="arm"><chain base_link="link0" tip_link="link2"/></group>
     ... <group_state name="bent" group="arm"><joint name="joint2" value="1.5"/></group_state></robot>'''
-    >>> read = parse_srdf(text, load("planar2r"))
+    >>> read = parse_srdf(load("planar2r"), text)
     >>> read.groups["arm"], read.states["bent"]
     (('joint1', 'joint2'), array([0. , 1.5]))
     """
+    _require_first(description, "parse_srdf(description, text)")
     with naming(file):
         root = parse_xml(text.encode() if isinstance(text, str) else text)
         if root.tag != "robot":
@@ -154,6 +158,13 @@ def parse_srdf(
         more = f" and {len(reader.unknown) - _LISTED} more" if len(reader.unknown) > _LISTED else ""
         warn(f"{file} names what robot '{description.name}' does not have: {names}{more}", ModelWarning)
     return semantics
+
+
+def _require_first(description: object, call: str) -> None:
+    """Raise `ArgumentTypeError` unless the first argument is a description."""
+    if not isinstance(description, Description):
+        kind = type(description).__name__
+        raise ArgumentTypeError(f"the description comes first: {call}; the first argument is a {kind}")
 
 
 class _Reader:

@@ -62,7 +62,7 @@ class Attempt:
         parts = times[:-1, None] + np.diff(times)[:, None] * np.arange(_PARTS) / _PARTS
         inspection = np.append(parts, times[-1])
         column = inspection.reshape(-1, *(1,) * len(motion.batch))
-        q, qd, _ = on_manifold(joints, tracker.robot)(column)
+        q, qd, _ = on_manifold(tracker.robot, joints)(column)
         angle, distance = tracker.remaining(q, motion(column).pose)
         return cls(tracker, tracked, joints, inspection, q, qd, np.asarray(angle), np.asarray(distance))
 

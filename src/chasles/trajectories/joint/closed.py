@@ -190,14 +190,14 @@ class ClosedMotion(ManifoldTrajectory):
         return np.asarray((1.0 - part) * left + part * right)
 
 
-def all_joints(motion: JointTrajectory, robot: Robot, t: Floats) -> AllJoints:
+def all_joints(robot: Robot, motion: JointTrajectory, t: Floats) -> AllJoints:
     """Return the motion of all joints at times (..., *batch), from one with the rates of the degrees of freedom."""
     q, nu, nu_rate, _ = motion.derivatives(t)
     velocity = np.asarray(np.einsum("...ij,...j->...i", robot.velocity_map(q), nu))
     return AllJoints(q, velocity, np.asarray(robot.joint_accelerations(q, nu, nu_rate)), nu, nu_rate)
 
 
-def on_manifold(trajectory: JointTrajectory, robot: Robot) -> JointTrajectory:
+def on_manifold(robot: Robot, trajectory: JointTrajectory) -> JointTrajectory:
     """Return a trajectory whose rates are those of the robot's degrees of freedom, and which keeps its loops closed.
 
     Raises
@@ -209,7 +209,7 @@ def on_manifold(trajectory: JointTrajectory, robot: Robot) -> JointTrajectory:
     --------
     >>> import chasles as ch
     >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=2.0)
-    >>> on_manifold(motion, ch.load("planar2r")) is motion
+    >>> on_manifold(ch.load("planar2r"), motion) is motion
     True
     """
     if robot.description.loops:

@@ -144,7 +144,7 @@ def check(
     >>> report.ok, report.violations[0].quantity, report.violations[0].joint
     (False, 'velocity', 'panda_joint1')
     """
-    moved = MovedJoints(trajectory, robot)
+    moved = MovedJoints(robot, trajectory)
     n, (lower, upper) = moved.n, moved.limits(velocity, acceleration, jerk, torque)
     parameters = {name: reals(value, name) for name, value in (vary or {}).items()}
     forces = {name: reals(value, name) for name, value in (wrenches or {}).items()}

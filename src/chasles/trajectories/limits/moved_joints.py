@@ -44,22 +44,22 @@ class MovedJoints(JointTrajectory):
 
     Parameters
     ----------
-    trajectory
-        Motion that is to be held against limits.
     robot
         Robot that moves.
+    trajectory
+        Motion to check against limits.
 
     Examples
     --------
     >>> import chasles as ch
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint1"]}
     >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
-    >>> MovedJoints(ch.PointToPoint([0.3], [-0.2], duration=1.0), arm).names
+    >>> MovedJoints(arm, ch.PointToPoint([0.3], [-0.2], duration=1.0)).names
     ('joint1', 'joint2')
     """
 
-    def __init__(self, trajectory: JointTrajectory, robot: Robot) -> None:
-        self.robot, self.trajectory = robot, on_manifold(trajectory, robot)
+    def __init__(self, robot: Robot, trajectory: JointTrajectory) -> None:
+        self.robot, self.trajectory = robot, on_manifold(robot, trajectory)
         self.knots, self.batch = trajectory.knots, trajectory.batch
         self.closed = bool(robot.description.loops)
         self._tree = robot.without_loops() if self.closed else robot
@@ -85,7 +85,7 @@ class MovedJoints(JointTrajectory):
             q, *rates = self.trajectory.derivatives(t)
             load = [self._torques([q, *rates], parameters, forces)] if torques else []
             return [np.asarray(q[..., self._places]), *rates, *load]
-        joints, jerk = all_joints(self.trajectory, self.robot, t), self.trajectory.derivatives(t)[3]
+        joints, jerk = all_joints(self.robot, self.trajectory, t), self.trajectory.derivatives(t)[3]
         spread = np.full(joints.velocity.shape, np.nan)
         spread[..., list(self.robot.description.independent_indices)] = jerk
         motion = [joints.q, joints.nu, joints.nu_rate]
@@ -95,7 +95,7 @@ class MovedJoints(JointTrajectory):
     def along(self, s: Floats) -> PathDerivatives:
         """Derivatives at places (...) of a path, which the trajectory's time stands for."""
         if self.closed:
-            return PathDerivatives(*all_joints(self.trajectory, self.robot, s))
+            return PathDerivatives(*all_joints(self.robot, self.trajectory, s))
         q, tangent, curvature, _ = self.trajectory.derivatives(s)
         return PathDerivatives(q, tangent, curvature, tangent, curvature)
 

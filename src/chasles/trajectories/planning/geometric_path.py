@@ -34,7 +34,7 @@ class GeometricPath(NamedTuple):
     deviation: float
 
 
-def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> GeometricPath:
+def geometric_path(robot: Robot, path: JointTrajectory | ArrayLike) -> GeometricPath:
     """Return the path of a trajectory or through waypoints.
 
     A path that rests at its ends, or almost, has no tangent there. If it rests nowhere else, a spline through many of
@@ -45,10 +45,10 @@ def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> Geometric
     ArgumentError
         If it cannot be planned along with this robot; the message says why.
     """
-    given = path if isinstance(path, JointTrajectory) else _through(path, robot)
+    given = path if isinstance(path, JointTrajectory) else _through(robot, path)
     if given.batch:
         raise ArgumentError(f"plan for one path at a time; this batch has shape {given.batch}")
-    own = on_manifold(given, robot)
+    own = on_manifold(robot, given)
     if not float(own.duration) > 0.0:
         raise ArgumentError("the path has no length: start and end are the same")
     for jump, what in zip(jumps(own, ()), ("a gap", "a corner"), strict=False):
@@ -62,7 +62,7 @@ def geometric_path(path: JointTrajectory | ArrayLike, robot: Robot) -> Geometric
     rests = min(speed[0], speed[-1]) < _RESTS * speed.max()
     edge = _SAMPLES // 20
     if rests and speed[edge:-edge].min() > _MOVES * speed.max():
-        return _without_rest(own, robot)
+        return _without_rest(robot, own)
     return GeometricPath(own, 0.0)
 
 
@@ -77,7 +77,7 @@ def places(path: JointTrajectory, points: int) -> Floats:
     return np.union1d(bends, even[np.abs(even[:, None] - bends).min(axis=1) > close])
 
 
-def _through(waypoints: ArrayLike, robot: Robot) -> CubicSpline:
+def _through(robot: Robot, waypoints: ArrayLike) -> CubicSpline:
     """Natural cubic spline of the coordinates through waypoints, over the length of the way between them."""
     given = reals(waypoints, "waypoints", ("k", "n"))
     of_motors = bool(robot.description.loops) and given.shape[1] == robot.n
@@ -94,14 +94,14 @@ def _through(waypoints: ArrayLike, robot: Robot) -> CubicSpline:
     return CubicSpline(np.append(0.0, np.cumsum(steps)), q, boundary="natural")
 
 
-def _without_rest(path: JointTrajectory, robot: Robot) -> GeometricPath:
+def _without_rest(robot: Robot, path: JointTrajectory) -> GeometricPath:
     """Spline through configurations of a path, with as many of them as its deviation asks for."""
     s = _parameters(path, 20 * _MOST_POINTS + 1)
     way = _way(path, s)
     points = 200
     while True:
         waypoints = path(np.interp(np.linspace(0.0, way[-1], points + 1), way, s)).q
-        spline = on_manifold(_through(waypoints, robot), robot)
+        spline = on_manifold(robot, _through(robot, waypoints))
         between = np.interp(np.linspace(0.0, way[-1], 4 * points + 1), way, s)
         length = np.interp(np.linspace(0.0, points, 4 * points + 1), np.arange(points + 1), spline.knots)
         q, tangent, _, _ = spline.derivatives(length)

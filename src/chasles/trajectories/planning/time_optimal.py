@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError, warn
+from chasles.mechanics.mechanics import require_first
 from chasles.trajectories.check_report import QUANTITIES, CheckReport
 from chasles.trajectories.joint.durations import checked_start_time, require_spacing
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
@@ -59,8 +60,8 @@ class TimeOptimalTrajectory(RetimedTrajectory):
 
 
 def time_optimal(
-    path: JointTrajectory | ArrayLike,
     robot: Robot,
+    path: JointTrajectory | ArrayLike,
     *,
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
@@ -77,11 +78,11 @@ def time_optimal(
 
     Parameters
     ----------
+    robot
+        Robot that moves; one with a payload is ``robot.with_payload(...)``.
     path
         A joint trajectory, of which only the configurations count, not their times; or waypoints, shape (k, nq), to be
         joined by a natural cubic spline of the coordinates. It must have no corners, and rest at its ends at most.
-    robot
-        The robot that moves; one with a payload is ``robot.with_payload(...)``.
     velocity, acceleration, torque
         Largest magnitudes, positive, one number or shape (n,); default the robot's limits of velocity and torque, and
         none of acceleration. Infinite where there is no limit.
@@ -124,16 +125,17 @@ def time_optimal(
     --------
     >>> import chasles as ch
     >>> arm = ch.load("panda")
-    >>> fast = time_optimal([arm.home, arm.home + 0.6, arm.home - 0.3], arm, acceleration=15.0)
+    >>> fast = time_optimal(arm, [arm.home, arm.home + 0.6, arm.home - 0.3], acceleration=15.0)
     >>> fast.report.ok, bool((fast.report.share > 0.999).any())  # no limit is broken, and some are used to the full
     (True, True)
     """
-    route = geometric_path(path, robot)
+    require_first(robot, "time_optimal(robot, path)")
+    route = geometric_path(robot, path)
     given = {
         name: None if limit is None else positive_limits(limit, robot.n, name)
         for name, limit in (("velocity", velocity), ("acceleration", acceleration), ("torque", torque))
     }
-    moved = MovedJoints(route.path, robot)
+    moved = MovedJoints(robot, route.path)
     largest = moved.limits(given["velocity"], given["acceleration"], None, given["torque"])[1]
     limits: dict[str, Floats] = {
         name: positive_limits(largest[QUANTITIES.index(name)], moved.n, name) for name in QUANTITIES if name in given
