@@ -1,4 +1,8 @@
-"""Distances between the links of a robot, and to obstacles: capsules, spheres and half-spaces."""
+"""Distances between the links of a robot, and to obstacles: capsules, spheres and half-spaces.
+
+`bodies` enclose a robot's shapes, `formulas` are the distances and their derivatives, `clearance` computes them for
+robots and is the limit that keeps bodies apart.
+"""
 
 from chasles.base import lazy
 

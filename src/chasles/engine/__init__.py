@@ -1,4 +1,11 @@
-"""The engine: graph, program, derivatives, targets. It knows no robots."""
+"""The engine: from a Python function to machine code. It knows no robots.
+
+In reading order: `program`, how tracing makes programs; `derivatives` of programs and `linear` equations inside them;
+`kernels`, which run programs over many samples; `targets`, one lowering each; `running`, which compiles and calls.
+`function` is the one kind of callable and `family` one whose options choose programs; `functions` are those that
+algorithms call; `arguments` and `validators` check what callers give. `identity` says what a computation is, as a
+digest of its content, by which `trace_cache` finds programs that an earlier process traced.
+"""
 
 from chasles.base import lazy
 from chasles.engine.linear import of_numpy

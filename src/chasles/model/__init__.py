@@ -1,4 +1,8 @@
-"""Description of a robot: links, joints, inertias, motors, frames; file formats; robots shipped with Chasles."""
+"""Models: the description of a robot, without mechanics.
+
+`Description` (links, joints, loops, motors, frames) and the kinematic `Tree` built from it; file `formats`; robots made
+of others (`editing`, `cutting`); probable mistakes (`plausibility`, `robot_check`); the `robots` that come along.
+"""
 
 from chasles.base import lazy
 

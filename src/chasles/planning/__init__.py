@@ -1,4 +1,8 @@
-"""Motion planning: paths without collisions, on graphs, grids and configuration spaces."""
+"""Planning: paths without collisions.
+
+`graph_search`; a configuration `space` whose edges are proven free by `motion_bounds`; `trees`, `roadmap` and
+`shortcuts`; the `planned_path` and its motion.
+"""
 
 from chasles.base import lazy
 

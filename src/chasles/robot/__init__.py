@@ -1,4 +1,7 @@
-"""Robots: a description with everything that can be computed of it, by numbers or by symbols."""
+"""Robots, as users hold them: `robot` joins mechanics and inverse kinematics and loads files.
+
+`symbolic` robots have SymPy expressions in their table and give formulas instead of numbers.
+"""
 
 from chasles.base import lazy
 

@@ -1,4 +1,4 @@
-"""Plots and self-contained HTML reports of runs; simple shapes for robots, drawn from their kinematics."""
+"""Plots, pictures, movies and self-contained reports; `view` makes pages that compute."""
 
 from chasles.base import lazy
 

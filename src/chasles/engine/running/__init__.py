@@ -1,1 +1,5 @@
-"""Running programs: compiled on the first call, or with NumPy until machine code is there."""
+"""Running programs: `runner` compiles on the first call, or computes with NumPy until machine code is there.
+
+`compiling` says whether there is machine code and holds the lock under which it is made; `aside` compiles in a thread
+what makes later calls faster.
+"""

@@ -1,4 +1,7 @@
-"""Plants: a robot with friction, motors, elastic joints, payloads, contacts, external wrenches and sensors."""
+"""Plants: a robot with effects, their parameters, equations and energies.
+
+Friction, motors, elastic joints, payloads, contacts, external wrenches, sensors and the motion of the base.
+"""
 
 from chasles.base import lazy
 
