@@ -17,7 +17,7 @@ import pytest
 import chasles as ch
 from chasles.base.errors import ChaslesError
 from chasles.geometry import exp_rotation, random_rotation
-from chasles.trajectories import fastest_profile, time_scaling
+from chasles.trajectories import Motion, fastest_profile, time_scaling
 from chasles.trajectories.joint.scalings import LAWS
 
 SEED = int(os.environ.get("CHASLES_ATTACK_SEED", "20261122"))
@@ -300,9 +300,8 @@ def test_online_motions_go_from_state_to_state(rng: Generator) -> bool:
     if rng.random() < 0.1:
         limits[["velocity", "acceleration", "jerk"][rng.integers(3)]] = strange(rng)
     begin = rng.choice([0.0, -5.0, 1e6, 1.7e9, strange(rng)])
-    motion = ch.online_trajectory(
-        start, goal, **limits, start_velocity=rng.choice([0.0, 0.9]) * velocity, start_time=begin
-    )
+    state = Motion(start, rng.choice([0.0, 0.9]) * velocity, np.zeros(n))
+    motion = ch.online_trajectory(state, goal, **limits, start_time=begin)
     knots = motion.knots
     before, after = motion(np.nextafter(knots, -np.inf)), motion(knots)
     reached = np.abs(after.q).max(axis=0) + np.abs(after.qd).max(axis=0)

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, MissingExtraError, UnknownNameError
+from chasles.trajectories.motion import Motion
 from chasles.trajectories.planning.online import online_trajectory
 
 pytestmark = pytest.mark.skipif(find_spec("ruckig") is None, reason="needs the extra planning")
@@ -41,11 +42,9 @@ def test_pieces_join_and_lead_from_state_to_state(seed: int, moving: bool, jerk:
     if not moving:
         qd0, qdd0 = np.zeros(n), np.zeros(n)
     move = online_trajectory(
-        start,
+        Motion(start, qd0, qdd0),
         goal,
         **limits,
-        start_velocity=qd0,
-        start_acceleration=qdd0,
         synchronization=synchronization,
         start_time=-2.0,
     )
@@ -95,17 +94,16 @@ def test_without_a_limit_of_jerk_it_is_the_trapezoid() -> None:
 def test_a_new_plan_goes_on_from_the_old_one() -> None:
     old = online_trajectory([0.0, 0.0], [1.0, -0.5], **LIMITS)
     now = old(0.6)
-    state = {"start_velocity": now.qd, "start_acceleration": now.qdd, "start_time": 0.6}
-    same = online_trajectory(now.q, [1.0, -0.5], **LIMITS, **state, synchronization="none")
+    same = online_trajectory(now, [1.0, -0.5], **LIMITS, start_time=0.6, synchronization="none")
     assert same.end_time >= old.end_time - 1e-9 or same.end_time == pytest.approx(old.end_time)
-    new = online_trajectory(now.q, [-1.0, 0.5], **LIMITS, **state)
+    new = online_trajectory(now, [-1.0, 0.5], **LIMITS, start_time=0.6)
     for part in (0, 1, 2):
         np.testing.assert_allclose(new(0.6)[part], now[part], atol=1e-12)
 
 
 def test_the_quickest_stop() -> None:
     """From 1 rad/s with 2 rad/s² and 10 rad/s³: v/a + a/j s."""
-    stop = online_trajectory([0.0], None, **LIMITS, start_velocity=1.0)
+    stop = online_trajectory(Motion(np.zeros(1), np.ones(1), np.zeros(1)), None, **LIMITS)
     assert stop.duration == pytest.approx(1.0 / 2.0 + 2.0 / 10.0, rel=1e-12)
     np.testing.assert_allclose(stop(stop.end_time).qd, 0.0, atol=1e-12)
     np.testing.assert_allclose(stop(stop.end_time).q, 0.5 * stop.duration, rtol=1e-9)  # it slows symmetrically
@@ -160,6 +158,7 @@ def test_start_equal_to_goal_rests() -> None:
     [
         ({"start": 0.0}, ArgumentError, r"start has shape \(\); expected \(n,\)"),
         ({"start": [0.0, np.nan]}, ArgumentError, r"start\[1\] is nan; it must be finite"),
+        ({"start": Motion(np.zeros(2), np.zeros(3), np.zeros(2))}, ArgumentError, r"start\.qd has shape \(3,\)"),
         ({"goal": [1.0]}, ArgumentError, r"goal has shape \(1,\); expected \(2,\)"),
         ({"goal": [1.0, np.inf]}, ArgumentError, r"goal\[1\] is inf; it must be finite"),
         ({"velocity": 0.0}, ArgumentError, r"velocity\[0\] is 0\.0; it must be positive"),

@@ -13,6 +13,7 @@ from chasles.engine.validators import choice, reals
 from chasles.trajectories.joint.durations import INSTANTS, LONGEST, checked_durations, checked_start_time
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.soundness import MISS, require_continuity
+from chasles.trajectories.motion import Motion
 from chasles.trajectories.planning.planners import PlanningError, planner, positive_limits
 
 Synchronization = Literal["time", "time-if-necessary", "phase", "none"]
@@ -43,14 +44,12 @@ class OnlineTrajectory(PiecewisePolynomial):
 
 
 def online_trajectory(
-    start: ArrayLike,
+    start: ArrayLike | Motion,
     goal: ArrayLike | None,
     *,
     velocity: ArrayLike,
     acceleration: ArrayLike,
     jerk: ArrayLike = math.inf,
-    start_velocity: ArrayLike = 0.0,
-    start_acceleration: ArrayLike = 0.0,
     goal_velocity: ArrayLike = 0.0,
     goal_acceleration: ArrayLike = 0.0,
     synchronization: Synchronization = "time",
@@ -60,14 +59,13 @@ def online_trajectory(
 ) -> OnlineTrajectory:
     """Plan the fastest motion from the present state to a goal.
 
-    A controller may plan anew at any time: the present state is ``motion = trajectory(t)``, and the next trajectory
-    begins with ``start=motion.q, start_velocity=motion.qd, start_acceleration=motion.qdd, start_time=t``.
+    A controller may plan anew at any time t: the next trajectory begins with ``start=trajectory(t), start_time=t``.
 
     Parameters
     ----------
-    start, start_velocity, start_acceleration
-        State at the start, shape (n,), rad, rad/s, rad/s² (m, … for prismatic joints). It may exceed the limits, and is
-        then brought back within them at once.
+    start
+        State at the start: a `Motion` with parts of shape (n,), rad, rad/s, rad/s² (m, … for prismatic joints), or
+        positions, shape (n,), at rest. It may exceed the limits, and is then brought back within them at once.
     goal
         Positions at the end, shape (n,), or None to reach only the velocity and acceleration of the goal as soon as
         possible, wherever that is: with their defaults the quickest stop.
@@ -115,39 +113,30 @@ def online_trajectory(
     >>> move = online_trajectory([0.0, 0.0], [1.0, -0.5], velocity=1.0, acceleration=2.0, jerk=10.0)
     >>> round(float(move.duration), 6), move(move.end_time).q.round(12)
     (1.7, array([ 1. , -0.5]))
-    >>> now = move(0.4)
-    >>> stop = online_trajectory(now.q, None, start_velocity=now.qd, start_acceleration=now.qdd,
-    ...                          velocity=1.0, acceleration=2.0, jerk=10.0, start_time=0.4)
+    >>> stop = online_trajectory(move(0.4), None, velocity=1.0, acceleration=2.0, jerk=10.0, start_time=0.4)
     >>> stop(stop.end_time).qd.round(12) + 0.0
     array([0., 0.])
     """
     ruckig = planner("ruckig", "an online trajectory")
-    q0 = reals(start, "start", ("n",))
-    n = q0.size
-    if n < 1:
-        raise ArgumentError("start has no joints")
+    now = _state(start)
+    n = now.q.size
     choice(synchronization, "synchronization", get_args(Synchronization))
-    limits = {
-        "velocity": positive_limits(velocity, n, "velocity"),
-        "acceleration": positive_limits(acceleration, n, "acceleration"),
-        "jerk": positive_limits(jerk, n, "jerk"),
-    }
-    states = {
-        "current_position": q0,
-        "current_velocity": reals(start_velocity, "start_velocity", (n,), broadcast=True),
-        "current_acceleration": reals(start_acceleration, "start_acceleration", (n,), broadcast=True),
-        "target_position": q0 if goal is None else reals(goal, "goal", (n,)),
-        "target_velocity": _goal_rate(goal_velocity, limits["velocity"], "velocity"),
-        "target_acceleration": _goal_rate(goal_acceleration, limits["acceleration"], "acceleration"),
-    }
+    largest = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk}
+    limits = {name: positive_limits(values, n, name) for name, values in largest.items()}
+    end = Motion(
+        now.q if goal is None else reals(goal, "goal", (n,)),
+        _goal_rate(goal_velocity, limits["velocity"], "velocity"),
+        _goal_rate(goal_acceleration, limits["acceleration"], "acceleration"),
+    )
     for name, value in (("minimum_duration", minimum_duration), ("cycle", cycle)):
         if value is not None and checked_durations(value, name).ndim:
             raise ArgumentError(f"{name} must be one number of seconds, not {value!r}")
     begin = checked_start_time(start_time)
 
     problem = ruckig.InputParameter(n)
-    for name, array in states.items():
-        setattr(problem, name, array.tolist())
+    for role, state in (("current", now), ("target", end)):
+        for name, values in zip(("position", "velocity", "acceleration"), state, strict=True):
+            setattr(problem, f"{role}_{name}", values.tolist())
     for name, array in limits.items():
         setattr(problem, f"max_{name}", array.tolist())
     problem.synchronization = getattr(ruckig.Synchronization, _RUCKIG_NAMES[synchronization])
@@ -157,9 +146,37 @@ def online_trajectory(
         problem.minimum_duration = minimum_duration
     if cycle is not None:
         problem.duration_discretization = ruckig.DurationDiscretization.Discrete
-    solution = ruckig.Trajectory(n)
+    solution = _solved(ruckig, problem, cycle)
+    if solution.duration <= _SHORTEST:
+        return _resting(now.q, begin)
+    shortest = _shortest_phase(begin, solution.duration)
+    motion = _motion(solution, now.q, end, begin, shortest)
+    is_smooth = bool(np.isfinite(limits["acceleration"]).all())
+    _require_soundness(motion, None if goal is None else end.q, is_smooth, time_error=2.0 * shortest)
+    return motion
+
+
+def _state(start: ArrayLike | Motion) -> Motion:
+    """The state at the start, with positions of at least one joint; at rest if only these are given."""
+    q = reals(start.q if isinstance(start, Motion) else start, "start", ("n",))
+    if q.size < 1:
+        raise ArgumentError("start has no joints")
+    if not isinstance(start, Motion):
+        return Motion(q, np.zeros(q.size), np.zeros(q.size))
+    return Motion(q, reals(start.qd, "start.qd", (q.size,)), reals(start.qdd, "start.qdd", (q.size,)))
+
+
+def _solved(ruckig: Any, problem: Any, cycle: float | None) -> Any:
+    """Ruckig's trajectory.
+
+    Raises
+    ------
+    PlanningError
+        If it finds none.
+    """
+    solution = ruckig.Trajectory(problem.degrees_of_freedom)
     try:
-        result = ruckig.Ruckig(n, cycle or 0.001).calculate(problem, solution)
+        result = ruckig.Ruckig(problem.degrees_of_freedom, cycle or 0.001).calculate(problem, solution)
     except ruckig.RuckigError as error:
         raise PlanningError(f"ruckig finds no motion: {str(error).strip()}") from None
     except ValueError as error:  # a result that has no name in Python
@@ -167,34 +184,50 @@ def online_trajectory(
         raise PlanningError(f"ruckig finds no motion: {reason}") from None
     if result not in (ruckig.Result.Working, ruckig.Result.Finished):
         raise PlanningError(f"ruckig finds no motion: {result}")
-    motions = [_phases(profile) for profile in solution.profiles[0]]
-    duration = float(solution.duration)
-    if duration <= _SHORTEST:
-        coefficients = np.zeros((1, 4, n))
-        coefficients[0, 0] = q0
-        instant = max(_INSTANT, INSTANTS * float(np.spacing(abs(begin))))
-        return OnlineTrajectory(begin + np.array([0.0, instant]), coefficients, np.zeros(n))
+    return solution
+
+
+def _resting(q: NDArray[np.float64], begin: float) -> OnlineTrajectory:
+    """An instant at rest."""
+    coefficients = np.zeros((1, 4, q.size))
+    coefficients[0, 0] = q
+    instant = max(_INSTANT, INSTANTS * float(np.spacing(abs(begin))))
+    return OnlineTrajectory(begin + np.array([0.0, instant]), coefficients, np.zeros(q.size))
+
+
+def _shortest_phase(begin: float, duration: float) -> float:
+    """Shortest phase that double precision tells from rounding, s."""
     resolution = float(np.spacing(abs(begin) + duration))
     if not INSTANTS * resolution <= duration <= LONGEST:
         raise PlanningError(
             f"the motion takes {duration:.3g} s from {begin:g} s on, where double precision tells times apart by "
             f"{resolution:.3g} s only; choose an earlier start_time"
         )
-    shortest = max(_SHORTEST, 4.0 * resolution)
-    knots = _knots(motions, duration, shortest)
-    goals = zip(q0, states["target_velocity"], states["target_acceleration"], strict=True)
-    pieces = [_pieces(phases, knots[:-1], shortest, *ends) for phases, ends in zip(motions, goals, strict=True)]
-    motion = OnlineTrajectory(begin + knots, np.stack(pieces, axis=-1), solution.independent_min_durations)
+    return max(_SHORTEST, 4.0 * resolution)
+
+
+def _motion(solution: Any, start: NDArray[np.float64], end: Motion, begin: float, shortest: float) -> OnlineTrajectory:
+    """Cubic polynomials of ruckig's phases, those left out that are too short."""
+    motions = [_phases(profile) for profile in solution.profiles[0]]
+    knots = _knots(motions, float(solution.duration), shortest)
+    states = zip(motions, start, end.qd, end.qdd, strict=True)
+    pieces = [_pieces(phases, knots[:-1], shortest, *joint) for phases, *joint in states]
+    return OnlineTrajectory(begin + knots, np.stack(pieces, axis=-1), solution.independent_min_durations)
+
+
+def _require_soundness(
+    motion: OnlineTrajectory, goal: NDArray[np.float64] | None, is_smooth: bool, time_error: float
+) -> None:
+    """Raise an error unless the pieces join, and lead to the goal if there is one."""
     # Accelerations may jump by what the jerk makes of phases that are too short.
-    smooth = int(np.isfinite(limits["acceleration"]).all())
     size, fastest = np.abs(motion.coefficients[:, :2]).max(axis=0)
-    require_continuity(motion, smooth, size=size, rates=[fastest], time_error=2.0 * shortest, remedy=_REMEDY)
-    if goal is not None:
-        miss = np.abs(motion(motion.end_time).q - states["target_position"])
-        if not (miss <= _GOAL + MISS * size + 2.0 * shortest * fastest).all():
-            joint = int(np.argmax(miss))
-            raise PlanningError(f"ruckig's motion of joint {joint} misses the goal by {miss[joint]:.3g}; {_REMEDY}")
-    return motion
+    require_continuity(motion, int(is_smooth), size=size, rates=[fastest], time_error=time_error, remedy=_REMEDY)
+    if goal is None:
+        return
+    miss = np.abs(motion(motion.end_time).q - goal)
+    if not (miss <= _GOAL + MISS * size + time_error * fastest).all():
+        joint = int(np.argmax(miss))
+        raise PlanningError(f"ruckig's motion of joint {joint} misses the goal by {miss[joint]:.3g}; {_REMEDY}")
 
 
 def _phases(profile: Any) -> NDArray[np.float64]:
