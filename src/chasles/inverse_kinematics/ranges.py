@@ -125,34 +125,10 @@ class Ranges:
     def of(cls, robot: Mechanics, target: str, limits: bool, length: float) -> Ranges:
         """Ranges of a robot for one of its frames, with or without its limits."""
         tree = build_tree(robot.description)
-        lower, upper = np.full(robot.nq, -np.inf), np.full(robot.nq, np.inf)
-        if limits:
-            lower, upper = _coordinate_limits(robot)
-        turning, slides = np.ones(robot.nq, dtype=bool), np.zeros(robot.nq, dtype=bool)
-        moving = np.zeros(robot.nq, dtype=bool)
-        for body in tree.bodies:
-            if body.placed == "coordinate":
-                slides[body.position] |= not body.angular
-                turning[body.position] &= bool(body.angular) and not body.pitch and float(body.ratio).is_integer()
-            elif body.placed != "nothing":
-                turning[_numbers_of(body)] = False
-        index = tree.frames[target].body
-        while index != WORLD:
-            body = tree.bodies[index]
-            if body.placed == "coordinate":
-                moving[body.position] = True
-            elif body.placed == "quaternion":  # a free joint stays where it is: it reaches targets without restarts
-                moving[_numbers_of(body)] = True
-            index = body.parent
-        if tree.loops:  # the other joints follow, and by loops any joint may move the frame
-            for body in tree.bodies:
-                if body.placed != "nothing":
-                    where = body.position if body.placed == "coordinate" else _numbers_of(body)
-                    moving[where] = body.coordinate in tree.independent and body.placed != "quaternion and position"
-        width = np.where(slides, 2.0 * length, TURN)
-        for body in tree.bodies:
-            if body.placed not in ("coordinate", "nothing"):
-                width[_numbers_of(body)] = 2.0  # numbers of quaternions, which become unit ones
+        unlimited = np.full(robot.nq, np.inf)
+        lower, upper = _coordinate_limits(robot) if limits else (-unlimited, unlimited)
+        turning, width = _turning_and_width(tree, robot.nq, length)
+        moving = _moving(tree, target, robot.nq)
         first, span = _starting(lower, upper, width)
         identity = robot.neutral if robot.nq > robot.n else 0.0
         return cls(lower, upper, first, span, turning, moving, identity, robot.home if tree.loops else None)
@@ -237,9 +213,41 @@ def reach(tree: Tree, target: str, ranges: Ranges) -> tuple[NDArray[np.float64],
     return np.asarray(centre, dtype=np.float64), radius
 
 
-def _numbers_of(body: MovingBody) -> slice:
-    """Where the numbers of a spherical or free joint are in q."""
-    return slice(body.position, body.position + (4 if body.placed == "quaternion" else 7))
+def _turning_and_width(tree: Tree, nq: int, length: float) -> tuple[NDArray[np.bool_], NDArray[np.float64]]:
+    """Whether whole turns of the coordinates change nothing, and how far searches go where there are no limits."""
+    turning, width = np.ones(nq, dtype=bool), np.full(nq, TURN)
+    for body in tree.bodies:
+        where = _coordinates_of(body)
+        if body.placed == "coordinate":
+            turning[where] &= bool(body.angular) and not body.pitch and float(body.ratio).is_integer()
+            if not body.angular:
+                width[where] = 2.0 * length
+        elif body.placed != "nothing":
+            turning[where] = False
+            width[where] = 2.0  # numbers of quaternions, which become unit ones
+    return turning, width
+
+
+def _moving(tree: Tree, target: str, nq: int) -> NDArray[np.bool_]:
+    """Whether searches move the coordinates to other starts."""
+    moving = np.zeros(nq, dtype=bool)
+    index = tree.frames[target].body
+    while index != WORLD:
+        body = tree.bodies[index]
+        if body.placed in ("coordinate", "quaternion"):  # a free joint stays: it reaches targets without restarts
+            moving[_coordinates_of(body)] = True
+        index = body.parent
+    for body in tree.bodies if tree.loops else ():  # the other joints follow, and by loops any joint may move the frame
+        if body.placed != "nothing":
+            is_free = body.placed == "quaternion and position"
+            moving[_coordinates_of(body)] = body.coordinate in tree.independent and not is_free
+    return moving
+
+
+def _coordinates_of(body: MovingBody) -> slice:
+    """Where the coordinates of a body's joint are in q."""
+    count = {"nothing": 0, "coordinate": 1, "quaternion": 4, "quaternion and position": 7}[body.placed]
+    return slice(body.position, body.position + count)
 
 
 def _starting(

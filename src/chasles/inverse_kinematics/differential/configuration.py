@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -113,41 +113,61 @@ def solve_tasks(
     (True, True)
     """
     levels: list[Any] = list(levels_of(tasks))
-    for task in (task for level in levels for task in level):
+    every: list[Any] = [task for level in levels for task in level]
+    for task in every:
         if not isinstance(task, FormulaTask):
             raise ArgumentError(f"{task!r} has no error: solve_tasks takes tasks with a formula")
-    q = reals(robot.home if q0 is None else q0, "q0", (robot.nq,))
+    start = reals(robot.home if q0 is None else q0, "q0", (robot.nq,))
     tolerance = real(tolerance, "tolerance", above=0.0)
     most = whole_number(max_iterations, "max_iterations", 1, 1_000_000)
-    every: list[Any] = [task for level in levels for task in level]
     counting = [task for task in every if _must_be_done(task)] or every
-    judged: list[Any] = list(levels) if len(levels) > 1 else [counting]
+    judged = levels if len(levels) > 1 else [counting]
     dt = 1.0 / max([float(np.max(getattr(task, "gain", 0.0))) for task in every] + [1e-3])
     bounds = [*limits, VelocityLimit(_LONGEST / dt)]
-    best, smallest, idle = q, np.full(len(judged), np.inf), 0
+
+    def step(q: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.asarray(robot.integrate(q, dt * solve_rates(robot, q, tasks, dt, limits=bounds).qd))
+
+    def errors(q: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.array([max(_error(robot, task, q) for task in level) for level in judged])
+
+    best, iterations, is_stuck = _searched(start, step, errors, tolerance, most)
+    position, allowed = joint_positions(robot, best), joint_limits(robot)
+    is_inside = bool(((position >= allowed.lower - _ROUNDING) & (position <= allowed.upper + _ROUNDING)).all())
+
+    def is_done(level: Sequence[FormulaTask]) -> bool:
+        return is_inside and all(_error(robot, task, best) <= tolerance for task in level)
+
+    missed: Literal["converged", "unfinished"] = "converged" if is_stuck else "unfinished"
+    return TaskSolution(
+        q=best,
+        success=is_done(counting),
+        levels=tuple("done" if is_done(level) else missed for level in levels),
+        errors=tuple(_error(robot, task, best) for task in every),
+        iterations=iterations,
+    )
+
+
+def _searched(
+    q: NDArray[np.float64],
+    step: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    errors: Callable[[NDArray[np.float64]], NDArray[np.float64]],
+    tolerance: float,
+    most: int,
+) -> tuple[NDArray[np.float64], int, bool]:
+    """Best configuration, number of steps, and whether they ended because none of the last ones improved it."""
+    error, best, idle = errors(q), q, 0
+    smallest = np.full_like(error, np.inf)
     for iteration in range(most + 1):
-        error = np.array([max(_error(robot, task, q) for task in level) for level in judged])
         idle += 1
         improved = _improved_level(error, smallest, tolerance)
         if improved is not None:
             best, idle, smallest[improved:] = q, 0, error[improved:]
         if (error <= _DONE * tolerance).all() or idle > _PATIENCE or iteration == most:
             break
-        q = np.asarray(robot.integrate(q, dt * solve_rates(robot, q, tasks, dt, limits=bounds).qd))
-    lower, upper = joint_limits(robot)[:2]
-    position = joint_positions(robot, best)
-    inside = bool(((position >= lower - _ROUNDING) & (position <= upper + _ROUNDING)).all())
-    missed: Literal["converged", "unfinished"] = "converged" if idle > _PATIENCE else "unfinished"
-    return TaskSolution(
-        q=best,
-        success=inside and all(_error(robot, task, best) <= tolerance for task in counting),
-        levels=tuple(
-            "done" if inside and all(_error(robot, task, best) <= tolerance for task in level) else missed
-            for level in levels
-        ),
-        errors=tuple(_error(robot, task, best) for task in every),
-        iterations=iteration,
-    )
+        q = step(q)
+        error = errors(q)
+    return best, iteration, idle > _PATIENCE
 
 
 def _improved_level(error: NDArray[np.float64], smallest: NDArray[np.float64], tolerance: float) -> int | None:
