@@ -39,7 +39,7 @@ def tables() -> Iterator[Table]:
         q = robot.integrate(robot.home, 0.05 * rng.normal(size=(BATCH, robot.n)))
         qd, tau = rng.normal(size=(2, BATCH, robot.n))
         peer, free = ClosedModel(robot.description), list(robot.description.independent_indices)
-        open_robot = robot.without_loops()
+        open_robot = robot.edit.without_loops()
         velocities = np.einsum("kij,kj->ki", robot.velocity_map(q), qd)
         torques = -open_robot.friction_torque(velocities)
         torques[:, free] += tau

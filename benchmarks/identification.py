@@ -73,7 +73,7 @@ def _logs() -> Iterator[tuple[str, ch.Log]]:
         yield "UR10 at 125 Hz", ch.Log(ur10, path / "ur10_exciting.csv")
         whole = ch.load(example("tiago_description/robots/tiago.urdf"), check=False)
         moved = {"torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8))}
-        tiago = whole.lock_joints([name for name in whole.joint_names if name not in moved])
+        tiago = whole.edit.lock([name for name in whole.joint_names if name not in moved])
         parts = [path / f"tiago_{quantity}.csv.gz" for quantity in ("position", "velocity", "effort")]
         yield "TIAGo, currents", ch.Log(tiago, parts, units={"effort": "A"})
         motors = np.diag(TX40_REDUCTIONS)

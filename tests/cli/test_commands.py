@@ -159,7 +159,7 @@ def test_simulate_lets_a_robot_float(tmp_path):
     made = ch.simulation.results.Run.open(saved)
     q, qd = made.q.values[::30], made.qd.values[::30]
     assert np.ptp(free.center_of_mass(q), axis=0).max() < 1e-7
-    assert np.abs(free.centroidal_momentum_matrix(q) @ qd[..., None]).max() < 1e-6
+    assert np.abs(free.centroidal.matrix(q) @ qd[..., None]).max() < 1e-6
     assert np.abs(made.error.values[:, 6:]).max() < 1e-3
     np.testing.assert_allclose(made.q_reference.values[-1], [1, 0, 0, 0, 0, 0, 0, 0.4, -0.3], atol=1e-12)
 

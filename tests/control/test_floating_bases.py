@@ -39,7 +39,7 @@ def test_joint_errors_obey_their_equation_while_the_base_moves_freely() -> None:
     expected = 0.1 * (1.0 + 20.0 * t) * np.exp(-20.0 * t)
     np.testing.assert_allclose(run.q.values[:, 7:] - FLYING.home[7:], expected[:, None] + np.zeros(7), atol=2e-4)
     assert np.abs(run.tau.values[:, :6]).max() == 0.0
-    assert np.abs(FLYING.centroidal_momentum(run.q.values, run.qd.values)).max() < 1e-6
+    assert np.abs(FLYING.centroidal.momentum(run.q.values, run.qd.values)).max() < 1e-6
     assert np.abs(run.q.values[-1, :7] - FLYING.home[:7]).max() > 1e-3  # the base answers
 
 
@@ -70,7 +70,7 @@ def test_a_frame_is_moved_from_a_floating_base(kind: str) -> None:
     expected = ((1.0 + 20.0 * t) * np.exp(-20.0 * t))[:, None] * [0.05, 0.03, -0.04]
     np.testing.assert_allclose(error, expected, atol=3e-4)
     assert np.abs(run.tau.values[:, :6]).max() == 0.0
-    assert np.abs(SATELLITE.centroidal_momentum(run.q.values, run.qd.values)).max() < 1e-5
+    assert np.abs(SATELLITE.centroidal.momentum(run.q.values, run.qd.values)).max() < 1e-5
 
 
 def test_reduced_dynamics_are_the_forward_dynamics_without_torques_at_the_base() -> None:

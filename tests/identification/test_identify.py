@@ -218,7 +218,7 @@ def changed(**changes: np.ndarray) -> dict[str, np.ndarray]:
     ("data", "message"),
     [
         (changed(q=np.zeros_like(MOTION.q)), "no joint moves"),
-        (changed(q=MOTION.q * [1.0, 0.0]), "rest in the part of the log that is fitted: joint2.*lock_joints"),
+        (changed(q=MOTION.q * [1.0, 0.0]), "rest in the part of the log that is fitted: joint2.*edit.lock"),
         (changed(tau=-TAU), "opposite signs"),
         (changed(tau=TAU * [1.0, -1.0]), "joint2"),
         (changed(tau=TAU[:, ::-1]), "efforts of 'joint1' and 'joint2' exchanged"),

@@ -225,7 +225,7 @@ def test_searches_move_a_floating_base_and_spherical_joints(mask: str) -> None:
 
 
 def test_a_spherical_joint_alone_is_searched_from_many_orientations() -> None:
-    locked = ROBOT.lock_joints({"base": ROBOT.neutral[:7]})
+    locked = ROBOT.edit.lock({"base": ROBOT.neutral[:7]})
     goals = locked.forward_kinematics(locked.random_configuration(6, (200,)), target="head")
     solution = locked.inverse_kinematics(goals, target="head")
     assert solution.success.all()

@@ -318,7 +318,7 @@ def test_friction_alone_does_not_know_the_configuration() -> None:
         robot.friction_torque([1.0])
     loss = robot.friction_at(robot.home, [1.0]) @ np.ones(1)
     motion = robot.velocity_map(robot.home)[:, 0]
-    assert loss == pytest.approx(robot.without_loops().friction_torque(motion) @ motion)
+    assert loss == pytest.approx(robot.edit.without_loops().friction_torque(motion) @ motion)
 
 
 def test_redundant_motors_share_a_load_within_their_limits() -> None:
@@ -495,7 +495,7 @@ def scissor_lift() -> Description:
 def test_base_parameters_of_closed_chains_do_not_depend_on_the_seed(machine: Callable[[], Description]) -> None:
     robot = ch.Robot(machine())
     if not robot.description.mass:
-        robot = robot.with_nominal_bodies()
+        robot = robot.edit.nominal_bodies()
     first, second = (robot.inertial.base(seed=seed) for seed in (0, 7))
     assert first.names == second.names
     assert first.values == pytest.approx(second.values, rel=1e-6, abs=1e-8)

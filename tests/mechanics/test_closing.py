@@ -18,7 +18,7 @@ from chasles.mechanics.closing import WORTH_COMPILING
 def test_a_batch_finds_what_single_searches_find(name: str) -> None:
     robot = ch.Robot(MACHINES[name]())
     rng = np.random.default_rng(8)
-    tree = robot.without_loops()
+    tree = robot.edit.without_loops()
     guesses = tree.integrate(robot.home, 0.3 * rng.normal(size=(WORTH_COMPILING + 6, tree.n)))
     singly = robot.close(guesses[:6])
     together = robot.close(guesses)

@@ -248,9 +248,9 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "jacobian_derivative": lambda m: m.along(m.jacobian),
     "joint_accelerations": lambda m: m.joint_accelerations,
     "closed_state": lambda m: (m.q, m.joint_velocities),
-    "centroidal_momentum_matrix": lambda m: m.open("centroidal_momentum_matrix", m.q) @ m.G,
-    "centroidal_momentum": lambda m: m.open("centroidal_momentum", m.q, m.joint_velocities),
-    "centroidal_momentum_rate": _momentum_rate,
+    "centroidal.matrix": lambda m: m.open("centroidal_momentum_matrix", m.q) @ m.G,
+    "centroidal.momentum": lambda m: m.open("centroidal_momentum", m.q, m.joint_velocities),
+    "centroidal.rate": _momentum_rate,
     "kinetic_energy": lambda m: m.open("kinetic_energy", m.q, m.joint_velocities),
     # Forces.
     "joint_torques": lambda m: m.joint_torques(m.joint_velocities, m.joint_accelerations),

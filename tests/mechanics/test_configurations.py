@@ -246,7 +246,7 @@ def test_integrate_and_difference_agree_with_pinocchio() -> None:
 
 def test_joints_without_quaternions_add_and_subtract(every_kind: Description) -> None:
     names = [joint.name for joint in every_kind.coordinates if joint.has_quaternion]
-    robot = ch.Robot(every_kind).lock_joints(names)
+    robot = ch.Robot(every_kind).edit.lock(names)
     rng = np.random.default_rng(9)
     q, v = rng.normal(size=(2, robot.n)) * 5.0
     assert robot.nq == robot.nv

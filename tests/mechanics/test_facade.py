@@ -137,7 +137,7 @@ def test_copies_leave_the_original_alone(panda: ch.Robot) -> None:
     ("name", "said"),
     [
         ("gravity", r"use with_gravity\(…\)"),
-        ("name", r"use renamed\(name=…\)"),
+        ("name", r"use edit.renamed\(name=…\)"),
         ("home", r"Robot\(robot.description.replace\(home=…\)\)"),
         ("effort_limits", r"description.replace\(joints=…\)"),
         ("description", r"Robot\(description=…\)"),
@@ -267,7 +267,7 @@ def test_without_a_compiler_the_numbers_are_the_same(panda: ch.Robot, helpers: S
 
 
 def test_a_sub_tree_moves_as_it_did_in_the_whole_robot(panda: ch.Robot) -> None:
-    forearm = panda.sub_tree("panda_link4")
+    forearm = panda.edit.sub_tree("panda_link4")
     q = np.linspace(-1, 1, 7)
     T_link4_tool = [
         np.linalg.inv(robot.forward_kinematics(x, target="panda_link4")) @ robot.forward_kinematics(x)

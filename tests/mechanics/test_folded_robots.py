@@ -219,7 +219,7 @@ def test_what_is_attached_can_be_cut_off_again(every_kind: Description) -> None:
         assert without(both, "p_link0") == every_kind
         again = sub_tree(both, "p_link0").replace(tool="p_tool", gravity=load("puma560").gravity)
         assert again.replace(T_world_base=np.eye(4), source=load("puma560").source, name="puma560") == (
-            ch.Robot(load("puma560")).renamed(prefix="p_").description
+            ch.Robot(load("puma560")).edit.renamed(prefix="p_").description
         )
 
 
@@ -259,16 +259,16 @@ def test_an_attached_tool_is_a_payload() -> None:
 
 def test_robots_and_descriptions_are_attached_alike() -> None:
     arm, tool = ch.load("puma560"), Description("tip", links=(Link("point", Inertia(0.1)),))
-    assert arm.attach(tool) == arm.attach(ch.Robot(tool)) == ch.Robot(attach(arm.description, tool))
+    assert arm.edit.attach(tool) == arm.edit.attach(ch.Robot(tool)) == ch.Robot(attach(arm.description, tool))
     with pytest.raises(ModelError, match="what is attached must be a robot, not 'panda'"):
-        arm.attach("panda")  # type: ignore[arg-type]
+        arm.edit.attach("panda")  # type: ignore[arg-type]
 
 
 def test_a_floating_robot_against_a_reduced_model_of_pinocchio() -> None:
     pin = importlib.import_module("pinocchio")
     path = example("solo_description/robots/solo.urdf")
     values = {"FL_HFE": 0.5, "HR_KFE": -1.2, "HR_HFE": 2.0}
-    robot = ch.Robot.from_urdf(path, check=False).with_free_base(joint="root_joint").lock_joints(values)
+    robot = ch.Robot.from_urdf(path, check=False).with_free_base(joint="root_joint").edit.lock(values)
     whole = pin.buildModelFromXML(with_complete_digits_of_pi(path.read_text()), pin.JointModelFreeFlyer())
     whole.armature = np.zeros(whole.nv)
     reference = pin.neutral(whole)

@@ -96,7 +96,7 @@ def test_two_floating_bodies_keep_their_momentum() -> None:
     robot = ch.Robot(Description("pair", links, joints, gravity=np.zeros(3)))
     q, qd = robot.random_configuration(rng), rng.normal(size=9)
     path_q, path_qd = motion(robot, q, qd, 1.0, 1000)
-    momentum = robot.centroidal_momentum(path_q, path_qd)
+    momentum = robot.centroidal.momentum(path_q, path_qd)
     assert np.allclose(momentum, momentum[0], rtol=0.0, atol=1e-9)
     energy = robot.kinetic_energy(path_q, path_qd)
     assert np.ptp(energy) < 1e-9 * energy[0]

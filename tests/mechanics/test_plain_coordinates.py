@@ -52,7 +52,7 @@ def test_several_joints_are_named() -> None:
 
 
 def test_a_locked_base_is_the_way_out() -> None:
-    locked = FREE.lock_joints(["base"])
+    locked = FREE.edit.lock(["base"])
     T = locked.forward_kinematics(locked.home + 0.1)
     assert locked.inverse_kinematics(T, locked.home).success
 

@@ -111,9 +111,9 @@ def test_disabled_pairs_are_left_out_of_clearances_and_stay_with_the_robot(tmp_p
     assert set(ch.clearance(plain).pairs) == {("base", "lower"), ("base", "hand"), ("upper", "hand")}
     assert set(ch.clearance(arm).pairs) == {("base", "lower"), ("upper", "hand")}
     assert from_toml_text(arm.to_toml()) == [("base", "hand")]
-    assert arm.renamed(prefix="left_").description.disabled_pairs == (("left_base", "left_hand"),)
-    assert arm.sub_chain("base", "lower", branches="drop").description.disabled_pairs == ()
-    both = arm.attach(arm, prefix="second_").description.disabled_pairs
+    assert arm.edit.renamed(prefix="left_").description.disabled_pairs == (("left_base", "left_hand"),)
+    assert arm.edit.sub_chain("base", "lower", branches="drop").description.disabled_pairs == ()
+    both = arm.edit.attach(arm, prefix="second_").description.disabled_pairs
     assert both == (("base", "hand"), ("second_base", "second_hand"))
     with pytest.raises(ModelError, match="a disabled pair names the link 'wall', which does not exist"):
         plain.description.replace(disabled_pairs=(("wall", "hand"),))

@@ -153,9 +153,9 @@ class Pair:
             h.append(_angular_first(self.data.hg.vector))
             h_rate.append(_angular_first(self.data.dhg.vector))
         q, qd, qdd = (self.states[name] for name in ("q", "qd", "qdd"))
-        yield Comparison("centroidal momentum matrix", self.robot.centroidal_momentum_matrix(q), np.array(A))
-        yield Comparison("centroidal momentum", self.robot.centroidal_momentum(q, qd), np.array(h))
-        yield Comparison("its rate", self.robot.centroidal_momentum_rate(q, qd, qdd), np.array(h_rate))
+        yield Comparison("centroidal momentum matrix", self.robot.centroidal.matrix(q), np.array(A))
+        yield Comparison("centroidal momentum", self.robot.centroidal.momentum(q, qd), np.array(h))
+        yield Comparison("its rate", self.robot.centroidal.rate(q, qd, qdd), np.array(h_rate))
 
     def kinematics(self, frames: Sequence[str] | None = None) -> Iterator[Comparison]:
         """Poses of all frames, Jacobians, centre of mass and energies."""

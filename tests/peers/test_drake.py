@@ -61,7 +61,7 @@ def test_names_of_drake_are_answered_with_what_computes_the_same(drake: Any, tmp
         "its rate": (J_rate @ qd, plant.CalcBiasSpatialAcceleration(*speed).get_coeffs()),
         "kinetic energy": (panda.kinetic_energy(q, qd), plant.CalcKineticEnergy(context)),
         "momentum": (
-            panda.centroidal_momentum(q, qd),
+            panda.centroidal.momentum(q, qd),
             plant.CalcSpatialMomentumInWorldAboutPoint(context, panda.center_of_mass(q)).get_coeffs(),
         ),
         "rates of coordinates": (panda.configuration_rate(q, qd), plant.MapVelocityToQDot(context, qd)),

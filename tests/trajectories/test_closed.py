@@ -30,7 +30,7 @@ def test_rates_are_the_derivatives_of_closed_configurations(name: str) -> None:
     assert (ahead[1] - behind[1]) / (2.0 * h) == pytest.approx(qdd, abs=1e-6)
     assert (ahead[2] - behind[2]) / (2.0 * h) == pytest.approx(jerk, abs=1e-5)
     assert motion(1.0).q == pytest.approx(goal, abs=1e-12)
-    tree, joints = robot.without_loops(), all_joints(robot, motion, t)
+    tree, joints = robot.edit.without_loops(), all_joints(robot, motion, t)
     assert tree.difference(behind[0], ahead[0]) / (2.0 * h) == pytest.approx(joints.velocity, abs=1e-7)
     change = all_joints(robot, motion, t + h).velocity - all_joints(robot, motion, t - h).velocity
     assert change / (2.0 * h) == pytest.approx(joints.acceleration, abs=1e-6)
@@ -59,7 +59,7 @@ def test_motions_that_the_loops_do_not_allow_are_refused() -> None:
     with pytest.raises(ArgumentError, match="moves 2 joints, but robot 'four-bar' takes 1 independent joints or all 3"):
         ch.ClosedMotion(robot, ch.PointToPoint([0.0, 0.0], [1.0, 1.0], 1.0))
     with pytest.raises(ArgumentError, match="has no loops"):
-        ch.ClosedMotion(robot.without_loops(), ch.PointToPoint([0.0], [1.0], 1.0))
+        ch.ClosedMotion(robot.edit.without_loops(), ch.PointToPoint([0.0], [1.0], 1.0))
     spinning = ch.Robot(stewart("SPS"))
     with pytest.raises(ArgumentError, match=r"joint 'hip0' of .* is independent in hip0.* alone"):
         ch.ClosedMotion(spinning, ch.PointToPoint(spinning.home, spinning.home, 1.0))

@@ -227,7 +227,7 @@ class _Search:
 
 
 def _with_guessed_bodies(robot: Robot) -> Robot:
-    guessed = robot.with_nominal_bodies()
+    guessed = robot.edit.nominal_bodies()
     if (np.isfinite(robot.effort_limits) & (robot.effort_limits > 0.0)).any():
         warn(
             f"robot '{robot.name}' has no masses: its effort limits are kept for solid rods of "

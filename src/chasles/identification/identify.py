@@ -136,7 +136,7 @@ def identify(
             f"these joints rest in the part of the log that is fitted: {', '.join(still)}. What they carry cannot "
             "be told "
             "apart. Move all joints at once (chasles.excite plans such a motion), or fix the resting ones: "
-            f"robot.lock_joints({{'{still[0]}': {place:.4g}}})"
+            f"robot.edit.lock({{'{still[0]}': {place:.4g}}})"
         )
     guessed = not has_masses(robot.description)
     if guessed:
@@ -202,7 +202,7 @@ def _with_guessed_bodies(robot: Robot, log: Log) -> Robot:
             f"the log has currents and robot '{robot.name}' has no masses, so nothing tells newtons from amperes: give "
             "the log drive gains (drive_gains=[...], N·m for an ampere), or the robot masses"
         )
-    return robot.with_nominal_bodies()
+    return robot.edit.nominal_bodies()
 
 
 def _require_fitting(robot: Robot, log: Log, check: bool) -> None:

@@ -109,7 +109,7 @@ class InverseKinematics(Sealed):
         q0
             Where to start, shape (..., nq); moved into the limits. Default: the middle of the limits, zero where there
             are none. Joints that turn freely end within half a turn of it. Joints that do not move the frame stay
-            there. A floating base moves as joints do; lock it (`Robot.lock_joints`) to keep it where it is.
+            there. A floating base moves as joints do; lock it (`Robot.edit.lock`) to keep it where it is.
         target
             Name of the link or frame that is to reach the pose.
         mask

@@ -270,7 +270,7 @@ class RobotFunction(Family, Generic[P, Result]):
             raise ModelError(
                 f"robot '{self._description.name}' has no masses: none of its links has a mass or an inertia, so "
                 f"{self.__name__} has no answer. Give the links masses in its file, or solid rods as a guess by "
-                "with_nominal_bodies(), or identified values by inertial.with_values(…); kinematics works without "
+                "edit.nominal_bodies(), or identified values by inertial.with_values(…); kinematics works without "
                 "them"
             )
         own = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}

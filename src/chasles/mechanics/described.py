@@ -112,7 +112,7 @@ class Described(Sealed):
     def _how_to_change(self, name: str) -> str | None:
         kind = type(self).__name__
         if name == "name":
-            return f"use renamed(name=…), which returns another {kind}"
+            return f"use edit.renamed(name=…), which returns another {kind}"
         if name in ("lower_limits", "upper_limits", "velocity_limits", "effort_limits"):
             return f"the limits belong to the joints: {kind}(robot.description.replace(joints=…))"
         known = super()._how_to_change(name)

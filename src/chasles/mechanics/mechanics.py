@@ -7,10 +7,12 @@ from typing import Any, Self
 from chasles.base import verbs
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentTypeError
+from chasles.mechanics.centroidal import Centroidal
 from chasles.mechanics.computation import Computation
 from chasles.mechanics.configurations import Configurations
 from chasles.mechanics.copies import Copies
 from chasles.mechanics.dynamics import Dynamics
+from chasles.mechanics.edit import Edit
 from chasles.mechanics.formats import Formats
 from chasles.mechanics.inertial import Inertial
 from chasles.mechanics.kinematics import Kinematics
@@ -19,7 +21,7 @@ from chasles.mechanics.part import Part
 from chasles.mechanics.regressors import Regressors
 from chasles.mechanics.whole_body import WholeBody
 
-PARTS: tuple[type[Part[Any]], ...] = (Regressors, Inertial)
+PARTS: tuple[type[Part[Any]], ...] = (Regressors, Inertial, Centroidal, Edit)
 """Namespaces of a robot."""
 
 
@@ -34,10 +36,20 @@ class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Loops, Copies, 
         """Regressors, and dynamics along a reference motion."""
         return Regressors(self)
 
-    @cached_property
+    @property
     def inertial(self) -> Inertial[Self]:
         """Inertial parameters as numbers: to read, replace, reduce to base parameters, check and perturb."""
         return Inertial(self, self, self.regressors)
+
+    @cached_property
+    def centroidal(self) -> Centroidal:
+        """Momentum about the centre of mass, its matrix and its rate."""
+        return Centroidal(self)
+
+    @property
+    def edit(self) -> Edit[Self]:
+        """Robots of another structure: parts, robots joined, joints locked, links merged or renamed."""
+        return Edit(self)
 
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))

@@ -30,7 +30,7 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
     Traceback (most recent call last):
         ...
     chasles.base.errors.ArgumentError: this method takes robots whose joints have one coordinate for each degree of
-    freedom; lock joint 'base' of robot 'planar2r' first (robot.lock_joints)
+    freedom; lock joint 'base' of robot 'planar2r' first (robot.edit.lock)
     """
     if robot.description.loops:
         loop = robot.description.loops[0].name
@@ -43,7 +43,7 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
         joints = f"joint {names[0]}" if len(names) == 1 else f"joints {', '.join(names)}"
         raise ArgumentError(
             f"{what} takes robots whose joints have one coordinate for each degree of freedom; lock {joints} of robot "
-            f"'{robot.name}' first (robot.lock_joints)"
+            f"'{robot.name}' first (robot.edit.lock)"
         )
 
 

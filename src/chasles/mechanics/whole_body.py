@@ -36,29 +36,6 @@ class WholeBody(Described):
     ) -> PowerBalance: ...
 
     @computes(
-        algorithms.centroidal_momentum_matrix,
-        closed=closed_chain.centroidal_momentum_matrix,
-        outputs=["A"],
-        needs_masses=True,
-    )
-    def centroidal_momentum_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
-
-    @computes(
-        algorithms.centroidal_momentum, closed=closed_chain.centroidal_momentum, outputs=["momentum"], needs_masses=True
-    )
-    def centroidal_momentum(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
-
-    @computes(
-        algorithms.centroidal_momentum_rate,
-        closed=closed_chain.centroidal_momentum_rate,
-        outputs=["momentum_rate"],
-        needs_masses=True,
-    )
-    def centroidal_momentum_rate(
-        self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, *, vary: Vary = None, out: Out = None
-    ) -> Array: ...
-
-    @computes(
         algorithms.operational_space_mobility,
         closed=closed_chain.operational_space_mobility,
         outputs=["mobility"],

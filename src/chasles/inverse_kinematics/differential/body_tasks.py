@@ -66,7 +66,7 @@ class CenterOfMassTask(FormulaTask):
     def formula(self, robot: Mechanics, q: Array, *numbers: Array) -> Equation:
         """Return the equation for the velocity of the centre of mass, in world axes."""
         goal, weight, gain = numbers
-        J = inlined(robot.centroidal_momentum_matrix.specialize(), q)[3:] / _moving_mass(robot)
+        J = inlined(robot.centroidal.matrix.specialize(), q)[3:] / _moving_mass(robot)
         return Equation(J, gain * (goal - inlined(robot.center_of_mass.specialize(), q)), weight)
 
 

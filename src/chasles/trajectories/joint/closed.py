@@ -81,7 +81,7 @@ class ClosedMotion(ManifoldTrajectory):
         if not robot.description.loops:
             raise ArgumentError(f"robot '{robot.name}' has no loops; its joints move as the motion says")
         self.robot, self._free = robot, list(robot.description.independent_indices)
-        self._tree, self._kept = robot.without_loops(), self._kept_coordinates()
+        self._tree, self._kept = robot.edit.without_loops(), self._kept_coordinates()
         guess: ArrayLike = robot.home
         if motion.n == robot.nq:
             guess = motion(motion.start_time).q

@@ -120,7 +120,7 @@ def tangent_motion(robot: Robot) -> Function:
     """
     if not robot.description.loops:
         return _of_tree(robot)
-    of_tree, nq = _of_tree(robot.without_loops()), robot.nq
+    of_tree, nq = _of_tree(robot.edit.without_loops()), robot.nq
     free, close = list(robot.description.independent_indices), robot.normalize.specialize()
 
     def motion(c: Array, dc: Array, ddc: Array) -> Motion:

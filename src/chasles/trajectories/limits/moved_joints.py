@@ -62,7 +62,7 @@ class MovedJoints(JointTrajectory):
         self.robot, self.trajectory = robot, on_manifold(robot, trajectory)
         self.knots, self.batch = trajectory.knots, trajectory.batch
         self.closed = bool(robot.description.loops)
-        self._tree = robot.without_loops() if self.closed else robot
+        self._tree = robot.edit.without_loops() if self.closed else robot
         self._places = coordinates_of_velocities(self._tree)
         self.names = self._tree.velocity_names
         self.units = tuple(unit.removesuffix("/s") for unit in self._tree.velocity_units)
