@@ -18,8 +18,8 @@ import chasles as ch
 from chasles.engine import Function, sin, trace
 from chasles.engine.kernels.shapes import few_samples
 from chasles.engine.running import aside, runner
+from chasles.engine.running import machine_code as native
 from chasles.engine.running.compiling import native_available
-from chasles.engine.targets.native import compiler as native
 from chasles.engine.targets.native import machine
 
 pytestmark = pytest.mark.skipif(not native_available(), reason="there is only one kind of code without a compiler")
@@ -36,6 +36,7 @@ def two_widths(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[tuple[str, str]]]:
     """Width and thread of each compilation."""
+    aside.wait()  # what earlier tests asked for
     found: list[tuple[str, str]] = []
     compile_kernel = native.compile_kernel
 

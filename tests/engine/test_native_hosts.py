@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
 import llvmlite.binding as llvm
@@ -11,10 +12,11 @@ import pytest
 
 import chasles as ch
 from chasles.engine import trace_cache
+from chasles.engine.cpython import calls
 from chasles.engine.kernels import cache
 from chasles.engine.kernels.shapes import Kernel
-from chasles.engine.running import aside
-from chasles.engine.targets.native import compiler, kernel_writer, kernels, machine
+from chasles.engine.running import aside, machine_code
+from chasles.engine.targets.native import kernel_writer, kernels, machine
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 Q = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 11, 6))
@@ -70,7 +72,7 @@ def test_quick_code_computes_the_same_bit_for_bit_and_is_kept_apart(
         entries.append(cache.info().entries)
     for ours, quickly in zip(*results, strict=True):
         np.testing.assert_array_equal(ours, quickly)
-    widths = 1 + compiler.has_widths("float64")
+    widths = 1 + machine_code.has_widths("float64")
     assert entries == [widths + 1, 2 * widths + 1]  # with one record of the program, which is the same
 
 
@@ -93,7 +95,9 @@ def test_kernels_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
     target = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine(cpu="generic", opt=2)
     programs = {"map": ch.load("panda").inverse_dynamics.program, "scan": _counter(), "solve": _halving()}
     for shape, program in programs.items():
-        (assembly,) = kernels.write_kernel(Kernel(program, shape), "float64", 2)
+        kernel = Kernel(program, shape)
+        beside = partial(calls.write_call, kernel, "any") if calls.has_direct_call(kernel, "any") else None
+        (assembly,) = kernels.write_kernel(kernel, "float64", 2, "any", beside)
         module = llvm.parse_assembly(assembly)
         module.verify()
         assert "v0.2d" in target.emit_assembly(module)

@@ -14,9 +14,10 @@ import pytest
 import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program, floor, sin, sqrt, trace, where
+from chasles.engine.cpython import objects
 from chasles.engine.kernels.shapes import Kernel
-from chasles.engine.targets.native import machine, objects
-from chasles.engine.targets.native.compiler import compile_kernel as compile_native
+from chasles.engine.running.machine_code import compile_kernel as compile_native
+from chasles.engine.targets.native import machine
 from chasles.engine.targets.native.kernels import write_kernel
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.engine import Function, trace, vectorcall
+from chasles.engine import Function, trace
+from chasles.engine.cpython import vectorcall
 from chasles.engine.running.compiling import native_available
 
 needs_machine_code = pytest.mark.skipif(not native_available(), reason="there are no direct calls without machine code")

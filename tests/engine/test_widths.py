@@ -15,7 +15,7 @@ import chasles as ch
 from chasles.engine import Function, sin, sqrt, trace, where
 from chasles.engine.kernels.shapes import few_samples
 from chasles.engine.running import aside, runner
-from chasles.engine.targets.native import compiler as native
+from chasles.engine.running import machine_code as native
 from chasles.engine.targets.native import machine
 
 COUNT = 11

@@ -19,7 +19,7 @@ from chasles.engine.running.compiling import COMPILING, native_available
 from chasles.engine.running.runner import Runner
 
 if TYPE_CHECKING:
-    from chasles.engine.targets.native.dispatch import Dispatcher
+    from chasles.engine.cpython.dispatch import Dispatcher
 
 
 class Family(Function, ABC):
@@ -143,7 +143,7 @@ class Family(Function, ABC):
             if not self.option_names():
                 self._go_directly(function)
             elif native_available() and (address := function.direct_address) is not None:
-                from chasles.engine.targets.native.dispatch import Dispatcher
+                from chasles.engine.cpython.dispatch import Dispatcher
 
                 self._dispatcher = self._dispatcher or Dispatcher(self.general_call, self._name)
                 self._dispatcher.add(options, address, self.general_of(function, options), function)

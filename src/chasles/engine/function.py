@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
 from chasles.engine.arguments import defaults_of, in_order, undeclared_shapes
+from chasles.engine.cpython.vectorcall import DirectlyCalled
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
 from chasles.engine.kernels.shapes import Kernel, Shape
 from chasles.engine.program.program import Program
@@ -14,7 +15,6 @@ from chasles.engine.program.records import Shapes
 from chasles.engine.program.scalar import Symbol
 from chasles.engine.program.tracing import trace
 from chasles.engine.running.runner import Runner
-from chasles.engine.vectorcall import DirectlyCalled
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar

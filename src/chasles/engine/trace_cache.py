@@ -31,7 +31,7 @@ from chasles.engine.running.compiling import native, native_available
 
 _ROOT = Path(__file__).parents[1]
 #: Folders that no trace runs.
-_ASIDE = ("__pycache__", "formats", "robots", "targets")
+_ASIDE = ("__pycache__", "cpython", "formats", "robots", "targets")
 #: Variables that decide which of NumPy's loops and which BLAS compute constants.
 _NUMPY_SETTINGS = ("NPY_DISABLE_CPU_FEATURES", "NPY_ENABLE_CPU_FEATURES", "OPENBLAS_CORETYPE", "MKL_CBWR")
 _BEGAN = time.time_ns()

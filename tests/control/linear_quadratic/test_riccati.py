@@ -99,7 +99,7 @@ def test_machine_code_and_numpy_agree(n: int, m: int) -> None:
 @pytest.mark.parametrize("lanes", [2, 4, 8])
 @pytest.mark.parametrize(("n", "m"), [(3, 2), (14, 7), (30, 9)])
 def test_machine_code_of_every_vector_width(monkeypatch: pytest.MonkeyPatch, lanes: int, n: int, m: int) -> None:
-    riccati = pytest.importorskip("chasles.engine.targets.native.riccati")
+    riccati = pytest.importorskip("chasles.engine.riccati")
     monkeypatch.setattr(riccati.machine, "lanes", lambda dtype: lanes)
     p = problem(n, m, 7, seed=7)
     weights = np.broadcast_to(joined_weights(p.Q, p.R, p.N, n, m), (7, n + m, n + m))

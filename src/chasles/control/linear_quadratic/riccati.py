@@ -159,7 +159,8 @@ def _recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, 
 
 @cache
 def _compiled(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
-    from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES, compile_riccati
+    from chasles.engine.riccati import compile_riccati
+    from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES
 
     if not (0 < n <= LARGEST_STATES and 0 < m <= LARGEST_INPUTS):
         return partial(plain_recursion, every_cost=every_cost)

@@ -6,7 +6,6 @@ is written to it, and the allocator hands large arrays back as soon as they are 
 
 from __future__ import annotations
 
-import ctypes
 import math
 import sys
 import sysconfig
@@ -16,8 +15,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-
-from chasles.engine.immortal import immortal
 
 #: Bytes of an array from which memory is kept, and of all that is kept.
 SMALLEST, MOST = 1 << 18, 1 << 27
@@ -47,12 +44,6 @@ def empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
     else:
         block, start = _new(size + _ALIGNMENT)
     return np.ndarray(shape, dtype, block, start)
-
-
-@immortal
-def empty_at(rank: int, address: int, dtype: str) -> NDArray[Any]:
-    """Return an array as `empty` does, of a shape that stands in memory: machine code calls it."""
-    return empty((ctypes.c_ssize_t * rank).from_address(address)[:], dtype)
 
 
 def _new(size: int) -> Block:

@@ -9,7 +9,7 @@ from typing import Any
 
 native: Any = None
 if find_spec("llvmlite"):  # loaded with the package, so that the first call need not wait for it
-    from chasles.engine.targets.native import compiler as native
+    from chasles.engine.running import machine_code as native
 
 #: Held while a function is compiled and published: two threads at once would do the work twice.
 COMPILING = RLock()

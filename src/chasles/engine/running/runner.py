@@ -30,7 +30,7 @@ from chasles.engine.running import aside
 from chasles.engine.running.compiling import COMPILING, native, native_available
 
 if TYPE_CHECKING:
-    from chasles.engine.targets.native.compiler import CompiledKernel
+    from chasles.engine.running.machine_code import CompiledKernel
 
 #: A function of more operations than this stays one call in a caller's program; a shorter one joins it.
 INLINE_LIMIT = 300

@@ -7,11 +7,11 @@ batch.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import accumulate
 
 from chasles.engine.kernels.shapes import CoreArray, Kernel, Width
-from chasles.engine.targets.native import calls, objects, transposition
+from chasles.engine.targets.native import transposition
 from chasles.engine.targets.native.functions import add_program
 from chasles.engine.targets.native.kernel_writer import KernelWriter, declarations
 from chasles.engine.targets.native.module import LlvmModule
@@ -21,8 +21,14 @@ from chasles.engine.targets.native.result_layout import Delivery
 _STREAMED = 1 << 25
 
 
-def write_kernel(kernel: Kernel, dtype: str, lanes: int, width: Width = "any") -> list[str]:
-    """Return the LLVM modules of a kernel whose loop is `ENTRY`, and of its direct call."""
+#: Writes what stands beside a kernel's loop: of its module, its program's function, and where a map's results wait.
+WriteBeside = Callable[[LlvmModule, str, Delivery | None], str]
+
+
+def write_kernel(
+    kernel: Kernel, dtype: str, lanes: int, width: Width = "any", write_beside: WriteBeside | None = None
+) -> list[str]:
+    """Return the LLVM modules of a kernel whose loop is `ENTRY`, and of what is written beside it."""
     module = LlvmModule(dtype, lanes)
     tables: list[str] = []
     if kernel.shape == "map":
@@ -34,13 +40,8 @@ def write_kernel(kernel: Kernel, dtype: str, lanes: int, width: Width = "any") -
         delivery = None
         function = add_program(module, kernel.program)
         loop = {"scan": _write_scan, "solve": _write_solve}[kernel.shape](kernel, module, function)
-    direct = calls.write_call(kernel, module, function, delivery, width) if has_direct_call(kernel, width) else ""
-    return module.parts([*declarations(module), *tables, loop, direct])
-
-
-def has_direct_call(kernel: Kernel, width: Width) -> bool:
-    """Whether a kernel comes with a direct call; see `chasles.engine.targets.native.calls`. Solves have single ones."""
-    return (kernel.shape == "map" or (kernel.shape == "solve" and width != "many")) and objects.supported()
+    beside = write_beside(module, function, delivery) if write_beside else ""
+    return module.parts([*declarations(module), *tables, loop, beside])
 
 
 class _MapWriter(KernelWriter):

@@ -184,10 +184,10 @@ def _c_library() -> ctypes.CDLL:
 
 
 @functools.cache
-def _fingerprint() -> str:
-    """Return a hash of the text of this package: other code may write other machine code for the same program."""
+def fingerprint(package: str) -> str:
+    """Return a hash of the text of a package: other code may write other machine code for the same program."""
     texts = hashlib.sha256()
-    for file in sorted(folder_of(__package__).glob("*.py")):
+    for file in sorted(folder_of(package).glob("*.py")):
         texts.update(file.read_bytes())
     return texts.hexdigest()
 
@@ -198,13 +198,18 @@ def loaded(content: str, functions: Sequence[str], write: Callable[[], Sequence[
     Parameters
     ----------
     content
+<<<<<<< HEAD
         Text that identifies the code: equal texts stand for equal code.
+=======
+        What the code computes, as a text; equal texts stand for equal code. What is written by other packages than this
+        holds their `fingerprint`.
+>>>>>>> 89f656c (What knows CPython's and NumPy's memory stands in engine/cpython)
     functions
         Names of the functions that it must hold.
     write
         Gives its modules of LLVM assembly.
     """
-    parts = (_version.__version__, _fingerprint(), host(), "quick" if _always_quickly() else "", content)
+    parts = (_version.__version__, fingerprint(__package__), host(), "quick" if _always_quickly() else "", content)
     key = hashlib.sha256("\n".join(parts).encode()).hexdigest()
     kept = cache.load(key)
     if kept is not None:

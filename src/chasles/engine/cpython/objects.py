@@ -18,11 +18,11 @@ from weakref import ref
 
 import numpy as np
 
-from chasles.engine.immortal import immortal
+from chasles.engine.cpython.immortal import immortal
+from chasles.engine.cpython.vectorcall import GENERAL
 from chasles.engine.kernels.shapes import CoreArray, Kernel
 from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.writer import LlvmWriter
-from chasles.engine.vectorcall import GENERAL
 
 TABLE = "chasles_table"
 
@@ -91,8 +91,8 @@ PARAMETERS = "ptr %self, ptr %args, i64 %count, ptr %names"
 def instance_call(name: str, function: str) -> str:
     """Return the function that calls of an instance go to (CPython's ``vectorcallfunc``).
 
-    It calls a function with what the instance holds for unusual calls (see `chasles.engine.vectorcall`), without the
-    flag that callers may add to the number of arguments.
+    It calls a function with what the instance holds for unusual calls (see `chasles.engine.cpython.vectorcall`),
+    without the flag that callers may add to the number of arguments.
     """
     w = LlvmWriter(f"ptr @{name}({PARAMETERS})")
     general = w.value(f"load ptr, ptr {w.value(f'getelementptr i8, ptr %self, i64 {GENERAL}')}")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chasles.engine.immortal import immortal
+from chasles.engine.cpython.immortal import immortal
 
 # Place of PyUFunc_FromFuncAndDataAndSignature in NumPy's table of C functions, part of its stable ABI.
 _FROM_FUNCTION_AND_SIGNATURE = 31

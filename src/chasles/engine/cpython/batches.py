@@ -10,12 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
-from chasles.engine.kernels.memory import SMALLEST
-from chasles.engine.kernels.pieces import WORTH_THREADS, work_of_a_sample
-from chasles.engine.kernels.shapes import CoreArray, Kernel, Width, few_samples
-from chasles.engine.targets.native import kernel_writer
-from chasles.engine.targets.native.module import LlvmModule
-from chasles.engine.targets.native.objects import (
+from chasles.engine.cpython.objects import (
     AND_WRITABLE,
     CONTIGUOUS_AND_ALIGNED,
     DATA,
@@ -27,6 +22,11 @@ from chasles.engine.targets.native.objects import (
     ObjectWriter,
     core_size,
 )
+from chasles.engine.kernels.memory import SMALLEST
+from chasles.engine.kernels.pieces import WORTH_THREADS, work_of_a_sample
+from chasles.engine.kernels.shapes import CoreArray, Kernel, Width, few_samples
+from chasles.engine.targets.native import kernel_writer
+from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.writer import LlvmWriter
 
 ENTRY = "chasles.call_batch"

@@ -16,7 +16,7 @@ from inspect import getattr_static
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
-from chasles.engine.immortal import immortal
+from chasles.engine.cpython.immortal import immortal
 
 #: Places in an instance: the address of its code, and what that code hands unusual calls to.
 CODE, GENERAL = 16, 24

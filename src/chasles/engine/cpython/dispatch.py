@@ -12,8 +12,9 @@ import ctypes
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from chasles.engine.targets.native import calls, machine
-from chasles.engine.targets.native.objects import OUT, PARAMETERS, instance_call
+from chasles.engine.cpython import calls
+from chasles.engine.cpython.objects import OUT, PARAMETERS, instance_call
+from chasles.engine.targets.native import machine
 from chasles.engine.targets.native.writer import LlvmWriter
 
 _ENTRY, _INSTANCE_ENTRY = "chasles_dispatch", "chasles_instance_dispatch"
@@ -94,11 +95,11 @@ class Dispatcher:
     call
         The callable.
     instance_address
-        Address of the code for calls of an instance of `chasles.engine.vectorcall.DirectlyCalled`.
+        Address of the code for calls of an instance of `chasles.engine.cpython.vectorcall.DirectlyCalled`.
     """
 
     def __init__(self, general: Callable[..., Any], name: str) -> None:
-        self._code = machine.loaded("dispatch", [_ENTRY], lambda: [_assembly()])
+        self._code = machine.loaded(f"dispatch {machine.fingerprint(__package__)}", [_ENTRY], lambda: [_assembly()])
         words = len(_HEAD) + _CHOICE * _MOST_CHOICES
         self._table = (ctypes.c_void_p * words).from_address(self._code.address_of_data(_TABLE))
         api = ctypes.pythonapi

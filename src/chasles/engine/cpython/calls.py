@@ -14,14 +14,12 @@ from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from chasles.engine.gufunc import c_api
-from chasles.engine.immortal import immortal
-from chasles.engine.kernels.memory import empty_at
-from chasles.engine.kernels.shapes import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
-from chasles.engine.targets.native import batches
-from chasles.engine.targets.native.module import LlvmModule
-from chasles.engine.targets.native.objects import (
+from chasles.engine.cpython import batches, objects
+from chasles.engine.cpython.gufunc import c_api
+from chasles.engine.cpython.immortal import immortal
+from chasles.engine.cpython.objects import (
     CONTIGUOUS_AND_ALIGNED,
     DATA,
     DIMENSIONS,
@@ -40,6 +38,9 @@ from chasles.engine.targets.native.objects import (
     core_size,
     instance_call,
 )
+from chasles.engine.kernels.memory import empty
+from chasles.engine.kernels.shapes import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
+from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.result_layout import Delivery
 from chasles.engine.targets.native.writer import literal
 
@@ -48,19 +49,26 @@ _PY_ARRAY_EMPTY, _PY_ARRAY_SCALAR = 184, 60
 _METH_FASTCALL_KEYWORDS = 0x0080 | 0x0002
 
 
-def write_call(kernel: Kernel, module: LlvmModule, function: str, delivery: Delivery | None, width: Width) -> str:
+def has_direct_call(kernel: Kernel, width: Width) -> bool:
+    """Whether a kernel comes with a direct call. Solves have single ones."""
+    return (kernel.shape == "map" or (kernel.shape == "solve" and width != "many")) and objects.supported()
+
+
+def write_call(kernel: Kernel, width: Width, module: LlvmModule, function: str, delivery: Delivery | None) -> str:
     """Return the LLVM assembly of the direct call of a map or solve kernel's program.
 
     Parameters
     ----------
-    kernel, module
-        The kernel and the module that holds its program.
+    kernel
+        The kernel.
+    width
+        Samples that the code is for. Code for many has no call of its own for single ones.
+    module
+        The module that holds its program.
     function
         The function of the program.
     delivery
         Where it leaves the results of a map.
-    width
-        Samples that the code is for. Code for many has no call of its own for single ones.
     """
     w = _CallWriter(ENTRY, kernel, module, delivery)
     texts = [f"@{TABLE} = global [{len(PLACES)} x ptr] zeroinitializer", *w.shapes()]
@@ -290,6 +298,12 @@ class _MethodDefinition(ctypes.Structure):
         ("flags", ctypes.c_int),
         ("doc", ctypes.c_char_p),
     )
+
+
+@immortal
+def empty_at(rank: int, address: int, dtype: str) -> NDArray[Any]:
+    """Return an array as `empty` does, of a shape that stands in memory: machine code calls it."""
+    return empty((ctypes.c_ssize_t * rank).from_address(address)[:], dtype)
 
 
 def fill_table(table: int, dtype: str, result: type | None, earlier: list[object]) -> None:

@@ -1,18 +1,20 @@
-"""From a kernel to a ufunc in machine code, through the disk cache."""
+"""From a kernel to a ufunc in machine code with its direct call, through the disk cache."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from chasles.engine.gufunc import make_gufunc
+from chasles.engine.cpython import calls, objects
+from chasles.engine.cpython.gufunc import make_gufunc
 from chasles.engine.kernels.shapes import Kernel, Width, few_samples
-from chasles.engine.targets.native import calls, machine, objects
+from chasles.engine.targets.native import machine
 from chasles.engine.targets.native.kernel_writer import ENTRY
-from chasles.engine.targets.native.kernels import has_direct_call, write_kernel
+from chasles.engine.targets.native.kernels import write_kernel
 
 
 @dataclass(eq=False)
@@ -43,7 +45,7 @@ class CompiledKernel:
 
     @property
     def instance_address(self) -> int:
-        """Address of the direct call of an instance of `chasles.engine.vectorcall.DirectlyCalled`."""
+        """Address of the direct call of an instance of `chasles.engine.cpython.vectorcall.DirectlyCalled`."""
         return self.code.address(calls.INSTANCE_ENTRY)
 
     def direct_call(self, general: Callable[..., Any]) -> Any:
@@ -72,8 +74,12 @@ def compile_kernel(
     """
     lanes = few_samples(dtype) if width == "few" else machine.lanes(dtype)
     content = f"{kernel.shape} {dtype} {lanes} {width} {kernel.program.digest}"
-    functions = [ENTRY, calls.ENTRY] if has_direct_call(kernel, width) else [ENTRY]
-    code = machine.loaded(content, functions, lambda: write_kernel(kernel, dtype, lanes, width))
+    functions, write_beside = [ENTRY], None
+    is_direct = calls.has_direct_call(kernel, width)
+    if is_direct:
+        content += f" {machine.fingerprint(calls.__package__)}"
+        functions, write_beside = [ENTRY, calls.ENTRY], partial(calls.write_call, kernel, width)
+    code = machine.loaded(content, functions, lambda: write_kernel(kernel, dtype, lanes, width, write_beside))
     ufunc = make_gufunc(
         code.address(ENTRY),
         inputs=len(kernel.inputs),
@@ -85,7 +91,7 @@ def compile_kernel(
         code=code,
     )
     direct_address = None
-    if has_direct_call(kernel, width):
+    if is_direct:
         earlier: list[object] = [None, None]
         code.needs.append(earlier)
         calls.fill_table(code.address_of_data(objects.TABLE), dtype, result, earlier)
