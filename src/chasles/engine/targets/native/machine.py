@@ -198,12 +198,12 @@ def loaded(content: str, functions: Sequence[str], write: Callable[[], Sequence[
     Parameters
     ----------
     content
-<<<<<<< HEAD
+    <<<<<<< HEAD
         Text that identifies the code: equal texts stand for equal code.
-=======
+    =======
         What the code computes, as a text; equal texts stand for equal code. What is written by other packages than this
         holds their `fingerprint`.
->>>>>>> 89f656c (What knows CPython's and NumPy's memory stands in engine/cpython)
+    >>>>>>> 89f656c (What knows CPython's and NumPy's memory stands in engine/cpython)
     functions
         Names of the functions that it must hold.
     write
