@@ -93,8 +93,7 @@ def _errors(name: str, result: Identification) -> Table:
         ),
         notes=[
             "Both halves: what least squares fitted to the whole log leave of the second half.",
-            *result.remarks,
-            *(f"Warning: {text}" for text in result.warnings),
+            *(f"{finding.rule.weight}: {finding}" for finding in result.findings),
         ],
     )
     if published:

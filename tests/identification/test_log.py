@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import gzip
+import re
 import sqlite3
 import struct
 from pathlib import Path
@@ -13,6 +15,7 @@ from tests.identification.synthetic_logs import fourier_motion, real_planar, tab
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.findings import codes
 from chasles.identification.logs.columns import find_columns
 from chasles.identification.logs.ros_bags import decode_joint_state
 
@@ -190,7 +193,9 @@ def test_bags_with_several_publishers(tmp_path: Path) -> None:
     assert "position finger" in log.columns.unused
     path = tmp_path / "two.db3"
     write_sqlite_bag(path, states() + states(topic="/other_states", extra=0.3))
-    with pytest.raises(ArgumentError, match=r"'q' may be \[/joint_states position joint1, .*or \[/other_states"):
+    with pytest.raises(
+        ArgumentError, match=r"choose columns={'q': \['/joint_states .*or columns={'q': \['/other_states"
+    ):
         ch.Log(ARM, path)
     names = {"q": "/joint_states position {joint}", "qd": "/joint_states velocity {joint}"}
     assert same(ch.Log(ARM, path, columns={**names, "effort": "/joint_states effort {joint}"}))
@@ -268,6 +273,26 @@ def test_units_in_brackets_tell_what_words_do_not() -> None:
     assert find_columns(["q1", "q2", "drive 1 [A]", "drive 2 [A]"], ["joint1", "joint2"], {}).currents
 
 
+def test_names_that_do_not_tell_are_errors_that_offer_the_declaration() -> None:
+    """Each offer, copied into the call, is accepted."""
+    joints = ["a", "b"]
+    for names, quantity in (
+        (["t", "q left", "q right", "tau_a", "tau_b"], "q"),
+        (["t", "q_3", "q_7", "tau_a", "tau_b"], "q"),
+        (["t", "q_a", "q_b", "tau_1", "tau_2", "current_1", "current_2"], "effort"),
+        (["t", "stamp", "q_a", "q_b", "tau_a", "tau_b"], "time"),
+    ):
+        with pytest.raises(ArgumentError, match=rf"columns={{'{quantity}': ") as error:
+            find_columns(names, joints, {})
+        offer = re.search(r"columns=(\{.*?\})", str(error.value))
+        assert offer is not None
+        declared = ast.literal_eval(offer[1])
+        wanted = declared[quantity]
+        assert find_columns(names, joints, declared).names[quantity] == tuple(
+            [wanted] if quantity == "time" else wanted
+        )
+
+
 def test_corrections_of_columns() -> None:
     names = ["clock", "a", "b", "x 1", "x 2"]
     data = dict(zip(names, np.column_stack([MOTION.t, MOTION.q, TAU]).T, strict=True))
@@ -284,9 +309,12 @@ def test_units_and_motor_side() -> None:
     assert same(ch.Log(ARM, degrees, units={"q": "deg"}))
     limited = ch.load("panda")
     q = limited.home + 0.3 * np.sin(np.outer(MOTION.t, np.arange(1, 8)))
-    log = ch.Log(limited, {"t": MOTION.t, "q": np.degrees(q), "tau": q})
-    assert np.allclose(log.q, q)
-    assert any("degrees" in text for text in log.findings)
+    table = {"t": MOTION.t, "q": np.degrees(q), "tau": q}
+    with pytest.raises(ArgumentError, match=r"declare units=\{'q': 'deg'\} \(--unit q=deg\)"):
+        ch.Log(limited, table)
+    assert np.allclose(ch.Log(limited, table, units={"q": "deg"}).q, q)
+    (refusal,) = ch.Log(limited, table, units={"q": "rad"}).findings[:1]
+    assert (refusal.rule.code, refusal.rule.weight) == ("beyond-limits", "refusal")
     G = np.array([[100.0, 0.0], [80.0, -80.0]])
     motors = {"t": MOTION.t, "q": MOTION.q @ G.T, "tau": np.linalg.solve(G.T, TAU.T).T}
     log = ch.Log(ARM, motors, motor_from_joint=G)
@@ -299,13 +327,15 @@ def test_units_and_motor_side() -> None:
 
 @pytest.mark.parametrize(("unit", "power"), [("ms", 3), ("us", 6), ("ns", 9)])
 @pytest.mark.parametrize("velocities", [True, False])
-def test_times_in_other_units_are_recognised(unit: str, power: int, velocities: bool) -> None:
+def test_times_that_cannot_be_seconds_must_be_declared(unit: str, power: int, velocities: bool) -> None:
     data = {"stamp": 1e9 + MOTION.t * 10.0**power, "q": MOTION.q, "tau": TAU} | (
         {"qd": MOTION.qd} if velocities else {}
     )
-    log = ch.Log(ARM, data)
+    with pytest.raises(ArgumentError, match=rf"declare units=\{{'time': '{unit}'\}} \(--unit time={unit}\)"):
+        ch.Log(ARM, data)
+    log = ch.Log(ARM, data, units={"time": unit})
     assert np.allclose(log.time - log.time[0], MOTION.t, atol=1e-5)
-    assert any(f"times were read as {unit}" in text for text in log.findings)
+    assert np.allclose(ch.Log(ARM, data, units={"time": "s"}).time, data["stamp"])
 
 
 def test_seconds_and_nanoseconds_of_a_stamp_belong_together() -> None:
@@ -345,25 +375,33 @@ def test_faults_of_single_samples_and_clocks_are_named_and_mended() -> None:
     q[400, 1] += 1.5
     tau[700, 0] += 1e4
     log = ch.Log(ARM, {"t": MOTION.t, "q": q, "tau": tau})
-    text = "\n".join(log.findings)
-    assert "position of 'joint2' jumps and returns in 1 samples (first at 4 s)" in text
-    assert "effort of 'joint1' jumps and returns in 1 samples (first at 7 s)" in text
+    spikes = [finding.facts for finding in log.findings if finding.rule.code == "spike"]
+    assert spikes == [
+        {"quantity": "position", "joint": "joint2", "samples": 1, "time": pytest.approx(4.0)},
+        {"quantity": "effort", "joint": "joint1", "samples": 1, "time": pytest.approx(7.0)},
+    ]
     assert np.allclose(log.q, np.delete(MOTION.q, [400, 700], axis=0))
     moved = np.concatenate([MOTION.q[:500], MOTION.q[600:]])
     log = ch.Log(ARM, {"t": MOTION.t[:900], "q": moved, "tau": TAU[:900]})
     assert [part.stop for part in log.segments] == [500, 900]
-    assert any("positions jump in 1 places" in finding for finding in log.findings)
+    jumps = [finding for finding in log.findings if finding.rule.code == "position-jump"]
+    assert jumps
+    assert all(finding.facts["places"] == 1 and finding.value > finding.rule.limit for finding in jumps)
     wrapped = np.mod(4.0 * MOTION.q + np.pi, 2.0 * np.pi) - np.pi
     log = ch.Log(ARM, {"t": MOTION.t, "q": wrapped, "tau": TAU})
     assert np.allclose(np.diff(log.q, axis=0), np.diff(4.0 * MOTION.q, axis=0))
-    assert any("unwrapped: 'joint1', 'joint2'" in finding for finding in log.findings)
+    assert [f.facts["joint"] for f in log.findings if f.rule.code == "wrapped-angle"] == ["joint1", "joint2"]
     coarse = ch.Log(ARM, {"t": np.floor(MOTION.t * 10.0 + 1e-9) / 10.0, "q": MOTION.q, "tau": TAU})
     assert np.allclose(np.diff(coarse.time), 0.01)
-    assert any("the clock advances by 0.1 s every 10 samples" in finding for finding in coarse.findings)
+    (clock,) = coarse.findings
+    assert clock.rule.code == "coarse-clock"
+    assert (clock.facts["tick"], clock.facts["count"]) == (pytest.approx(0.1), 10)
+    assert clock.value == pytest.approx(0.9, abs=0.01)  # nine of ten samples have the time of the one before
     kept = np.delete(np.arange(1000), [200, 201, 202])
     gap = ch.Log(ARM, {"t": MOTION.t[kept], "q": MOTION.q[kept], "tau": TAU[kept], "qd": 0.0 * TAU[kept]})
-    assert any("3 samples are missing in 1 places" in finding for finding in gap.findings)
-    assert any("velocity is constant, so it was not measured" in finding for finding in gap.findings)
+    missing, *constant = gap.findings
+    assert (missing.rule.code, missing.value, missing.facts["places"]) == ("missing-samples", 3, 1)
+    assert codes(constant) == ["velocity-constant"] * 2
 
 
 def test_jumps_in_time_part_the_log() -> None:
@@ -372,7 +410,8 @@ def test_jumps_in_time_part_the_log() -> None:
     t[700:] -= 6.0
     log = ch.Log(ARM, table(MOTION._replace(t=t), TAU))
     assert [(part.start, part.stop) for part in log.segments] == [(0, 400), (400, 700), (700, 1000)]
-    assert any("jumps back" in text for text in log.findings)
+    assert codes(log.findings) == ["time-jumps-back", "gap"]
+    assert log.findings[1].facts["longest"] == pytest.approx(3.01)
     assert abs(log.duration - 9.97) < 1e-6
 
 
@@ -396,10 +435,10 @@ def test_missing_values_and_constant_and_saturated_columns_are_named() -> None:
     tau[:, 1] = 0.0
     tau[:, 0] = np.clip(tau[:, 0], -5.0, 5.0)
     log = ch.Log(ARM, {"t": MOTION.t, "q": q, "tau": tau})
-    text = "\n".join(log.findings)
-    assert "2 of 1000 samples have missing values" in text
-    assert "effort is constant, so it was not measured: 'joint2'" in text
-    assert "effort of 'joint1' stays at 5" in text
+    found = {(f.rule.code, f.facts.get("joint"), f.facts.get("extreme")) for f in log.findings}
+    assert {("effort-constant", "joint2", None), ("saturated-effort", "joint1", 5.0)} <= found
+    (incomplete,) = (f for f in log.findings if f.rule.code == "incomplete-samples")
+    assert (incomplete.value, incomplete.facts["samples"]) == (2, 1000)
     assert log.measured.tolist() == [True, False]
 
 
@@ -410,7 +449,7 @@ def test_repeated_messages_are_left_out_with_their_time() -> None:
     log = ch.Log(ARM, data)
     assert len(log.time) == 1000
     assert np.allclose(log.time, MOTION.t)
-    assert any("as if no time had passed" in text for text in log.findings)
+    assert [(f.rule.code, f.value) for f in log.findings] == [("repeated-samples", 3)]
     held = np.arange(1000)
     held[[100, 333, 700]] -= 1
     log = ch.Log(ARM, {"t": MOTION.t, "q": MOTION.q[held], "qd": MOTION.qd[held], "tau": TAU[held]})
@@ -419,17 +458,18 @@ def test_repeated_messages_are_left_out_with_their_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("change", "words"),
+    ("change", "code", "weight"),
     [
-        ({"qd": -MOTION.qd}, "opposite sign"),
-        ({"qd": MOTION.qd[:, ::-1]}, "columns are swapped"),
-        ({"q": 40.0 * MOTION.q}, ""),
+        ({"qd": -MOTION.qd}, "velocity-opposite", "refusal"),
+        ({"qd": MOTION.qd[:, ::-1]}, "velocity-swapped", "refusal"),
+        ({"qd": MOTION.qd / 100.0}, "velocity-unit", "caution"),
+        ({"qd": MOTION.qd**2}, "velocity-unlike", "caution"),
     ],
 )
-def test_contradictions(change: dict[str, np.ndarray], words: str) -> None:
+def test_velocities_that_contradict_positions(change: dict[str, np.ndarray], code: str, weight: str) -> None:
     data = {"t": MOTION.t, "q": MOTION.q, "qd": MOTION.qd, "tau": TAU} | change
     log = ch.Log(ARM, data)
-    assert words in " ".join(log.contradictions)
+    assert {(f.rule.code, f.rule.weight) for f in log.findings} == {(code, weight)}
     assert log.qd is None
 
 

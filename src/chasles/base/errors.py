@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import sys
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
@@ -27,7 +27,17 @@ class ArgumentTypeError(ArgumentError, TypeError):
 
 
 class IdentificationError(ChaslesError, ValueError):
-    """Measurements do not determine a model: the message says why and what would help."""
+    """Measurements do not determine a model: the message says why and what would help.
+
+    Attributes
+    ----------
+    findings
+        What refused the measurements, as `chasles.base.findings.Finding`; programs read their codes.
+    """
+
+    def __init__(self, message: str, findings: Sequence[object] = ()) -> None:
+        super().__init__(message)
+        self.findings = tuple(findings)
 
 
 class TraceError(ChaslesError, TypeError):

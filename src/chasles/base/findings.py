@@ -87,3 +87,19 @@ class Finding:
 def of_weight(findings: Iterable[Finding], *weights: Weight) -> tuple[Finding, ...]:
     """Return the findings of these weights, in order."""
     return tuple(finding for finding in findings if finding.rule.weight in weights)
+
+
+def codes(findings: Iterable[Finding]) -> list[str]:
+    """Return the codes of findings, in order."""
+    return [finding.rule.code for finding in findings]
+
+
+def text(findings: Iterable[Finding]) -> str:
+    """Return the sentences as a paragraph.
+
+    >>> found = Rule("a", 0.0, "", "one thing").told(1.0) + Rule("b", 0.0, "", "another.").told(2.0)
+    >>> text(found)
+    'One thing. Another.'
+    """
+    said = [str(finding) for finding in findings]
+    return " ".join(f"{one[:1].upper()}{one[1:]}{'' if one.endswith('.') else '.'}" for one in said)

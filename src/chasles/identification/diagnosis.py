@@ -1,4 +1,4 @@
-"""Reasons why a log does not fit a robot: joints at rest, swapped columns, wrong signs or zeros, another robot."""
+"""Other readings of a log that would fit its robot better: swapped columns, other signs or zero positions."""
 
 from __future__ import annotations
 
@@ -9,28 +9,22 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.findings import Finding, Rule
 from chasles.identification.equations import TorqueEquations, UnknownNames, plausible_sizes
 from chasles.identification.filtering import Signals
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-STILL = 2e-3
-"""Range of positions, rad (m), below which a joint is at rest throughout."""
 TRIED_SAMPLES = 300
-CONVINCING = 0.6
-"""Sum over joints of the logarithms of error ratios from which another reading of the log is believed.
-
-Set by experience on simulated logs with and without such mistakes, not derived: with errors that are independent and
-normal, 20 samples would make the other reading e¹² times as likely, but those of real logs are coloured and have a
-structure. 105 readings of 7 joints are tried.
-"""
+OTHER_READING = Rule(
+    "other-reading", 0.6,
+    "20 independent samples of each joint then make the other reading e^12 times as likely; some hundred are tried",
+    "the log fits robot '{robot}' far better with {reading} (logarithms of the errors, summed over the joints, fall by "
+    "{value:.2f}): columns, signs or zeros may be wrong (columns=, units=, zero_positions=)", "caution",
+)  # fmt: skip
 RIDGE = 1e-6
 """Weight of the prior in these fits."""
-STILL_BAD = 0.25
-"""Relative error of a fit that no other reading of the log may leave: it is of another robot then."""
-SURE = 5.0
-"""Standard errors by which a friction must be negative to be taken for a wrong sign."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +39,10 @@ class LogInterpretation:
     q_offset: FloatArray | float = 0.0
 
 
-def resting_joints(signals: Signals, names: tuple[str, ...]) -> list[str]:
-    """Names of the joints that do not move."""
-    return [name for name, span in zip(names, np.ptp(signals.q, axis=0), strict=True) if span < STILL]
-
-
 def better_readings(
     robot: Robot, unknowns: UnknownNames, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
-) -> list[str]:
-    """Readings of the log, in words, that fit the robot far better than the log as it is; best first.
+) -> tuple[Finding, ...]:
+    """Find the reading of the log that fits the robot best, if it does so far better than the log as it is.
 
     Every single change of a sign, every offset of a joint by a multiple of 90° and every exchange of two columns is
     tried on a few hundred samples.
@@ -63,7 +52,7 @@ def better_readings(
     kept = signals.kept()
     thin = _thinned(signals, kept[np.unique(np.linspace(0, len(kept) - 1, TRIED_SAMPLES).astype(int))])
     as_read = _log_errors(robot, unknowns, thin, coupling, measured)
-    found = []
+    best: tuple[Finding, ...] = ()
     for reading in _readings(names, n, turning):
         order, effort_order = list(reading.q_order), list(reading.effort_order)
         sign = reading.q_sign
@@ -74,19 +63,9 @@ def better_readings(
         )  # fmt: skip
         errors = _log_errors(robot, unknowns, other, coupling, measured)[measured]
         gain = float(np.sum(as_read[measured] - errors))
-        if gain > CONVINCING and np.median(errors) < np.log(STILL_BAD):
-            found.append((gain, reading.words))
-    return [words for _, words in sorted(found, reverse=True)[:3]]
-
-
-def wrong_friction_signs(values: dict[str, float], errors: dict[str, float], names: tuple[str, ...]) -> list[str]:
-    """Joints whose Coulomb friction came out negative beyond doubt: their effort has the wrong sign."""
-    return [
-        name
-        for name in names
-        if values[f"{name}.coulomb"] < -SURE * errors[f"{name}.coulomb"]
-        and values[f"{name}.coulomb"] + values[f"{name}.viscous"] < 0.0
-    ]
+        if not best or gain > best[0].value:
+            best = OTHER_READING.above(gain, robot=robot.name, reading=reading.words)
+    return best
 
 
 def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:

@@ -85,6 +85,8 @@ class TorqueEquations:
 
     Attributes
     ----------
+    unknowns
+        Unknowns given.
     columns
         Filtered columns of the inertial unknowns at the kept samples, shape (k, n, inertial).
     effort
@@ -100,6 +102,7 @@ class TorqueEquations:
     def __init__(
         self, robot: Robot, unknowns: UnknownNames, signals: Signals, coupling: FloatArray, end: float | None = None
     ) -> None:
+        self.unknowns = unknowns
         self.hours = (signals.time - (signals.time[-1] if end is None else end)) / 3600.0
         self.signals = signals
         self.coupling = coupling

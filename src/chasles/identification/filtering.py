@@ -190,13 +190,24 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     together = [np.concatenate(group) for group in zip(*blocks, strict=True)]
     time, position, velocity, acceleration, efforts = together
     fastest = np.abs(velocity).max(axis=0)
-    return Signals(
+    signals = Signals(
         time, position, velocity, acceleration, efforts,
         moving=(np.abs(velocity) > np.maximum(SLOW * fastest, 1e-12)) & ~saturated, saturated=saturated,
         segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
         period=step * log.sample_period, cutoff=chosen, noise=noise,
         derivative="measured velocities" if measured else "positions",
     )  # fmt: skip
+    return delayed(signals, log.delay) if log.delay else signals
+
+
+def delayed(signals: Signals, delay: float) -> Signals:
+    """Signals with positions, velocities and accelerations of an earlier time, s."""
+
+    def earlier(values: FloatArray) -> FloatArray:
+        times = ((signals.time[part], values[part]) for part in signals.segments)
+        return np.concatenate([CubicSpline(time, own)(time - delay) for time, own in times])
+
+    return replace(signals, q=earlier(signals.q), qd=earlier(signals.qd), qdd=earlier(signals.qdd))
 
 
 def filtered_like(log: Log, signals: Signals, values: FloatArray) -> FloatArray:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 
@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from chasles.base import verbs
 from chasles.base.errors import UnknownNameError
+from chasles.base.findings import Finding
 from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains
 from chasles.identification.equations import UnknownNames
@@ -113,8 +114,9 @@ class Identification:
         Drive gains, if the log holds currents.
     outliers
         Share of each joint's samples whose residual is beyond four standard deviations, shape (n,).
-    remarks, warnings
-        Sentences on what was found, and on what calls for caution.
+    findings
+        What was found, as `chasles.base.findings.Finding` with code, value, limit and sentence: notes, cautions, and
+        with ``check=False`` refusals. `str` of a finding is its sentence.
     """
 
     robot: Robot
@@ -134,8 +136,7 @@ class Identification:
     unseen: Signals
     drive_gains: DriveGains | None
     outliers: FloatArray
-    remarks: tuple[str, ...] = ()
-    warnings: tuple[str, ...] = field(default=())
+    findings: tuple[Finding, ...] = ()
 
     def __getitem__(self, name: str) -> Parameter:
         """Parameter by name."""
@@ -189,7 +190,7 @@ class Identification:
         return load + self.friction_torque(qd, load, q=q)
 
     def summary(self) -> str:
-        """Text: how well each joint is predicted, what was excited, and remarks."""
+        """Text: how well each joint is predicted, and the findings."""
         unseen = {name: self.predictions[name, "unseen"] for name in ("prior", "model")}
         titles = ("prior", "model", "expected", "noise", "largest", "resting")
         head = f"{'unseen data':<24}{'measured':>10}" + "".join(f"{title:>10}" for title in titles)
@@ -210,7 +211,7 @@ class Identification:
         lines.append(
             "(RMS effort while moving; RMS errors relative to it; RMS error expected from the fit; largest error)"
         )
-        return "\n".join([*lines, *self.remarks, *(f"Warning: {text}" for text in self.warnings)])
+        return "\n".join([*lines, *(f"{finding.rule.weight}: {finding}" for finding in self.findings)])
 
     def __repr__(self) -> str:
         worst = float(np.nanmax(self.predictions["model", "unseen"].relative()))

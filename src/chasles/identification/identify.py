@@ -9,24 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.errors import ArgumentError, IdentificationError, UnknownNameError
+from chasles.base.errors import ArgumentError, IdentificationError, UnknownNameError, warn
+from chasles.base.findings import Rule
 from chasles.engine.validators import real, truth
 from chasles.identification.comparison import Prediction
-from chasles.identification.delays_and_offsets import FitAndHeldOut, misalignments
-from chasles.identification.diagnosis import resting_joints
+from chasles.identification.delays_and_offsets import FitAndHeldOut
 from chasles.identification.drive_gains import DriveGains, gains_from_model
 from chasles.identification.equations import PRIOR_WIDTH, Terms, TorqueEquations, UnknownNames, unknowns
 from chasles.identification.estimation import V0_START, Estimate, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import ALWAYS, PERIODIC, TERMS, columns_of
 from chasles.identification.identification import Identification, Parameter
-from chasles.identification.judgement import (
-    other_weights,
-    overfitting,
-    reason_in_weights,
-    reason_to_refuse,
-    remarks_and_warnings,
-)
+from chasles.identification.judgement import DOUBTS, judge, refuse
 from chasles.identification.logs.log import Log
 from chasles.identification.regression import OUTLIER
 from chasles.model import has_masses
@@ -36,11 +30,47 @@ FloatArray = NDArray[np.float64]
 
 PRIOR_WEIGHT = 10.0
 """Factor on the covariance beside which consistent bodies shall resemble the prior's."""
-LEAST_ROWS = 2.0
-"""Samples of all joints that each unknown needs."""
-MOST_SATURATED = 0.8
-"""Share of saturated samples, with those that the filter mixes with them, above which a joint's effort says too little.
-"""
+OTHER_JOINTS = Rule(
+    "other-joints", 0.0, "each joint has a column",
+    "the log of robot '{log}' has {joints} joints, robot '{robot}' has {own}", "refusal",
+)  # fmt: skip
+NO_EFFORT = Rule(
+    "no-effort", 0.0, "motion without torques tells no mass",
+    "no effort varies in this log: torques or currents are needed", "refusal",
+)  # fmt: skip
+SATURATES = Rule(
+    "saturates", 0.8, "a log has some five periods of its slowest motion: less than one of them is left",
+    "the effort of '{joint}' saturates in or near {value:.0%} of the {part} samples; too few are left. Move slower or "
+    "carry less; if the robot's effort limit is wrong, correct it", "refusal",
+)  # fmt: skip
+RESTS = Rule(
+    "joint-rests", 2e-3, "such a motion is within the backlash of gears, and what the joint carries has no rank",
+    "joint '{joint}' rests in the part of the log that is fitted (it moves by {value:.2g}): what it carries cannot be "
+    "told apart. Move all joints at once (chasles.excite plans such a motion), or fix the resting ones: "
+    "robot.edit.lock({{'{joint}': {place:.4g}}})", "refusal",
+)  # fmt: skip
+TOO_SHORT = Rule(
+    "too-short", 2.0, "rows for an unknown: one for the estimate, one for its error",
+    "the log leaves {rows} torques of moving joints below the cut-off of {cutoff:.3g} Hz for {unknowns} unknowns; "
+    "record {times:.1f} times as long", "refusal",
+)  # fmt: skip
+NO_UNIT_OF_EFFORT = Rule(
+    "no-unit-of-effort", 0.0, "a scale of all torques is free if neither gains nor masses are known",
+    "the log has currents and robot '{robot}' has no masses, so nothing tells newtons from amperes: give the log drive "
+    "gains (drive_gains=[...], N·m for an ampere), or the robot masses", "refusal",
+)  # fmt: skip
+UNBOUNDED = Rule(
+    "unbounded-parameters", np.nan, "the bodies' problem has no minimum",
+    "the log leaves some parameters without any bound: its motion, its units or its sample rate are far from those of "
+    "a robot", "refusal",
+)  # fmt: skip
+
+
+GO_ON = " (check=False goes on nevertheless)"
+
+
+class IdentificationWarning(UserWarning):
+    """A log may be of another robot, or be read otherwise than it was written; `Identification.findings` says why."""
 
 
 def identify(
@@ -77,20 +107,26 @@ def identify(
         parts of the log better (``"stribeck"``, ``"asymmetry"``, ``"load"``, ``"position"``, ``"ripple"``; in logs
         beyond 5 min ``"drift"``, with temperature). Or the terms of all joints, or a mapping from joint names to terms.
     check
-        Whether to refuse a log that does not fit the robot. With False it becomes a warning.
+        Whether to refuse a log that contradicts itself or the robot, or whose model cannot exist. With False the
+        refusals are among the findings.
 
     Returns
     -------
     Identification
-        Parameters with intervals, the identified robot ``model``, predictions of unseen data, remarks and warnings.
+        Parameters with intervals, the identified robot ``model``, predictions of unseen data, and findings.
 
     Raises
     ------
     IdentificationError
-        If joints rest throughout, the log is too short, columns or signs contradict each other, or the fit does not
-        predict the unseen data; the message says what would help.
+        If joints rest throughout, the log is too short, columns contradict each other, friction would drive the
+        motion, or the model predicts nothing; the message says what would help, `findings` of the error has the codes.
     ArgumentError
-        If the log cannot be read, or an argument is out of range.
+        If the log cannot be read, its columns or units must be declared, or an argument is out of range.
+
+    Warns
+    -----
+    IdentificationWarning
+        If the log may be of another robot, or another reading of its columns, signs or zeros fits far better.
 
     Notes
     -----
@@ -129,32 +165,20 @@ def identify(
     train, test = _signals(own, second, share, cutoff)
     for part, signals in (("fitted", train), ("unseen", test)):
         _require_unsaturated(part, signals, robot.velocity_names)
-    still = resting_joints(train, robot.velocity_names)
-    if still:
-        place = float(train.q[:, robot.velocity_names.index(still[0])].mean())
-        raise IdentificationError(
-            f"these joints rest in the part of the log that is fitted: {', '.join(still)}. What they carry cannot "
-            "be told "
-            "apart. Move all joints at once (chasles.excite plans such a motion), or fix the resting ones: "
-            f"robot.edit.lock({{'{still[0]}': {place:.4g}}})"
-        )
-    guessed = not has_masses(robot.description)
-    if guessed:
-        robot = _with_guessed_bodies(robot, own)
+    _require_motion(train, robot.velocity_names)
+    has_guessed_bodies = not has_masses(robot.description)
+    if has_guessed_bodies:
+        if own.currents:
+            refuse(NO_UNIT_OF_EFFORT.told(0.0, robot=robot.name))
+        robot = robot.edit.nominal_bodies()
     terms = _terms(friction, robot)
     first = unknowns(robot, dict.fromkeys(robot.velocity_names, ALWAYS))
-    gains = None
-    if own.currents:
-        gains = _drive_gains(robot, own, first, train)
-        scale = np.where(own.measured, np.where(gains.known, gains.values, 1.0), 1.0)
+    gains = _drive_gains(robot, own, first, train) if own.currents else None
+    if gains is not None:
+        scale = np.where(own.measured & gains.known, gains.values, 1.0)
         train, test = (_scaled(part, scale) for part in (train, test))
     equations = TorqueEquations(robot, first, train, own.coupling)
-    rows = int((equations.moving & own.measured).sum())
-    if rows < LEAST_ROWS * len(first.names):
-        raise IdentificationError(
-            f"the log leaves {rows} torques of moving joints below the cut-off of {train.cutoff.frequency:.3g} Hz for "
-            f"{len(first.names)} unknowns; record {LEAST_ROWS * len(first.names) / max(rows, 1):.1f} times as long"
-        )
+    _require_rows(equations, own)
     found = estimate(robot, equations, own.measured, terms)
     model, model_values = _consistent(robot, found)
     end = float(train.time[-1]) if second is None else None  # a second log is taken to end as warm
@@ -163,70 +187,53 @@ def identify(
         **_predictions("training", robot, found, model_values, equations),
         **_predictions("unseen", robot, found, model_values, other),
     }
-    parameters = _parameters(robot, found)
-    noise = train.noise
-    remarks, warnings = remarks_and_warnings(robot, own, train, found, parameters, gains)
-    trouble = reason_to_refuse(robot, own, train, first, found, predictions, noise)
-    if guessed:
-        remarks.append(
-            f"Robot '{robot.name}' has no masses: solid rods of {robot.description.mass:.3g} kg in all stand for the "
-            "prior, and for what this motion does not determine."
-        )
-    else:
-        trouble = trouble or reason_in_weights(robot, own, model, train)
-    if trouble is not None:
-        if check:
-            raise IdentificationError(trouble + " (check=False goes on nevertheless)")
-        warnings.append(trouble)
-    warnings += overfitting(robot, own, predictions)
-    if not guessed:
-        warnings += other_weights(robot, own, model, train)
-    warnings += misalignments(FitAndHeldOut(robot, own, found, equations, other))
-    expected = _expected(found, other, predictions["least squares", "training"])
-    used = equations.moving & own.measured
-    with np.errstate(invalid="ignore"):
-        beyond = np.abs(found.fit.residuals) > OUTLIER * found.fit.deviations
-        outliers = np.where(used, beyond, False).sum(axis=0) / np.maximum(used.sum(axis=0), 1)
-    return Identification(
+    result = Identification(
         robot=robot, model=model, log=own, unknowns=found.unknowns, values=found.values, covariance=found.covariance,
-        model_values=model_values, v0=found.v0, parameters=parameters, condition=found.condition,
-        predictions=predictions, noise=noise,
-        expected=expected, signals=train, unseen=test, drive_gains=gains, outliers=outliers,
-        remarks=tuple(remarks), warnings=tuple(warnings),
+        model_values=model_values, v0=found.v0, parameters=_parameters(robot, found), condition=found.condition,
+        predictions=predictions, noise=train.noise,
+        expected=_expected(found, other, predictions["least squares", "training"]),
+        signals=train, unseen=test, drive_gains=gains, outliers=_outliers(found, equations.moving & own.measured),
     )  # fmt: skip
-
-
-def _with_guessed_bodies(robot: Robot, log: Log) -> Robot:
-    if log.currents:
-        raise IdentificationError(
-            f"the log has currents and robot '{robot.name}' has no masses, so nothing tells newtons from amperes: give "
-            "the log drive gains (drive_gains=[...], N·m for an ampere), or the robot masses"
-        )
-    return robot.edit.nominal_bodies()
+    findings = tuple(judge(result, FitAndHeldOut(robot, own, found, equations, other), has_guessed_bodies))
+    if check:
+        refuse(findings, GO_ON)
+    doubts = [finding for finding in findings if finding.rule.code in DOUBTS]
+    if doubts:
+        warn("; ".join(map(str, doubts)), IdentificationWarning)
+    return replace(result, findings=findings)
 
 
 def _require_fitting(robot: Robot, log: Log, check: bool) -> None:
     if log.n != robot.n:
-        raise IdentificationError(f"the log has {log.n} joints, robot '{robot.name}' has {robot.n}")
-    if log.contradictions and check:
-        raise IdentificationError(
-            "the log contradicts itself or the robot: "
-            + "; ".join(log.contradictions)
-            + ". Correct the source, or its "
-            "reading with Log(..., columns=..., units=..., motor_from_joint=...) (check=False goes on nevertheless)"
-        )
+        refuse(OTHER_JOINTS.told(log.n - robot.n, log=log.robot.name, joints=log.n, robot=robot.name, own=robot.n))
+    if check:
+        refuse(log.findings, GO_ON)
     if not log.measured.any():
-        raise IdentificationError("no effort varies in this log: torques or currents are needed")
+        refuse(NO_EFFORT.told(0.0))
 
 
 def _require_unsaturated(part: str, signals: Signals, names: Sequence[str]) -> None:
     shares = signals.saturated.mean(axis=0)
     joint = int(np.argmax(shares))
-    if shares[joint] > MOST_SATURATED:
-        raise IdentificationError(
-            f"the effort of '{names[joint]}' saturates in or near {shares[joint]:.0%} of the {part} samples; too few "
-            "are left. Move slower or carry less; if the robot's effort limit is wrong, correct it"
-        )
+    refuse(SATURATES.above(shares[joint], joint=names[joint], part=part))
+
+
+def _require_motion(signals: Signals, names: Sequence[str]) -> None:
+    motions = zip(names, np.ptp(signals.q, axis=0), signals.q.mean(axis=0), strict=True)
+    refuse([own for name, span, place in motions for own in RESTS.below(span, joint=name, place=float(place))])
+
+
+def _require_rows(equations: TorqueEquations, log: Log) -> None:
+    rows, count = int((equations.moving & log.measured).sum()), len(equations.unknowns.names)
+    facts = {"unknowns": count, "cutoff": equations.signals.cutoff.frequency}
+    refuse(TOO_SHORT.below(rows / count, rows=rows, times=TOO_SHORT.limit * count / max(rows, 1), **facts))
+
+
+def _outliers(found: Estimate, used: NDArray[np.bool_]) -> FloatArray:
+    """Share of each joint's samples that are outliers, shape (n,)."""
+    with np.errstate(invalid="ignore"):
+        beyond = np.abs(found.fit.residuals) > OUTLIER * found.fit.deviations
+    return np.asarray(np.where(used, beyond, False).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
 
 
 def _signals(own: Log, second: Log | None, share: float, cutoff: float | None) -> tuple[Signals, Signals]:
@@ -294,10 +301,8 @@ def _consistent(robot: Robot, found: Estimate) -> tuple[Robot, FloatArray]:
     try:
         model = smooth.inertial.with_base(wanted, consistent=True, covariance=PRIOR_WEIGHT * among)
     except np.linalg.LinAlgError:
-        raise IdentificationError(
-            "the log leaves some parameters without any bound: its motion, its units or its sample rate are far from "
-            "those of a robot"
-        ) from None
+        refuse(UNBOUNDED.told(np.nan))
+        raise
     reached = np.asarray(model.inertial.base().values)
     values = found.values.copy()
     values[order] = reached

@@ -1,210 +1,227 @@
-"""Judgement of an identification in words: what was found, what calls for caution, and when the fit is refused."""
+"""Judgement of an identification: what was found, what calls for caution, and what no robot can be.
+
+A log is refused where the rank of the equations is lost, and where the result cannot exist. All else is told: whether
+the log is of another robot or read otherwise than it was written is the owner's to decide.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import IdentificationError
+from chasles.base.findings import Finding, Rule, of_weight
 from chasles.identification.comparison import Prediction
-from chasles.identification.diagnosis import better_readings, wrong_friction_signs
-from chasles.identification.drive_gains import DriveGains
-from chasles.identification.equations import UnknownNames
-from chasles.identification.estimation import Estimate
-from chasles.identification.filtering import Signals
+from chasles.identification.delays_and_offsets import FitAndHeldOut, misalignments
+from chasles.identification.diagnosis import OTHER_READING, better_readings
 from chasles.identification.friction import ALWAYS, term_of
-from chasles.identification.identification import NORMAL_QUANTILE, Parameter
-from chasles.identification.logs.log import Log
-from chasles.robot.robot import Robot
+from chasles.identification.identification import NORMAL_QUANTILE, Identification
 
 FloatArray = NDArray[np.float64]
 
-SUSPICIOUS, REFUSED = 0.3, 0.6
-"""Unseen error of the worst joint, relative to the variation of its efforts, above which what was guessed of the log is
-doubted, and of the median joint, above which a fit is refused."""
-MISSED = 0.3
-"""Unseen error of all rotating joints together, relative to the variation of their torques, above which a fit is
-refused. The logs of four real robots leave 0.01 to 0.14; read as logs of other robots they leave 0.35 to 0.83."""
-GRAVITY_FACTOR, GRAVITY_LIKENESS = 2.0, 0.9
-"""Factor and correlation between gravity torques of the identified and the prior model that call for a warning."""
-UNLIKE = 0.5
-"""Correlation between these below which a fit is refused."""
-ANOTHER_UNIT = 50.0
-"""Factor between these that no error of a prior model explains."""
-OVERFITTED = 1.6
-"""Ratio of unseen to training errors that calls for a warning."""
-ILL_CONDITIONED = 1e4
+CUTOFF = Rule(
+    "cutoff", np.nan, "chosen from the spectra of the positions, or given",
+    "cut-off {value:.3g} Hz: {reason}; velocities from {derivative}",
+)  # fmt: skip
+DETERMINED = Rule(
+    "determined-parameters", np.nan, "twice the standard error, or an effect below the residuals",
+    "{value:.0f} of {count} parameters are determined by this motion; condition number {condition:.3g}",
+)  # fmt: skip
+UNDETERMINED = Rule(
+    "undetermined-parameters", 0.0, "twice the standard error, or an effect below the residuals",
+    "{value:.0f} parameters are not determined and stay near the prior: {names}",
+)  # fmt: skip
+INSEPARABLE = Rule(
+    "inseparable", np.nan, "weight and offset are both constant along a vertical prismatic axis",
+    "{names} act only together in this log, so the prior model decides between them: no motion separates the weight on "
+    "a vertical prismatic joint from an offset",
+)  # fmt: skip
+TOGETHER = Rule(
+    "act-together", 1e-10, "a direction whose share of the information is rounding",
+    "{names} act only together in this log, so the prior model decides between them; chasles.excite plans a motion "
+    "that separates them if one does", "caution",
+)  # fmt: skip
+SEPARATED = Rule(
+    "poorly-separated", 1e4, "torques are measured to 1e-4 of their range: of some combination no digit is left",
+    "the motion hardly separates some parameters (condition number {value:.2g}); chasles.excite plans a motion that "
+    "does", "caution",
+)  # fmt: skip
+FRICTION = Rule(
+    "friction-terms", 0.0, "each predicts left-out parts of the log better",
+    "friction of '{joint}' beyond viscous and Coulomb friction and an offset: {terms}",
+)  # fmt: skip
+DRIVE_GAINS = Rule(
+    "drive-gains", np.nan, "currents tell torques only by masses that are known",
+    "drive gains relative to the masses of the prior model (absolute only if these are right; "
+    "chasles.identification.gains_from_payload finds absolute ones): {gains}",
+)  # fmt: skip
+UNKNOWN_GAIN = Rule(
+    "drive-gain-unknown", 5.0, "by chance once in three million",
+    "the drive gain of '{joint}' cannot be told from this motion ({value:.1f} standard errors); 1 was taken", "caution",
+)  # fmt: skip
+GUESSED_MASSES = Rule(
+    "guessed-masses", np.nan, "the robot has no masses",
+    "robot '{robot}' has no masses: solid rods of {value:.3g} kg in all stand for the prior, and for what this motion "
+    "does not determine",
+)  # fmt: skip
+MISSED = Rule(
+    "unseen-torques-missed", 0.3,
+    "logs of four real robots leave 0.01 to 0.14; read as logs of other robots they leave 0.35 to 0.83",
+    "the model fitted to the first part of the log misses {value:.0%} of the torques of the unseen part: the log may "
+    "be of another robot than '{robot}' (or with another tool, mounting or zero positions), or the part that is fitted "
+    "is too short for its motion", "caution",
+)  # fmt: skip
+WORSE_UNSEEN = Rule(
+    "worse-on-unseen", 1.65, "between parts of 40 independent samples once in 1,000 by chance (F distribution)",
+    "errors of '{joint}' on unseen data are {value:.1f} times the fit's: the motions of the two parts differ, or the "
+    "model has more parameters than the data determine. Record longer, or plan the motion with chasles.excite",
+    "caution",
+)  # fmt: skip
+WEIGHT = Rule(
+    "other-weight", 2.0, "robots carry less than they weigh",
+    "gravity torques of the identified model are {factor:.2g} times those of the prior model: the log may be of "
+    "another robot than '{robot}', or carry a payload; or efforts are in another unit than N·m (units={{'effort': …}}, "
+    "--unit), those of the motors (motor_from_joint=, --reductions) or currents (units={{'effort': 'A'}})", "caution",
+)  # fmt: skip
+WEIGHT_SHAPE = Rule(
+    "other-weight-shape", np.sqrt(0.5), "below it they share less than half of their squares",
+    "gravity torques of the identified model do not resemble those of the prior model (correlation {value:.2f}): the "
+    "log may be of another robot than '{robot}', mounted otherwise, or with other signs or zero positions of the "
+    "joints", "caution",
+)  # fmt: skip
+FRICTION_SIGN = Rule(
+    "friction-drives", -5.0, "by chance once in three million",
+    "friction of {joint} would drive the motion instead of opposing it ({value:.1f} standard errors): effort and "
+    "position have opposite signs there; change the sign of one of these columns (units=, --unit {joint}: factor -1)",
+    "refusal",
+)  # fmt: skip
+NOTHING_PREDICTED = Rule(
+    "nothing-predicted", 1.0, "the mean of the torques would be as good",
+    "the fitted model misses {value:.0%} of the torques of the unseen part, so it is worth nothing: the log is not of "
+    "robot '{robot}', or its columns are not what they are read as", "refusal",
+)  # fmt: skip
+
+DOUBTS = {MISSED.code, WEIGHT.code, WEIGHT_SHAPE.code, OTHER_READING.code}
+"""Findings that say that the log may be of another robot, or be read otherwise than it was written."""
 
 
-def remarks_and_warnings(
-    robot: Robot, log: Log, train: Signals, found: Estimate, parameters: tuple[Parameter, ...], gains: DriveGains | None
-) -> tuple[list[str], list[str]]:
-    """Sentences on what was found, and on what calls for caution."""
-    remarks = [
-        str(train.cutoff)[0].upper() + str(train.cutoff)[1:] + f"; velocities from {train.derivative}.",
-        *log.findings,
-    ]
-    warnings: list[str] = []
-    open_ones = [parameter.name for parameter in parameters if not parameter.determined]
-    sentence = f"{len(parameters) - len(open_ones)} of {len(parameters)} parameters are determined by this motion"
-    if open_ones:
-        shown = ", ".join(open_ones[:8]) + (f", … ({len(open_ones)})" if len(open_ones) > 8 else "")
-        sentence += f"; not determined, kept near the prior: {shown}"
-    remarks.append(f"{sentence}. Condition number {found.condition:.3g}.")
-    if found.together:
-        prismatic = [n for n, unit in zip(robot.velocity_names, robot.coordinate_units, strict=True) if unit != "rad"]
-        text = f"{', '.join(found.together)} act only together in this log, so the prior model decides between them"
-        if any(f"{name}.offset" in found.together for name in prismatic):
-            remarks.append(f"{text}: no motion separates the weight on a vertical prismatic joint from an offset.")
-        else:
-            warnings.append(f"{text}; chasles.excite plans a motion that separates them if one does")
-    if found.condition > ILL_CONDITIONED:
-        warnings.append(
-            f"the motion hardly separates some parameters (condition number {found.condition:.2g}); chasles.excite "
-            "plans a motion that does"
-        )
-    added = {
-        name: list(dict.fromkeys(term_of(column) for column in own if column not in ALWAYS))
-        for name, own in found.unknowns.terms.items()
-    }
-    if any(added.values()):
-        text = "; ".join(f"{name}: {', '.join(own)}" for name, own in added.items() if own)
-        remarks.append(f"Friction terms beyond viscous and Coulomb friction and an offset: {text}.")
-    if gains is not None:
-        text = ", ".join(
-            f"{name} {value:.3g} ± {NORMAL_QUANTILE * error:.2g}"
-            for name, value, error in zip(robot.velocity_names, gains.values, gains.errors, strict=True)
-            if np.isfinite(value)
-        )
-        remarks.append(
-            f"Drive gains relative to the masses of the prior model (absolute only if these are right; "
-            f"chasles.identification.gains_from_payload finds absolute ones): {text}."
-        )
-        unknown = [
-            n
-            for n, known, there in zip(robot.velocity_names, gains.known, log.measured, strict=True)
-            if there and not known
-        ]
-        if unknown:
-            warnings.append(f"drive gains cannot be told from this motion, 1 was taken: {', '.join(unknown)}")
-    if not log.measured.all():
-        rest = [name for name, there in zip(robot.velocity_names, log.measured, strict=True) if not there]
-        warnings.append(f"efforts of {', '.join(rest)} were not measured; their friction stays near the prior")
-    return remarks, warnings
+def refuse(findings: Sequence[Finding], advice: str = "") -> None:
+    """Raise `IdentificationError` if findings refuse the log; the message also has what the log may be instead."""
+    refusals = of_weight(findings, "refusal")
+    if refusals:
+        said = (*refusals, *(finding for finding in findings if finding.rule.code in DOUBTS))
+        raise IdentificationError(f"{'; '.join(map(str, said))}{advice}", said)
 
 
-def reason_to_refuse(
-    robot: Robot, log: Log, train: Signals, first: UnknownNames, found: Estimate,
-    predictions: Mapping[tuple[str, str], Prediction], noise: FloatArray,
-) -> str | None:  # fmt: skip
-    """Reason to refuse the fit, if there is one."""
-    names = robot.velocity_names
-    errors = np.sqrt(np.diag(found.covariance))
-    values = dict(zip(found.unknowns.names, found.values, strict=True))
-    wrong = wrong_friction_signs(values, dict(zip(found.unknowns.names, errors, strict=True)), names)
-    if wrong:
-        return (
-            f"friction of {', '.join(wrong)} would drive the motion instead of opposing it: effort and position have "
-            "opposite signs there; change the sign of one of these columns"
-        )
-    unseen, bodies = (predictions[model, "unseen"] for model in ("least squares", "model"))
-    variation = np.array(
-        [
-            np.std(unseen.measured[unseen.moving[:, k], k]) if unseen.moving[:, k].any() else np.nan
-            for k in range(robot.n)
-        ]
+def judge(result: Identification, parts: FitAndHeldOut, has_guessed_bodies: bool) -> Iterator[Finding]:
+    """Find what a fit calls for saying.
+
+    Parameters
+    ----------
+    result
+        The fit.
+    parts
+        Estimate with the equations of the fitted and the unseen part.
+    has_guessed_bodies
+        Whether the prior's masses are made up.
+    """
+    signals, robot = result.signals, result.robot
+    yield from CUTOFF.told(signals.cutoff.frequency, reason=signals.cutoff.reason, derivative=signals.derivative)
+    yield from result.log.findings
+    yield from _determination(result, parts)
+    for name, own in parts.found.unknowns.terms.items():
+        added = dict.fromkeys(term_of(column) for column in own if column not in ALWAYS)
+        yield from FRICTION.above(len(added), joint=name, terms=", ".join(added))
+    yield from _gains(result)
+    if has_guessed_bodies:
+        yield from GUESSED_MASSES.told(robot.description.mass, robot=robot.name)
+    else:
+        yield from _weights(result)
+    yield from _friction_signs(result)
+    yield from _unseen_errors(result)
+    yield from better_readings(robot, parts.train.unknowns, signals, result.log.coupling, result.log.measured)
+    yield from misalignments(parts)
+
+
+def _determination(result: Identification, parts: FitAndHeldOut) -> Iterator[Finding]:
+    robot, together = result.robot, parts.found.together
+    open_ones = [parameter.name for parameter in result.parameters if not parameter.determined]
+    count = len(result.parameters)
+    yield from DETERMINED.told(count - len(open_ones), count=count, condition=result.condition)
+    shown = ", ".join(open_ones[:8]) + (", …" if len(open_ones) > 8 else "")
+    yield from UNDETERMINED.above(len(open_ones), names=shown)
+    if together:
+        units = zip(robot.velocity_names, robot.coordinate_units, strict=True)
+        offsets = {f"{name}.offset" for name, unit in units if unit != "rad"}
+        rule = INSEPARABLE if offsets & set(together) else TOGETHER
+        yield from rule.told(len(together), names=", ".join(together))
+    yield from SEPARATED.above(result.condition)
+
+
+def _gains(result: Identification) -> Iterator[Finding]:
+    gains, names = result.drive_gains, result.robot.velocity_names
+    if gains is None:
+        return
+    shown = ", ".join(
+        f"{name} {value:.3g} ± {NORMAL_QUANTILE * error:.2g}"
+        for name, value, error in zip(names, gains.values, gains.errors, strict=True)
+        if np.isfinite(value)
     )
-    missed = np.sqrt(np.maximum(np.maximum(unseen.rms(), bodies.rms()) ** 2 - noise**2, 0.0))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        excess = missed / variation
-    told = log.measured & np.isfinite(excess)
-    if log.guesses and told.any() and np.max(excess[told]) > SUSPICIOUS:
-        worst = int(np.nanargmax(np.where(told, excess, np.nan)))
-        return (
-            f"the fitted model misses {excess[worst]:.0%} of the torque of '{names[worst]}', so this is doubtful: "
-            f"{log.guesses[0]}. If they are those of the motors, give motor_from_joint (--reductions), else units"
-        )
-    another = (
-        f"a log of another robot than '{robot.name}' (or with another tool, mounting or zero positions), or the part "
-        "that is fitted is too short for its motion"
-    )
-    readings = better_readings(robot, first, train, log.coupling, log.measured)
-    if readings:
-        better = ", or with ".join(readings)
-        words = f"far better with {better}: columns, signs or zeros are wrong (columns=, units=, zero_positions=)"
-        return f"the log fits robot '{robot.name}' {words}, or it is {another}"
-    if not told.any():
-        return None
+    yield from DRIVE_GAINS.told(gains.known.sum(), gains=shown)
+    for joint in np.flatnonzero(result.log.measured & ~gains.known):
+        yield from UNKNOWN_GAIN.told(abs(gains.values[joint]) / gains.errors[joint], joint=names[joint])
+
+
+def _friction_signs(result: Identification) -> Iterator[Finding]:
+    """Find joints whose Coulomb friction came out negative beyond doubt: their effort has the wrong sign."""
+    own = {parameter.name: parameter for parameter in result.parameters}
+    for name in result.robot.velocity_names:
+        coulomb, viscous = own[f"{name}.coulomb"], own[f"{name}.viscous"]
+        if coulomb.value + viscous.value < 0.0:
+            yield from FRICTION_SIGN.below(coulomb.value / max(coulomb.error, 1e-300), joint=name)
+
+
+def _unseen_errors(result: Identification) -> Iterator[Finding]:
+    robot, measured = result.robot, result.log.measured
+    unseen, bodies = (result.predictions[model, "unseen"] for model in ("least squares", "model"))
+    largest = np.maximum(unseen.rms(), bodies.rms())
+    variation = _variation(unseen)
+    told = measured & np.isfinite(largest) & (variation > 0.0)
     rotating = told & np.array([unit == "rad" for unit in robot.coordinate_units])
     together = rotating if rotating.any() else told
-    share = float(np.linalg.norm(missed[together]) / np.linalg.norm(variation[together]))
-    median = float(np.median(excess[told]))
-    if share > MISSED or median > REFUSED:
-        return (
-            f"the model fitted to the first part of the log misses {max(share, median):.0%} of the torques of the "
-            f"unseen part: it is {another}"
-        )
-    return None
+    if together.any():
+        size = float(np.linalg.norm(variation[together]))
+        beyond_noise = np.sqrt(np.maximum(largest**2 - result.noise**2, 0.0))
+        nothing = NOTHING_PREDICTED.above(float(np.linalg.norm(largest[together])) / size, robot=robot.name)
+        yield from nothing or MISSED.above(float(np.linalg.norm(beyond_noise[together])) / size, robot=robot.name)
+    ratio = unseen.rms() / result.predictions["least squares", "training"].rms()
+    for joint in np.flatnonzero(told & np.isfinite(ratio)):
+        yield from WORSE_UNSEEN.above(ratio[joint], joint=robot.velocity_names[joint])
 
 
-def reason_in_weights(robot: Robot, log: Log, model: Robot, train: Signals) -> str | None:
-    """Reason to refuse a model whose weights are of another order or shape than the prior's."""
-    factor, likeness = _gravity_ratio(robot, log, model, train)
-    if likeness < UNLIKE:
-        return (
-            f"gravity torques of the identified model do not resemble those of the prior model (correlation "
-            f"{likeness:.2f}): the log is of another robot than '{robot.name}', mounted otherwise, or with other signs "
-            "or zero positions of the joints"
-        )
-    if likeness < GRAVITY_LIKENESS or 1.0 / ANOTHER_UNIT < factor < ANOTHER_UNIT:
-        return None
-    return (
-        f"gravity torques of the identified model are {factor:.2g} times those of the prior model, so efforts are in "
-        "another unit than N·m (units={'effort': ...}, --unit), those of the motors (motor_from_joint=, --reductions) "
-        "or currents (units={'effort': 'A'})"
-    )
+def _variation(unseen: Prediction) -> FloatArray:
+    """Standard deviation of the measured efforts of each joint while it moves, shape (n,); NaN where it rests."""
+    columns = zip(unseen.measured.T, unseen.moving.T, strict=True)
+    return np.array([np.std(effort[moving]) if moving.any() else np.nan for effort, moving in columns])
 
 
-def _gravity_ratio(robot: Robot, log: Log, model: Robot, train: Signals) -> tuple[float, float]:
-    """Size of the identified model's gravity torques relative to the prior's, and their correlation.
+def _weights(result: Identification) -> Iterator[Finding]:
+    """Compare gravity torques of the identified with those of the prior model: similar robots differ in them.
 
-    (1, 1) for currents, whose gains were chosen so that gravity agrees, and where gravity hardly matters.
+    Nothing is said of currents, whose gains were chosen so that gravity agrees, and where gravity hardly matters.
     """
-    rest = np.zeros_like(train.q)
-    before, now = (np.asarray(one.inverse_dynamics(train.q, rest, rest))[:, log.measured] for one in (robot, model))
-    whole = np.asarray(robot.inverse_dynamics(train.q, train.qd, train.qdd))[:, log.measured]
+    signals, measured = result.signals, result.log.measured
+    rest = np.zeros_like(signals.q)
+    before, now = (
+        np.asarray(one.inverse_dynamics(signals.q, rest, rest))[:, measured] for one in (result.robot, result.model)
+    )
+    whole = np.asarray(result.robot.inverse_dynamics(signals.q, signals.qd, signals.qdd))[:, measured]
     sizes = float(np.linalg.norm(before)), float(np.linalg.norm(now))
-    hardly = sizes[0] < 1e-3 * np.linalg.norm(whole) or sizes[1] < 1e-3 * np.linalg.norm(train.effort[:, log.measured])
-    if log.currents or hardly:
-        return 1.0, 1.0
-    return sizes[1] / sizes[0], float(np.sum(before * now) / (sizes[0] * sizes[1]))
-
-
-def other_weights(robot: Robot, log: Log, model: Robot, train: Signals) -> list[str]:
-    """Compare gravity torques of the identified with those of the prior model: similar robots differ in them."""
-    factor, likeness = _gravity_ratio(robot, log, model, train)
-    if likeness >= GRAVITY_LIKENESS and 1.0 / GRAVITY_FACTOR < factor < GRAVITY_FACTOR:
-        return []
-    return [
-        f"gravity torques of the identified model are {factor:.2g} times those of the prior model (correlation "
-        f"{likeness:.2f}): the log may be of another robot than '{robot.name}', carry a payload, or have efforts in "
-        "another unit than N·m"
-    ]
-
-
-def overfitting(robot: Robot, log: Log, predictions: Mapping[tuple[str, str], Prediction]) -> list[str]:
-    """Say which joints the fit predicts worse than it fits them."""
-    ratio = predictions["least squares", "unseen"].rms() / predictions["least squares", "training"].rms()
-    worse = [
-        f"{name} ({r:.1f} times)"
-        for name, r, there in zip(robot.velocity_names, ratio, log.measured, strict=True)
-        if there and r > OVERFITTED
-    ]
-    if not worse:
-        return []
-    return [
-        f"errors on unseen data are larger than the fit's: {', '.join(worse)}; the motions of the two parts differ, "
-        "or the model has more parameters than the data determine. Record longer, or plan the motion with "
-        "chasles.excite"
-    ]
+    hardly = sizes[0] < 1e-3 * np.linalg.norm(whole) or sizes[1] < 1e-3 * np.linalg.norm(signals.effort[:, measured])
+    if result.log.currents or hardly:
+        return
+    factor, likeness = sizes[1] / sizes[0], float(np.sum(before * now) / (sizes[0] * sizes[1]))
+    yield from WEIGHT.above(max(factor, 1.0 / factor), factor=factor, robot=result.robot.name)
+    yield from WEIGHT_SHAPE.below(likeness, robot=result.robot.name)

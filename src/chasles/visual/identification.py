@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base import verbs
+from chasles.base.findings import Weight, of_weight, text
 from chasles.identification import Identification
 from chasles.visual.encoding import embedded_json, plot_text, shown_unit, typed_array
 from chasles.visual.page import write_page
@@ -92,7 +93,7 @@ def write_identification_report(
         "<h2>Parameters</h2>",
         _parameters(result),
         "<h2>Recommendations</h2>",
-        _list(result.warnings or ("Nothing to remark.",)),
+        _list(_sentences(result, "refusal", "caution") or ["Nothing to remark."]),
     ]
     return write_page(path, title, "<section>" + "\n".join(parts) + "</section>", scripts=[_SCRIPT], style=_STYLE)
 
@@ -108,7 +109,11 @@ def _facts(result: Identification) -> str:
         "parameters determined": f"{determined} of {len(result.parameters)}",
     }
     items = "".join(f"<li>{name} <b>{html.escape(fact)}</b></li>" for name, fact in facts.items())
-    return f'<ul class="facts">{items}</ul>' + _list(result.remarks)
+    return f'<ul class="facts">{items}</ul>' + _list(_sentences(result, "note"))
+
+
+def _sentences(result: Identification, *weights: Weight) -> list[str]:
+    return [text([finding]) for finding in of_weight(result.findings, *weights)]
 
 
 def _list(sentences: Sequence[str]) -> str:

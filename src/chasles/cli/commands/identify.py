@@ -30,7 +30,9 @@ LogArgument = Annotated[
 ColumnsOption = Annotated[
     list[str] | None,
     typer.Option(
-        "--columns", metavar="NAME=COLUMNS", help="Columns, if guessed wrong: q=NAME,NAME,… or effort='tau_{joint}'."
+        "--columns",
+        metavar="NAME=COLUMNS",
+        help="Columns, if names do not tell them: q=NAME,NAME,… or effort='tau_{joint}'.",
     ),
 ]
 UnitOption = Annotated[
@@ -49,6 +51,9 @@ ReductionsOption = Annotated[
 ZerosOption = Annotated[
     str | None,
     typer.Option("--zero-positions", help="Joint positions where those of the log are zero, rad or m: 0,-1.57,0."),
+]
+DelayOption = Annotated[
+    float, typer.Option("--delay", help="Time by which the efforts lag behind the positions, s.", show_default=False)
 ]
 
 
@@ -70,6 +75,7 @@ def identify_command(
     sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
+    delay: DelayOption = 0.0,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Accept a log that contradicts the robot.")] = False,
@@ -95,7 +101,7 @@ def identify_command(
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 3, show=is_watched()) as advance:
-        reading = (columns, unit, sample_period, reductions, zero_positions)
+        reading = (columns, unit, sample_period, reductions, zero_positions, delay)
         own = read_log(log, arm, *reading)
         advance(1)
         second = None if unseen is None else read_log([unseen], arm, *reading)
@@ -135,6 +141,7 @@ def read_log(
     sample_period: float | None,
     reductions: str | None,
     zero_positions: str | None,
+    delay: float,
 ) -> Log:
     """Read the log that command-line options describe."""
     from chasles.cli.values import numbers
@@ -156,6 +163,7 @@ def read_log(
         sample_period=sample_period,
         motor_from_joint=None if reductions is None else np.array(numbers(reductions, "--reductions")),
         zero_positions=0.0 if zero_positions is None else np.array(numbers(zero_positions, "--zero-positions")),
+        delay=delay,
         name=paths[0].name,
     )
 
@@ -199,10 +207,8 @@ def _show(result: Identification) -> None:
             rows, name, number(size[k]), *(f"{100 * share:.1f} %" for share in shares), number(largest), number(resting)
         )
     results().print(rows)
-    for text in result.remarks:
-        say_wrapped(text)
-    for text in result.warnings:
-        say_wrapped(f"Warning: {text}")
+    for finding in result.findings:
+        say_wrapped(f"{finding.rule.weight}: {finding}")
 
 
 def _facts(result: Identification) -> dict[str, Any]:
@@ -227,6 +233,5 @@ def _facts(result: Identification) -> dict[str, Any]:
             {"name": p.name, "value": p.value, "interval": p.interval, "prior": p.prior, "determined": p.determined}
             for p in result.parameters
         ],
-        "remarks": list(result.remarks),
-        "warnings": list(result.warnings),
+        "findings": [finding.record for finding in result.findings],
     }

@@ -11,6 +11,7 @@ from chasles.base.progress import is_watched, progress_bar
 from chasles.base.writing import ROBOT
 from chasles.cli.commands.identify import (
     ColumnsOption,
+    DelayOption,
     LogArgument,
     PeriodOption,
     ReductionsOption,
@@ -43,6 +44,7 @@ def payload_command(
     sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
+    delay: DelayOption = 0.0,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     as_json: JsonOption = False,
@@ -60,7 +62,7 @@ def payload_command(
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
-        own = read_log(log, arm, columns, unit, sample_period, reductions, zero_positions)
+        own = read_log(log, arm, columns, unit, sample_period, reductions, zero_positions, delay)
         advance(1)
         found = identify_payload(arm, own, frame=frame, cutoff=cutoff)
         advance(1)

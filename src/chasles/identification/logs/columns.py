@@ -1,11 +1,15 @@
-"""Which column of a table is which quantity of which joint: guessed from names, corrected by the user."""
+"""Which column of a table is which quantity of which joint: told by its name or by the user.
+
+A name tells it if it says the quantity, and the joint by its name or number. Anything less is an error that offers what
+might be meant, as an argument to copy.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.identification.logs.tables import column_name
@@ -13,6 +17,8 @@ from chasles.identification.logs.tables import column_name
 QUANTITIES = ("time", "q", "qd", "effort")
 """What a log can hold: time, joint positions, joint velocities, and torques or motor currents."""
 
+REQUIRED = {"q": "positions", "effort": "torques or currents"}
+"""Quantities that each log needs, in words."""
 _WORDS = {
     "time": {"t", "time", "timestamp", "stamp", "times"},
     "q": {"q", "pos", "position", "positions", "angle", "angles", "qpos", "theta", "positionactual"},
@@ -108,8 +114,9 @@ def find_columns(
     joints
         Names of the robot's joints, in the order of q.
     corrections
-        Column names by quantity, instead of a guess: one name, a name for each joint, a mapping from joint names to
-        column names, or a pattern such as ``"tau_{joint}"``, ``"tau_{index}"`` (from 1) or ``"tau_{index0}"`` (from 0).
+        Column names by quantity, instead of what the names tell: one name, a name for each joint, a mapping from joint
+        names to column names, or a pattern such as ``"tau_{joint}"``, ``"tau_{index}"`` (from 1) or ``"tau_{index0}"``
+        (from 0).
 
     Raises
     ------
@@ -129,43 +136,48 @@ def find_columns(
     for quantity, choice in corrections.items():
         if quantity not in QUANTITIES:
             raise UnknownNameError("quantity of a log", quantity, QUANTITIES)
-        for column in _chosen(choice, joints) if quantity != "time" else [str(choice)]:
+        for column in _chosen(quantity, choice, joints):
             if column not in table:
                 raise UnknownNameError("column", column, table)
     parsed = [_parse(name, joints) for name in table]
-    names: dict[str, tuple[str, ...]] = {}
-    for quantity in QUANTITIES:
-        if quantity in corrections:
-            choice = corrections[quantity]
-            names[quantity] = (str(choice),) if quantity == "time" else tuple(_chosen(choice, joints))
-            continue
-        candidates = [column for column in parsed if column.quantity == quantity and column.measured]
-        found = _time(candidates) if quantity == "time" else _by_joint(quantity, candidates, joints)
-        if found:
-            names[quantity] = found
-    for quantity, what in (("q", "positions"), ("effort", "torques or currents")):
+    found = {
+        quantity: _chosen(quantity, corrections[quantity], joints)
+        if quantity in corrections
+        else _told(quantity, [column for column in parsed if column.tells(quantity)], joints)
+        for quantity in QUANTITIES
+    }
+    names = {quantity: own for quantity, own in found.items() if own}
+    for quantity in REQUIRED:
         if quantity not in names:
-            raise ArgumentError(
-                f"no columns for the joints' {what} among: {', '.join(table[:40])}; name them with columns="
-                f"{{'{quantity}': [...]}} (--columns {quantity}=NAME,NAME,…), {len(joints)} names in the order of the "
-                f"joints ({', '.join(joints)})"
-            )
+            raise ArgumentError(_missing(quantity, table, joints))
     taken = {name for group in names.values() for name in group}
     by_name = {column.name: column for column in parsed}
-    units: dict[str, Unit | tuple[Unit, ...]] = {}
-    for role, group in names.items():
-        own = tuple(_unit_of(by_name[name], role) for name in group)
-        if any(own):
-            units[role] = own[0] if len(set(own)) == 1 else own
-    if len(names.get("time", ())) > 1:
-        units["time"] = "s"
-    efforts = [column for column in parsed if column.name in names["effort"]]
     return Columns(
         names=names,
-        units=units,
-        currents=all(_CURRENT & column.words for column in efforts),
+        units=_units({role: [by_name[name] for name in group] for role, group in names.items()}),
+        currents=all(_CURRENT & by_name[name].words for name in names["effort"]),
         unused=tuple(name for name in table if name not in taken),
     )
+
+
+def _missing(quantity: str, table: Sequence[str], joints: Sequence[str]) -> str:
+    return (
+        f"no columns for the joints' {REQUIRED[quantity]} among: {', '.join(table[:40])}; name them with columns="
+        f"{{'{quantity}': [...]}} (--columns {quantity}=NAME,NAME,…), {len(joints)} names in the order of the "
+        f"joints ({', '.join(joints)})"
+    )
+
+
+def _units(groups: Mapping[str, list[_Column]]) -> dict[str, Unit | tuple[Unit, ...]]:
+    """Units that the names of the columns tell; a stamp of two columns is in seconds."""
+    units: dict[str, Unit | tuple[Unit, ...]] = {}
+    for role, group in groups.items():
+        own = tuple(_unit_of(column, role) for column in group)
+        if any(own):
+            units[role] = own[0] if len(set(own)) == 1 else own
+    if len(groups.get("time", ())) > 1:
+        units["time"] = "s"
+    return units
 
 
 def _unit_of(column: _Column, role: str) -> str:
@@ -189,97 +201,117 @@ class _Column:
     words: frozenset[str]
     stem: str
     quantity: str | None
-    measured: bool
+
+    def tells(self, quantity: str) -> bool:
+        """Whether the name says that the column is this quantity, measured."""
+        return self.quantity == quantity and not _NOT_MEASURED & self.words
 
 
 def _parse(name: str, joints: Sequence[str]) -> _Column:
-    joint, rest = None, name
-    for candidate in sorted(joints, key=len, reverse=True):
-        match = re.search(rf"(?<![A-Za-z0-9]){re.escape(candidate)}(?![0-9])", name, re.IGNORECASE)
-        if match:
-            joint, rest = candidate, name[: match.start()] + " " + name[match.end() :]
-            break
+    joint, rest = _joint_in(name, joints)
     spaced = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", rest)
     spaced = re.sub(r"(?<![A-Za-z])[aA](?=\d)", " ", spaced)  # axis A1, not amperes
     tokens = [token.lower() for token in re.findall(r"[A-Za-z]+|\d+", spaced)]
     ordered = [token for token in tokens if not token.isdigit()]
-    joined = [
-        *ordered,
-        *("q" + b for a, b in pairwise(ordered) if a in ("q", "theta") and b in ("dot", "ddot")),
-    ]
-    words = frozenset(joined) | ({"ddot"} if "qddot" in joined else set())
     numbers = [int(token) for token in tokens if token.isdigit()]
-    quantity = "qd" if "qdot" in words else None
-    for word in ordered:
-        quantity = quantity or next((key for key, known in _WORDS.items() if word in known), None)
+    rates = ["q" + b for a, b in pairwise(ordered) if a in ("q", "theta") and b in ("dot", "ddot")]
+    words = {*ordered, *rates} | ({"ddot"} if "qddot" in (*ordered, *rates) else set())
     unit = re.search(r"[\[(]\s*([^\])]+?)\s*[\])]\s*$", name)
-    if unit and quantity is None:
-        quantity = _BY_UNIT.get(unit[1].lower())
+    quantity = _quantity(["qdot", *ordered] if "qdot" in words else ordered, unit[1] if unit else "")
     if unit and unit[1].startswith("°"):
-        words |= {"deg"}
+        words.add("deg")
     if quantity == "effort" and "i" in words:
-        words |= {"current"}
-    stem = " ".join(
-        ordered if joint is not None or not numbers else [t for t in ordered if t not in ("joint", "j", "axis")]
-    )
-    return _Column(name, joint, numbers[-1] if numbers else None, words, stem, quantity, not _NOT_MEASURED & words)
+        words.add("current")
+    numbered = joint is None and bool(numbers)
+    stem = " ".join(word for word in ordered if not (numbered and word in ("joint", "j", "axis")))
+    return _Column(name, joint, numbers[-1] if numbers else None, frozenset(words), stem, quantity)
 
 
-def _time(candidates: list[_Column]) -> tuple[str, ...]:
-    """First column of times; seconds and nanoseconds of one stamp belong together."""
+def _joint_in(name: str, joints: Sequence[str]) -> tuple[str | None, str]:
+    """Joint that a column's name has in it, and the rest of the name."""
+    for joint in sorted(joints, key=len, reverse=True):
+        match = re.search(rf"(?<![A-Za-z0-9]){re.escape(joint)}(?![0-9])", name, re.IGNORECASE)
+        if match:
+            return joint, name[: match.start()] + " " + name[match.end() :]
+    return None, name
+
+
+def _quantity(words: Sequence[str], unit: str) -> str | None:
+    """Quantity that the first word that means one tells, or else a unit in brackets."""
+    meant = (quantity for word in words for quantity, known in _WORDS.items() if word in known)
+    return next(meant, None) or _BY_UNIT.get(unit.lower())
+
+
+def _told(quantity: str, candidates: list[_Column], joints: Sequence[str]) -> tuple[str, ...]:
+    """Columns whose names say that they are this quantity; none if none does."""
     if not candidates:
         return ()
-    first = candidates[0]
-    for other in candidates[1:]:
+    fitting = _times(candidates) if quantity == "time" else _of_joints(candidates, joints)
+    if len(fitting) == 1:
+        return fitting[0]
+    if fitting:
+        options = " or ".join(f"columns={{'{quantity}': {_offered(own)}}}" for own in fitting)
+        raise ArgumentError(f"several columns may be '{quantity}'; choose {options} (--columns {quantity}=NAME,…)")
+    names = [column.name for column in candidates]
+    said = f"{len(names)} columns seem to be '{quantity}' ({', '.join(names[:12])}), but "
+    if len(names) != len(joints):
+        said += (
+            f"the robot has {len(joints)} joints ({', '.join(joints)}); name them with columns={{'{quantity}': [...]}}"
+        )
+    else:
+        said += (
+            f"their names do not tell which is of which joint ({', '.join(joints)}); in this order they are "
+            f"columns={{'{quantity}': {names}}} (--columns {quantity}={','.join(names)})"
+        )
+    raise ArgumentError(said)
+
+
+def _offered(names: tuple[str, ...]) -> str:
+    return repr(names[0]) if len(names) == 1 else repr(list(names))
+
+
+def _times(candidates: list[_Column]) -> list[tuple[str, ...]]:
+    """Columns of times; seconds and nanoseconds of one stamp belong together."""
+    for first, other in combinations(candidates, 2):
         if (
             first.words & _SECONDS
             and other.words & _NANOSECONDS
             and first.words - _SECONDS == other.words - _NANOSECONDS
         ):
-            return first.name, other.name
-    return (first.name,)
+            rest = [column for column in candidates if column not in (first, other)]
+            return [(first.name, other.name), *((column.name,) for column in rest)]
+    return [(column.name,) for column in candidates]
 
 
-def _by_joint(quantity: str, candidates: list[_Column], joints: Sequence[str]) -> tuple[str, ...]:
-    """One column for each joint: by joint names, else by numbers, else by their order."""
+def _of_joints(candidates: list[_Column], joints: Sequence[str]) -> list[tuple[str, ...]]:
+    """Sets of one column for each joint, of columns that are named alike apart from the joint, or else of all."""
     stems = dict.fromkeys(column.stem for column in candidates)
-    fitting = []
-    for stem in stems:
-        found = _assigned([column for column in candidates if column.stem == stem], joints)
-        if found:
-            fitting.append((stem, found))
-    if not fitting:
-        found = _assigned(candidates, joints)
-        if found or not candidates:
-            return found
-        raise ArgumentError(
-            f"{len(candidates)} columns seem to be '{quantity}' ({', '.join(c.name for c in candidates[:12])}), but "
-            f"the robot has {len(joints)} joints ({', '.join(joints)}); name them with columns={{'{quantity}': [...]}}"
-        )
-    if len(fitting) > 1:
-        fitting = [pair for pair in fitting if not _CURRENT & set(pair[0].split())] or fitting
-    if len(fitting) > 1:
-        options = " or ".join(f"[{', '.join(found)}]" for _, found in fitting)
-        raise ArgumentError(f"'{quantity}' may be {options}; choose with columns={{'{quantity}': [...]}}")
-    return fitting[0][1]
+    alike = [_assigned([column for column in candidates if column.stem == stem], joints) for stem in stems]
+    return [own for own in alike if own] or [own for own in [_assigned(candidates, joints)] if own]
 
 
 def _assigned(columns: list[_Column], joints: Sequence[str]) -> tuple[str, ...]:
+    """Columns in the order of the joints, by their names, or by numbers that count from 0 or 1."""
     named = {column.joint: column.name for column in columns if column.joint is not None}
     if set(joints) <= set(named):
         return tuple(named[joint] for joint in joints)
     if named or len(columns) != len(joints):
         return ()
+    if len(columns) == 1:
+        return (columns[0].name,)
     numbered = {column.number: column.name for column in columns if column.number is not None}
-    if len(numbered) == len(joints):
-        return tuple(numbered[number] for number in sorted(numbered))
-    return tuple(column.name for column in columns)
+    numbers = sorted(numbered)
+    if numbers in (list(range(len(joints))), list(range(1, len(joints) + 1))):
+        return tuple(numbered[number] for number in numbers)
+    return ()
 
 
-def _chosen(choice: str | Sequence[str] | Mapping[str, str], joints: Sequence[str]) -> list[str]:
+def _chosen(quantity: str, choice: str | Sequence[str] | Mapping[str, str], joints: Sequence[str]) -> tuple[str, ...]:
+    if quantity == "time":
+        return (str(choice),)
     if isinstance(choice, str):
         if "{" not in choice and len(joints) == 1:
-            return [choice]
+            return (choice,)
         names = [choice.format(joint=joint, index=k + 1, index0=k) for k, joint in enumerate(joints)]
     elif isinstance(choice, Mapping):
         missing = [joint for joint in joints if joint not in choice]
@@ -290,4 +322,4 @@ def _chosen(choice: str | Sequence[str] | Mapping[str, str], joints: Sequence[st
         names = [column_name(name) for name in choice]
     if len(names) != len(joints) or len(set(names)) < len(names):
         raise ArgumentError(f"columns: expected {len(joints)} different names, one for each joint, not {names}")
-    return names
+    return tuple(names)

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.base.findings import Finding
 from chasles.engine.validators import choice, real, reals
 from chasles.identification.logs.columns import Columns, Unit, find_columns
-from chasles.identification.logs.soundness import LoggedSignals, inspect
+from chasles.identification.logs.logged_signals import LoggedSignals
+from chasles.identification.logs.soundness import inspect
 from chasles.identification.logs.tables import read_table
 from chasles.mechanics.mechanics import require_first
 from chasles.robot.robot import Robot, require_plain_coordinates
@@ -28,9 +30,10 @@ _UNITS = {"time": _TIME_UNITS, "q": _POSITION_UNITS, "qd": _POSITION_UNITS, "eff
 class Log:
     """Measured motion of a robot, at the joints and in SI units.
 
-    Columns are found by their names; `columns` shows which were taken, and the argument of that name corrects them.
-    `findings` says what was noticed and repaired: samples that are missing or repeated, jumps in time, columns that are
-    constant or saturated, units.
+    The names of the columns say what they hold, in SI units unless the names tell others. What they do not tell is
+    declared here. Nothing is guessed: columns whose names do not tell quantity and joint, and values that cannot be SI,
+    are errors that offer the declaration to copy. `findings` says what was noticed and repaired: samples that are
+    missing or repeated, jumps in time, columns that are constant or saturated.
 
     Parameters
     ----------
@@ -41,14 +44,14 @@ class Log:
         from names to arrays, pandas DataFrame, xarray Dataset, or a list of these with equally many rows. Where several
         sources use the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
     columns
-        Column names by quantity (``"time"``, ``"q"``, ``"qd"``, ``"effort"``) where the guess is wrong or impossible: a
-        list in the order of the joints, a mapping from joint names, or a pattern as ``"tau_{joint}"`` or
-        ``"tau_{index}"`` (from 1; ``{index0}`` from 0).
+        Column names by quantity (``"time"``, ``"q"``, ``"qd"``, ``"effort"``) where the names do not tell them: a list
+        in the order of the joints, a mapping from joint names, or a pattern as ``"tau_{joint}"`` or ``"tau_{index}"``
+        (from 1; ``{index0}`` from 0).
     units
-        Units by quantity, where names and values do not tell: ``"s"``, ``"ms"``, ``"us"``, ``"ns"`` for the time,
-        ``"rad"``, ``"deg"``, ``"m"``, ``"mm"`` for q and qd, ``"N·m"``, ``"N"``, ``"A"``, ``"mA"`` for efforts, or a
-        factor to SI units (``2 * np.pi / 4096`` for counts; ``-1`` for another sign). One for all, or one for each
-        joint. Angles leave prismatic joints as they are, and lengths revolute ones.
+        Units by quantity, where the names do not tell them and they are not SI: ``"s"``, ``"ms"``, ``"us"``, ``"ns"``
+        for the time, ``"rad"``, ``"deg"``, ``"m"``, ``"mm"`` for q and qd, ``"N·m"``, ``"N"``, ``"A"``, ``"mA"`` for
+        efforts, or a factor to SI units (``2 * np.pi / 4096`` for counts; ``-1`` for another sign). One for all, or one
+        for each joint. Angles leave prismatic joints as they are, and lengths revolute ones.
     sample_period
         Time between samples, s, for sources without a time column.
     motor_from_joint
@@ -60,6 +63,8 @@ class Log:
     zero_positions
         Positions of the joints where those of the log are zero, rad or m; shape (n,) or one for all. With them,
         positions without a unit are taken in rad and m, whatever their size.
+    delay
+        Time by which the efforts lag behind the positions, s.
     name
         Name of the log in reports; default the file's.
 
@@ -83,17 +88,16 @@ class Log:
     saturated
         Whether each effort is at its limit, or on a plateau at the joint's extreme value, shape (k, n). The fit leaves
         these samples out: the torque that the motion needed may be larger.
+    delay
+        Delay given, s; `time` is that of the efforts.
     findings
-        Sentences about what was noticed.
-    guesses
-        Findings about units that the values were taken to tell; `identify` refuses the log where the fit is bad.
-    contradictions
-        Sentences about columns that cannot belong together; `identify` refuses such a log.
+        What was noticed, as `chasles.base.findings.Finding`; refusals are columns that contradict each other or the
+        robot, and `identify` refuses such a log.
 
     Raises
     ------
     ArgumentError
-        If the source cannot be read or columns are missing.
+        If the source cannot be read, columns are missing or ambiguous, or a unit that nobody told cannot be SI.
 
     Examples
     --------
@@ -121,6 +125,7 @@ class Log:
         motor_from_joint: ArrayLike | None = None,
         drive_gains: ArrayLike | None = None,
         zero_positions: ArrayLike = 0.0,
+        delay: float = 0.0,
         name: str | None = None,
     ) -> None:
         require_first(robot, "Log(robot, source)")
@@ -173,9 +178,8 @@ class Log:
         self.segments: tuple[slice, ...] = inspection.segments
         self.measured = inspection.measured
         self.saturated = inspection.saturated
-        self.findings: tuple[str, ...] = inspection.findings
-        self.guesses: tuple[str, ...] = inspection.guesses
-        self.contradictions: tuple[str, ...] = inspection.contradictions
+        self.delay = real(delay, "delay")
+        self.findings: tuple[Finding, ...] = inspection.findings
 
     @property
     def n(self) -> int:
@@ -224,7 +228,7 @@ class Log:
         )
 
     def __str__(self) -> str:
-        return "\n".join([repr(self), str(self.columns), *self.findings, *self.contradictions])
+        return "\n".join([repr(self), str(self.columns), *map(str, self.findings)])
 
 
 def _without_times(table: Mapping[str, FloatArray]) -> str:
