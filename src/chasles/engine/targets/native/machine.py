@@ -198,12 +198,8 @@ def loaded(content: str, functions: Sequence[str], write: Callable[[], Sequence[
     Parameters
     ----------
     content
-    <<<<<<< HEAD
-        Text that identifies the code: equal texts stand for equal code.
-    =======
-        What the code computes, as a text; equal texts stand for equal code. What is written by other packages than this
-        holds their `fingerprint`.
-    >>>>>>> 89f656c (What knows CPython's and NumPy's memory stands in engine/cpython)
+        Text that identifies the code: equal texts stand for equal code. Code written by another package than this one
+        is identified by that package's `fingerprint` too.
     functions
         Names of the functions that it must hold.
     write
