@@ -35,7 +35,7 @@ def main() -> None:
     q = motion(np.linspace(0.0, motion.duration, 2001)).q
     print(f"smallest distance on the planned way [mm]: {1e3 * apart(q).min():.1f}")
     print(f"proven free: {path.space.free_along(motion).all()}")
-    print(ch.check(motion, arm, acceleration=5.001))
+    print(ch.check(arm, motion, acceleration=5.001))
 
     fastest = ch.time_optimal(arm, path.curve)
     print(

@@ -19,13 +19,6 @@ from chasles import visual as visual
 from chasles._version import __version__ as __version__
 from chasles.base import errors as errors
 from chasles.base.errors import ChaslesError as ChaslesError
-from chasles.base.verbs import check as check
-from chasles.base.verbs import movie as movie
-from chasles.base.verbs import peaks as peaks
-from chasles.base.verbs import picture as picture
-from chasles.base.verbs import plot as plot
-from chasles.base.verbs import report as report
-from chasles.base.verbs import view as view
 from chasles.control import ComputedTorque as ComputedTorque
 from chasles.control import Controller as Controller
 from chasles.control import PDGravity as PDGravity
@@ -77,6 +70,13 @@ from chasles.trajectories import StraightLine as StraightLine
 from chasles.trajectories import follow as follow
 from chasles.trajectories import online_trajectory as online_trajectory
 from chasles.trajectories.planning.time_optimal import time_optimal as time_optimal
+from chasles.verbs import check as check
+from chasles.verbs import movie as movie
+from chasles.verbs import peaks as peaks
+from chasles.verbs import picture as picture
+from chasles.verbs import plot as plot
+from chasles.verbs import report as report
+from chasles.verbs import view as view
 from chasles.visual.vector_figures import to_matplotlib as to_matplotlib
 
 __all__: list[str]

@@ -207,7 +207,7 @@ def test_a_panda_among_obstacles_moves_within_its_limits() -> None:
     assert path.space.free_along(motion).all()
     q = motion(np.linspace(0.0, motion.duration, 3001)).q
     assert apart(q).min() > 0.02
-    report = ch.check(motion, arm, acceleration=4.0 * (1.0 + 1e-6))
+    report = ch.check(arm, motion, acceleration=4.0 * (1.0 + 1e-6))
     assert report.ok, str(report)
     assert np.nanmax(report.share[:3]) > 0.99  # and no slower than they ask for
     np.testing.assert_allclose(motion([0.0, motion.duration]).q, [start, goal], atol=1e-12)

@@ -77,7 +77,7 @@ def test_checks_find_what_passive_joints_break() -> None:
     root = np.sqrt(0.09 - 0.01 * np.sin(theta) ** 2)
     x = 0.1 * np.cos(theta) + root
     speed = np.abs((-0.1 * np.sin(theta) - 0.01 * np.sin(theta) * np.cos(theta) / root) * rate)
-    report = ch.check(motion, robot)
+    report = ch.check(robot, motion)
     found = {violation.quantity: violation for violation in report.violations}
     assert set(found) == {"position", "velocity"}
     assert all(violation.joint == "stroke" for violation in report.violations)
@@ -87,9 +87,9 @@ def test_checks_find_what_passive_joints_break() -> None:
     # The motor's torque: as the limit falls just below the largest, it is exceeded.
     q, qd, qdd, _ = ch.ClosedMotion(robot, motion).derivatives(np.linspace(0.0, 2.0, 4001))
     largest = float(np.abs(robot.inverse_dynamics(q, qd, qdd)).max())
-    by_torque = ch.check(motion, robot, velocity=np.inf, torque=0.999 * largest)
+    by_torque = ch.check(robot, motion, velocity=np.inf, torque=0.999 * largest)
     assert {v.joint for v in by_torque.violations if v.quantity == "torque"} == {"motor"}
-    assert not [v for v in ch.check(motion, robot, torque=1.001 * largest).violations if v.quantity == "torque"]
+    assert not [v for v in ch.check(robot, motion, torque=1.001 * largest).violations if v.quantity == "torque"]
 
 
 def test_a_frame_is_followed_and_the_path_driven_as_fast_as_the_motors_can() -> None:

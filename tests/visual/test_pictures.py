@@ -81,7 +81,7 @@ def test_movies_last_as_long_as_the_motion(tmp_path: Path) -> None:
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.8)
     run = ch.simulate(arm, ch.PDGravity(arm, kp=100.0, kd=20.0), motion)
     small: dict[str, Any] = {"size": (48, 36), "frame_rate": 10}
-    for path in (ch.movie(motion, tmp_path / "motion.gif", arm, **small), run.movie(tmp_path / "run.gif", **small)):
+    for path in (ch.movie(arm, motion, tmp_path / "motion.gif", **small), run.movie(tmp_path / "run.gif", **small)):
         with Image.open(path) as movie:
             assert movie.n_frames == 9
             assert movie.info["duration"] == 100
@@ -103,6 +103,6 @@ def test_bad_input_is_answered(tmp_path: Path) -> None:
     with pytest.raises(ArgumentError, match="cannot be written"):
         arm.picture(tmp_path / "no" / "arm.png", size=(16, 16))
     with pytest.raises(ArgumentError, match="one motion of 7 coordinates"):
-        ch.movie(motion, tmp_path / "m.gif", ch.load("panda"))
+        ch.movie(ch.load("panda"), motion, tmp_path / "m.gif")
     with pytest.raises(ArgumentError, match="frames; at most"):
-        ch.movie(ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1e4), tmp_path / "m.gif", arm)
+        ch.movie(arm, ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1e4), tmp_path / "m.gif")

@@ -1,38 +1,45 @@
 """Verbs that act on objects of several packages: `plot`, `report`, `view`, `summary`, `check`, `peaks`, `follow`, ….
 
-Imports run one way, so a trajectory cannot import the package that draws it. A verb turns that round. It is defined
-here, below all packages, and chooses an implementation by the type of its first argument. The package that does the
-work registers it, beside the function:
+Imports run one way, so a trajectory cannot import the package that draws it. A verb dispatches the other way. It is
+declared here, below all packages, and chooses an implementation by the type of its first argument, or of its first two.
+The package that does the work registers it, beside the function:
 
-    @verbs.plot.register(JointTrajectory)
-    def joint_plot(trajectory, dt=None, robot=None): ...
+    @verbs.plot.register(Robot, JointTrajectory)
+    def robot_motion_plot(robot, motion, dt=None): ...
 
 A class offers a verb as a method by calling it:
 
-    def plot(self, dt=None, robot=None):
-        return verbs.plot(self, dt, robot)
+    def plot(self, robot=None, dt=None):
+        return verbs.plot(self, dt) if robot is None else verbs.plot(robot, self, dt)
 
-`chasles/__init__.py`, above all packages, tells each verb the modules that register implementations. They are imported
-only when the verb meets a type that it does not know, in the given order and no further than needed.
+`chasles/verbs.py`, above all packages, tells each verb the modules that register implementations; the stub beside it
+has an overload for each. The modules are imported only when the verb meets types that it does not know, in the given
+order and no further than needed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import singledispatch, update_wrapper
+from functools import update_wrapper
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar
 
 from chasles.base.errors import ArgumentTypeError, MissingExtraError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from os import PathLike
     from pathlib import Path
 
     from plotly.graph_objects import Figure
     from xarray import Dataset
 
 __all__ = [
+    "MovieOptions",
+    "PictureOptions",
+    "Shown",
     "Verb",
+    "ViewOptions",
     "check",
     "follow",
     "mobility",
@@ -47,22 +54,53 @@ __all__ = [
     "view",
 ]
 
+
 F = TypeVar("F", bound=Callable[..., Any])
 Result = TypeVar("Result", covariant=True)
+#: What `view` gives unless a path is named: a live page, or what a notebook shows. `chasles.view` knows the types.
+Shown = Any
+
+
+class ViewOptions(TypedDict, total=False):
+    """Options of `view` that all subjects have."""
+
+    title: str | None
+    browser: bool
+    packages: Mapping[str, str | PathLike[str]] | None
+    notebook: Literal["", "page", "widget"]
+    obstacles: Sequence[Any]
+
+
+class MovieOptions(TypedDict, total=False):
+    """Options of `movie` that all subjects have."""
+
+    size: tuple[int, int]
+    frame_rate: int
+    theme: Literal["light", "dark"]
+    progress: bool | None
+
+
+class PictureOptions(TypedDict, total=False):
+    """Options of `picture`."""
+
+    size: tuple[int, int]
+    theme: Literal["light", "dark"]
+    shown: Literal["visual", "collision", "drawn"]
+    packages: Mapping[str, str | PathLike[str]] | None
 
 
 class Verb(Generic[Result]):
-    """A function that chooses its implementation by the type of its first argument.
+    """A function that chooses its implementation by the type of its first argument, or of its first two.
 
     Parameters
     ----------
     outline
-        Function with the verb's name, signature and docstring; its body is never called.
+        Function with the verb's name and docstring; its body is never called.
 
     Examples
     --------
     >>> @Verb
-    ... def double(value):
+    ... def double(*subjects):
     ...     '''Return the double of a value.'''
     >>> double.register(int)(lambda value: 2 * value)(3), double(4)
     (6, 8)
@@ -76,27 +114,38 @@ class Verb(Generic[Result]):
 
     def __init__(self, outline: Callable[..., Result]) -> None:
         update_wrapper(self, outline)
-        self._implementations = singledispatch(_unknown)
+        self._implementations: dict[tuple[type, ...], Callable[..., Result]] = {}
         self._modules: tuple[str, ...] = ()
 
-    def register(self, kind: type) -> Callable[[F], F]:
-        """Return a decorator that makes a function the implementation for a type and its subclasses."""
+    def register(self, *kinds: type) -> Callable[[F], F]:
+        """Return a decorator that makes a function the implementation for one type or two, and their subclasses."""
 
         def add(function: F) -> F:
-            self._implementations.register(kind, function)
+            self._implementations[kinds] = function
             return function
 
         return add
 
     def implemented_in(self, *modules: str) -> None:
-        """Name the modules that register implementations, in the order in which they are tried."""
+        """Name the modules that register implementations, in the order in which they are imported."""
         self._modules = modules
 
-    def __call__(self, subject: object, *arguments: object, **options: object) -> Result:
-        """Call the implementation for the subject's type."""
-        return self._implementation(type(subject))(subject, *arguments, **options)
+    def __call__(self, *subjects: object, **options: object) -> Result:
+        """Call the implementation for the subjects' types."""
+        kinds = tuple(map(type, subjects[:2]))
+        pair = len(kinds) == 2 and _is_of_library(kinds[1])
+        function, missing = self._implementation(kinds) if pair else (None, None)
+        alone = function is None and not (pair and self._has_pairs_with(kinds[0]))
+        if alone:
+            function, missing = self._implementation(kinds[:1])
+        if alone or function is None:
+            self._refuse_other_order(subjects, options)
+        if function is None:
+            raise self._unknown(kinds if pair else kinds[:1], missing)
+        return function(*subjects, **options)
 
-    def _implementation(self, kind: type) -> Callable[..., Result]:
+    def _implementation(self, kinds: tuple[type, ...]) -> tuple[Callable[..., Result] | None, ImportError | None]:
+        """Return the function for these types, or why a module that may have it cannot be imported."""
         missing: ImportError | None = None
         for module in (None, *self._modules):
             if module is not None:
@@ -104,18 +153,41 @@ class Verb(Generic[Result]):
                     import_module(module)
                 except ImportError as error:  # an extra that another type's implementation needs
                     missing = missing or error
-            found = self._implementations.dispatch(kind)
-            if found is not _unknown:
-                return found
+            function = self._registered(kinds)
+            if function is not None:
+                return function, None
+        return None, missing
+
+    def _has_pairs_with(self, first: type) -> bool:
+        return any(len(own) == 2 and issubclass(first, own[0]) for own in self._implementations)
+
+    def _unknown(self, kinds: tuple[type, ...], missing: ImportError | None) -> Exception:
+        """Return the error for types that no implementation takes."""
+        shown = " and ".join(kind.__name__ for kind in kinds) or "nothing"
         if isinstance(missing, MissingExtraError):
-            raise missing
+            return missing
         if missing is not None:
             package = (missing.name or "xarray").partition(".")[0]
-            raise MissingExtraError(package, "plot", f"{self.__name__} of the type {kind.__name__}") from missing
-        known = ", ".join(other.__name__ for other in self._implementations.registry if other is not object)
-        raise ArgumentTypeError(
-            f"{self.__name__} does not know the type {kind.__name__}; it takes: {known or 'nothing'}"
-        )
+            error = MissingExtraError(package, "plot", f"{self.__name__} of the type {shown}")
+            error.__cause__ = missing
+            return error
+        known = ", ".join(" and ".join(kind.__name__ for kind in own) for own in self._implementations)
+        noun = "types" if len(kinds) == 2 else "type"
+        return ArgumentTypeError(f"{self.__name__} does not know the {noun} {shown}; it takes: {known or 'nothing'}")
+
+    def _registered(self, kinds: tuple[type, ...]) -> Callable[..., Result] | None:
+        """Return the function of the nearest base classes."""
+        known = [own for own in self._implementations if len(own) == len(kinds) and all(map(issubclass, kinds, own))]
+        if not known:
+            return None
+        return self._implementations[max(known, key=lambda own: sum(len(kind.__mro__) for kind in own))]
+
+    def _refuse_other_order(self, subjects: tuple[object, ...], options: Mapping[str, object]) -> None:
+        """Raise `ArgumentTypeError` if the verb takes the first subject after one that is given later."""
+        for later in (*subjects[1:], *options.values()):
+            if self._registered((type(later), type(subjects[0]))) is not None:
+                a, b, verb = type(later).__name__, type(subjects[0]).__name__, self.__name__
+                raise ArgumentTypeError(f"{verb} takes the {a} first: {verb}({a}, {b}, …), not {verb}({b}, {a}, …)")
 
     def __reduce__(self) -> str:
         return self.__name__
@@ -124,17 +196,18 @@ class Verb(Generic[Result]):
         return f"<verb {self.__name__}>"
 
 
-def _unknown(subject: Any) -> Any:
-    """Stand for a type without an implementation."""
+def _is_of_library(kind: type) -> bool:
+    """Whether a type is, or extends, one of the library's classes."""
+    return any(base.__module__.partition(".")[0] == "chasles" for base in kind.__mro__)
 
 
 @Verb
-def plot(subject: object, *arguments: object, **options: object) -> Figure:
+def plot(*subjects: object, **options: object) -> Figure:
     """Plot a trajectory, a run, a robot or a loop as a Plotly figure; `chasles.to_matplotlib` makes figures for papers.
 
-    ``plot(joint_trajectory, dt=None, robot=None)``
-        Positions, velocities, accelerations and jerks over time; with a robot also torques and limits.
-    ``plot(cartesian_trajectory, dt=None)``
+    ``plot(motion, dt=None)``, ``plot(robot, motion, dt=None)``
+        Positions, velocities, accelerations and jerks of joints over time; with a robot also torques and limits.
+    ``plot(cartesian_motion, dt=None)``
         The path in space, and position, orientation and their rates over time.
     ``plot(run, kind="tracking")``
         Joint positions, tracking errors and torques of a simulation; ``"torque-speed"``, ``"phase"``, ``"energy"``.
@@ -167,7 +240,7 @@ def plot(subject: object, *arguments: object, **options: object) -> Figure:
 
 
 @Verb
-def report(subject: object, *arguments: object, **options: object) -> Path:
+def report(*subjects: object, **options: object) -> Path:
     """Write one self-contained HTML page about a run or several.
 
     ``report(run, path, title=None, packages=None)``
@@ -190,15 +263,15 @@ def report(subject: object, *arguments: object, **options: object) -> Path:
 
 
 @Verb
-def summary(subject: object, *arguments: object, **options: object) -> str:
+def summary(*subjects: object, **options: object) -> str:
     """Say in a few sentences what was simulated and how well it went: ``summary(run)``."""
 
 
 @Verb
-def check(subject: object, *arguments: object, **options: object) -> Any:
+def check(*subjects: object, **options: object) -> Any:
     """Find where a motion breaks a robot's limits, or what is probably wrong in a robot's file.
 
-    ``check(joint_trajectory, robot, dt=None, **limits)``
+    ``check(robot, motion, dt=None, **limits)``
         Limits that the motion breaks; see `chasles.trajectories.check` for all arguments and the report.
     ``check(robot)``, ``check(description)``, ``check("my_robot.urdf", packages=None)``
         Units, misspelt tags, bodies that cannot exist, missing meshes; see `chasles.model.robot_check`.
@@ -215,8 +288,8 @@ def check(subject: object, *arguments: object, **options: object) -> Any:
 
 
 @Verb
-def peaks(subject: object, *arguments: object, **options: object) -> Any:
-    """Find the largest position, velocity, acceleration and jerk of each joint: ``peaks(joint_trajectory, dt=None)``.
+def peaks(*subjects: object, **options: object) -> Any:
+    """Find the largest position, velocity, acceleration and jerk of each joint: ``peaks(motion, dt=None)``.
 
     Examples
     --------
@@ -227,26 +300,26 @@ def peaks(subject: object, *arguments: object, **options: object) -> Any:
 
 
 @Verb
-def to_dataset(subject: object, *arguments: object, **options: object) -> Dataset:
-    """Sample a trajectory as a labelled `xarray.Dataset`: ``to_dataset(trajectory, dt)``."""
+def to_dataset(*subjects: object, **options: object) -> Dataset:
+    """Sample a trajectory as a labelled `xarray.Dataset`: ``to_dataset(motion, dt)``."""
 
 
 @Verb
-def follow(subject: object, *arguments: object, **options: object) -> Any:
-    """Find the joint motion that follows a motion in space: ``follow(cartesian_trajectory, robot, q0=None)``."""
+def follow(*subjects: object, **options: object) -> Any:
+    """Find the joint motion that follows a motion in space: ``follow(robot, cartesian_motion, q0=None)``."""
 
 
 @Verb
-def view(subject: object, *arguments: object, **options: object) -> Any:
+def view(*subjects: object, **options: object) -> Any:
     """Show a robot, alone or in motion, on a page on which it can be moved.
 
     ``view(robot, q=None)``
         The robot at a configuration; default `Robot.home`.
-    ``view(solution, robot)``
+    ``view(robot, solution)``
         The configurations of inverse kinematics, one solid and the others translucent.
-    ``view(joint_trajectory, robot)``
+    ``view(robot, motion)``
         The motion of a robot.
-    ``view(cartesian_trajectory, robot, q0=None)``
+    ``view(robot, cartesian_motion, q0=None)``
         The motion of a robot whose tool follows; see `chasles.follow`.
     ``view(run)``
         The motions of a simulation.
@@ -287,7 +360,7 @@ def view(subject: object, *arguments: object, **options: object) -> Any:
 
 
 @Verb
-def picture(subject: object, *arguments: object, **options: object) -> Path:
+def picture(*subjects: object, **options: object) -> Path:
     """Write a picture of a robot to a file: ``picture(robot, path, q=None)``.
 
     Parameters
@@ -323,8 +396,8 @@ def picture(subject: object, *arguments: object, **options: object) -> Path:
 
 
 @Verb
-def movie(subject: object, *arguments: object, **options: object) -> Path:
-    """Write a movie of a motion or a simulation to a file: ``movie(motion, path, robot)``, ``movie(run, path)``.
+def movie(*subjects: object, **options: object) -> Path:
+    """Write a movie of a motion or a simulation to a file: ``movie(robot, motion, path)``, ``movie(run, path)``.
 
     Parameters
     ----------
@@ -356,13 +429,13 @@ def movie(subject: object, *arguments: object, **options: object) -> Path:
     >>> import chasles as ch, tempfile
     >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     ch.movie(motion, folder + "/swing.gif", arm, size=(120, 90), frame_rate=10).name
+    ...     ch.movie(arm, motion, folder + "/swing.gif", size=(120, 90), frame_rate=10).name
     'swing.gif'
     """
 
 
 @Verb
-def to_html(subject: object, *arguments: object, **options: object) -> str:
+def to_html(*subjects: object, **options: object) -> str:
     """Return what notebooks show: ``to_html(subject)``.
 
     Known are robots, descriptions, DH tables, solutions of inverse kinematics, motions and reports of checks.
@@ -370,5 +443,5 @@ def to_html(subject: object, *arguments: object, **options: object) -> str:
 
 
 @Verb
-def mobility(subject: object) -> Any:
+def mobility(*subjects: object, **options: object) -> Any:
     """Find the degrees of freedom that the loops of a robot leave; see `chasles.algorithms.mobility`."""

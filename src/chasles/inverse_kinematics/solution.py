@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Unpack, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,10 @@ from chasles.engine import Layout
 from chasles.engine.program.scalar import Count, Quantity, Verdict
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
+    from chasles.base.verbs import Shown, ViewOptions
     from chasles.mechanics import Mechanics
 
 Select = Literal["first", "nearest", "best", "all"]
@@ -232,12 +236,18 @@ class Solution:
         filled = [found + [padding] * (most - len(found)) for found in kept]
         return Solution(np.reshape(filled, (*batch, most, self.rows.shape[-1])), several=True)
 
-    def view(self, robot: Mechanics, **options: Any) -> Any:
+    @overload
+    def view(self, robot: Mechanics, *, path: str | PathLike[str], **options: Unpack[ViewOptions]) -> Path: ...
+    @overload
+    def view(self, robot: Mechanics, *, path: None = None, **options: Unpack[ViewOptions]) -> Shown: ...
+    def view(
+        self, robot: Mechanics, *, path: str | PathLike[str] | None = None, **options: Unpack[ViewOptions]
+    ) -> Path | Shown:
         """Show the configurations on a page, live or in the file ``path``, on which the robot can be moved.
 
         The first is solid, up to 16 others are translucent; see `chasles.view`.
         """
-        return verbs.view(self, robot, **options)
+        return verbs.view(robot, self, path=path, **options)
 
     def __str__(self) -> str:
         if self.rows.ndim == 1:
@@ -264,7 +274,7 @@ class Solution:
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
-        return str(verbs.to_html(self))
+        return verbs.to_html(self)
 
     def __repr__(self) -> str:
         return f"<Solution: {str(self).splitlines()[0]}>"

@@ -7,7 +7,7 @@ from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
 
 from numpy.typing import ArrayLike
 
@@ -25,8 +25,10 @@ from chasles.mechanics.other_names import hint, translation
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
+    from chasles.base.verbs import PictureOptions, Shown
     from chasles.distances.bodies import Body, HalfSpace
     from chasles.inverse_kinematics import InverseKinematics
+    from chasles.model.robot_check import RobotCheck
 
 __all__ = ["BaseParameters", "Robot", "RobotFunction", "load", "require_plain_coordinates"]
 
@@ -136,6 +138,24 @@ class Robot(Mechanics):
             programs[name] = program
         return write_c(folder, programs, self.name, precision)
 
+    @overload
+    def view(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        path: str | PathLike[str],
+        beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        **options: Unpack[verbs.ViewOptions],
+    ) -> Path: ...
+    @overload
+    def view(
+        self,
+        q: ArrayLike | None = None,
+        *,
+        path: None = None,
+        beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        **options: Unpack[verbs.ViewOptions],
+    ) -> Shown: ...
     def view(
         self,
         q: ArrayLike | None = None,
@@ -147,7 +167,7 @@ class Robot(Mechanics):
         notebook: str = "",
         beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
         obstacles: Sequence[Body | HalfSpace] = (),
-    ) -> Any:
+    ) -> Path | Shown:
         """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
 
         Parameters
@@ -186,20 +206,27 @@ class Robot(Mechanics):
         options = {"title": title, "browser": browser, "packages": packages, "notebook": notebook}
         return verbs.view(self, q, path=path, beside=beside, obstacles=obstacles, **options)
 
-    def plot(self, kind: str = "workspace", **options: Any) -> Figure:
+    def plot(
+        self,
+        kind: Literal["workspace", "manipulability"] = "workspace",
+        *,
+        plane: Literal["xy", "xz", "yz"] | None = None,
+        q: ArrayLike | None = None,
+        samples: int | None = None,
+        seed: int = 0,
+    ) -> Figure:
         """Plot the workspace or the manipulability over a plane; see `chasles.visual.robot_plots.robot_plot`."""
-        return verbs.plot(self, kind, **options)
+        return verbs.plot(self, kind, plane=plane, q=q, samples=samples, seed=seed)
 
-    def picture(self, path: str | PathLike[str], q: ArrayLike | None = None, **options: Any) -> Path:
-        """Write a picture of the robot to a PNG, JPEG, WebP or SVG file; see `chasles.base.verbs.picture`."""
-        return Path(verbs.picture(self, path, q, **options))
-
-
-def _check(robot: Robot, **options: Any) -> Any:
-    return verbs.check(robot.description, **options)
+    def picture(self, path: str | PathLike[str], q: ArrayLike | None = None, **options: Unpack[PictureOptions]) -> Path:
+        """Write a picture of the robot to a PNG, JPEG, WebP or SVG file; see `chasles.picture`."""
+        return verbs.picture(self, path, q, **options)
 
 
-verbs.check.register(Robot)(_check)
+@verbs.check.register(Robot)
+def _check(robot: Robot, *, packages: Mapping[str, str | PathLike[str]] | None = None) -> RobotCheck:
+    found: RobotCheck = verbs.check(robot.description, packages=packages)
+    return found
 
 
 for _part in Mechanics.__bases__:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from itertools import product
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     import pandas
     from plotly.graph_objects import Figure
 
+    from chasles.base.verbs import MovieOptions, Shown, ViewOptions
     from chasles.simulation.energy_audit import EnergyAudit
 
 
@@ -221,7 +222,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         >>> print(run.summary().split(".")[0])
         Robot 'planar2r' under computed torque for 1 s, called every 1 ms
         """
-        return str(verbs.summary(self))
+        return verbs.summary(self)
 
     def plot(self, kind: str = "tracking") -> Figure:  # type: ignore[override]
         """Plot joint positions, tracking errors and torques over time.
@@ -266,7 +267,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         MissingExtraError
             If Plotly is not installed.
         """
-        return Path(verbs.report(self, path, title, packages=packages))
+        return verbs.report(self, path, title, packages=packages)
 
     def _repr_html_(self) -> str:
         try:
@@ -275,13 +276,27 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             words = ""
         return words + str(super()._repr_html_())
 
-    def view(self, **options: Any) -> Any:
+    @overload
+    def view(
+        self, *, path: str | PathLike[str], beside: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
+    ) -> Path: ...
+    @overload
+    def view(
+        self, *, path: None = None, beside: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
+    ) -> Shown: ...
+    def view(
+        self,
+        *,
+        path: str | PathLike[str] | None = None,
+        beside: Sequence[xarray.Dataset] = (),
+        **options: Unpack[ViewOptions],
+    ) -> Path | Shown:
         """Play the run on an interactive page, live or in the file ``path``; see `chasles.view`."""
-        return verbs.view(self, **options)
+        return verbs.view(self, path=path, beside=beside, **options)
 
-    def movie(self, path: str | PathLike[str], **options: Any) -> Path:
+    def movie(self, path: str | PathLike[str], *, run: int = 0, **options: Unpack[MovieOptions]) -> Path:
         """Write the first run as a GIF, WebP or MP4 file, or the one numbered ``run``; see `chasles.movie`."""
-        return Path(verbs.movie(self, path, **options))
+        return verbs.movie(self, path, run=run, **options)
 
     @classmethod
     def open(cls, path: str | PathLike[str]) -> Self:

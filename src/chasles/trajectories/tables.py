@@ -30,7 +30,7 @@ _JOINT_VARIABLES = {
 
 
 @verbs.to_dataset.register(JointTrajectory)
-def joint_dataset(trajectory: JointTrajectory, dt: float, robot: Robot | None = None) -> xarray.Dataset:
+def joint_dataset(trajectory: JointTrajectory, dt: float, *, robot: Robot | None = None) -> xarray.Dataset:
     """Samples of a joint trajectory over (trajectory, time, joint).
 
     Parameters

@@ -57,11 +57,11 @@ def picture(
     return target
 
 
-@verbs.movie.register(JointTrajectory)
+@verbs.movie.register(Robot, JointTrajectory)
 def motion_movie(
+    robot: Robot,
     motion: JointTrajectory,
     path: str | PathLike[str],
-    robot: Robot,
     *,
     size: tuple[int, int] = (480, 360),
     frame_rate: int = 25,

@@ -100,10 +100,12 @@ def write_report(
 
 
 @verbs.report.register(xarray.Dataset)
-def _write_run_report(run: xarray.Dataset, path: str | PathLike[str], title: str | None = None, **options: Any) -> Path:
+def _write_run_report(
+    run: xarray.Dataset, path: str | PathLike[str], title: str | None = None, *, packages: Packages | None = None
+) -> Path:
     require_run(run)
     name = title or str(run.attrs.get("robot", "run"))
-    return write_report({name: run}, path, **options)
+    return write_report({name: run}, path, packages=packages)
 
 
 def _section(heading: str, run: xarray.Dataset, hands: dict[str, str], packages: Packages | None) -> str:

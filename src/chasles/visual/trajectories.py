@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from chasles.base import verbs
 from chasles.geometry import quaternion_from_rotation
 from chasles.mechanics.plain_coordinates import position_units
+from chasles.robot.robot import Robot
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.joint.closed import on_manifold
 from chasles.trajectories.joint.tangent import coordinates_of_velocities
@@ -31,7 +32,8 @@ from chasles.visual.panels import (
 )
 
 if TYPE_CHECKING:
-    from chasles.robot.robot import Robot
+    from plotly.graph_objects import Figure
+
     from chasles.trajectories.motion import PoseMotion
 
 Floats = NDArray[np.float64]
@@ -46,7 +48,7 @@ _AXES = {"x": "#c2402f", "y": "#1f9d6b", "z": "#0f6fb4", "w": "#6b7785"}
 
 
 @verbs.plot.register(JointTrajectory)
-def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robot | None = None) -> Any:
+def joint_plot(trajectory: JointTrajectory, dt: float | None = None) -> Figure:
     """Plot a joint trajectory: positions, velocities, accelerations and jerks over time.
 
     Parameters
@@ -55,8 +57,6 @@ def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robo
         Trajectory, drawn with its knots, or a batch, drawn as its range and 20 lines.
     dt
         Sample period, s; default a thousandth of the duration.
-    robot
-        Robot that moves; adds names and units of its joints, the required torques, and its limits as dashed lines.
 
     Returns
     -------
@@ -68,7 +68,7 @@ def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robo
     MissingExtraError
         Plotly is not installed.
     ArgumentError
-        The robot has a different number of joints, or dt is not positive.
+        dt is not positive.
 
     Examples
     --------
@@ -76,6 +76,20 @@ def joint_plot(trajectory: JointTrajectory, dt: float | None = None, robot: Robo
     >>> figure = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=2.0).plot()
     >>> [annotation.text for annotation in figure.layout.annotations]
     ['<b>Angle</b>', '<b>Velocity</b>', '<b>Acceleration</b>', '<b>Jerk</b>']
+    """
+    return as_plotly(joint_figure(trajectory, dt))
+
+
+@verbs.plot.register(Robot, JointTrajectory)
+def robot_motion_plot(robot: Robot, trajectory: JointTrajectory, dt: float | None = None) -> Figure:
+    """Plot a robot's motion as `joint_plot` does, with its joints' names and units, its torques, and its limits.
+
+    Raises
+    ------
+    MissingExtraError
+        Plotly is not installed.
+    ArgumentError
+        The robot has a different number of joints, or dt is not positive.
     """
     return as_plotly(joint_figure(trajectory, dt, robot))
 
@@ -128,7 +142,7 @@ def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Ro
 
 
 @verbs.plot.register(CartesianTrajectory)
-def pose_plot(trajectory: CartesianTrajectory, dt: float | None = None) -> Any:
+def pose_plot(trajectory: CartesianTrajectory, dt: float | None = None) -> Figure:
     """Plot a motion in space: its path with moving frames, and position, orientation and their rates over time.
 
     Parameters

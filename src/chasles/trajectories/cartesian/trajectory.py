@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,13 @@ from chasles.trajectories.motion import PoseMotion
 from chasles.trajectories.trajectory import Trajectory, as_times
 
 if TYPE_CHECKING:
+    from os import PathLike
+    from pathlib import Path
+
     import xarray
     from plotly.graph_objects import Figure
 
+    from chasles.base.verbs import Shown, ViewOptions
     from chasles.robot.robot import Robot
     from chasles.trajectories.joint.following_report import FollowingTrajectory
 
@@ -34,22 +38,57 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
         """Motion at times of any shape, s: pose (..., 4, 4), twist (..., 6) and its rate (..., 6)."""
         return self.pose_motion(as_times(t))
 
-    def follow(self, robot: Robot, q0: ArrayLike | None = None, **options: Any) -> FollowingTrajectory:
+    def follow(
+        self,
+        robot: Robot,
+        q0: ArrayLike | None = None,
+        *,
+        target: str = "tool",
+        mask: str | ArrayLike | None = None,
+        limits: bool = True,
+        dt: float | None = None,
+        tolerance: float | tuple[float, float] = 1e-6,
+        singularity: float = 0.01,
+    ) -> FollowingTrajectory:
         """Joint motion along which a robot's frame follows, with a report; see `chasles.trajectories.follow`."""
-        found: FollowingTrajectory = verbs.follow(self, robot, q0, **options)
+        found: FollowingTrajectory = verbs.follow(
+            robot,
+            self,
+            q0,
+            target=target,
+            mask=mask,
+            limits=limits,
+            dt=dt,
+            tolerance=tolerance,
+            singularity=singularity,
+        )
         return found
 
     def to_dataset(self, dt: float) -> xarray.Dataset:
         """Samples in steps of dt (s) as a labelled `xarray.Dataset`."""
-        table: xarray.Dataset = verbs.to_dataset(self, dt)
-        return table
+        return verbs.to_dataset(self, dt)
 
-    def view(self, robot: Robot, **options: Any) -> Any:
+    @overload
+    def view(
+        self, robot: Robot, q0: ArrayLike | None = None, *, path: str | PathLike[str], **options: Unpack[ViewOptions]
+    ) -> Path: ...
+    @overload
+    def view(
+        self, robot: Robot, q0: ArrayLike | None = None, *, path: None = None, **options: Unpack[ViewOptions]
+    ) -> Shown: ...
+    def view(
+        self,
+        robot: Robot,
+        q0: ArrayLike | None = None,
+        *,
+        path: str | PathLike[str] | None = None,
+        **options: Unpack[ViewOptions],
+    ) -> Path | Shown:
         """Play the motion of a robot that follows on a page; see `chasles.view`."""
-        return verbs.view(self, robot, **options)
+        return verbs.view(robot, self, q0, path=path, **options)
 
     def _repr_html_(self) -> str:
-        return str(verbs.to_html(self))
+        return verbs.to_html(self)
 
     def plot(self, dt: float | None = None) -> Figure:
         """Figure of the path in space, and of position, orientation, velocity and acceleration over time."""

@@ -35,6 +35,7 @@ _MOST_STARTS = 16
 _SAME_BRANCH = 1e-3
 
 
+@verbs.follow.register(Robot, CartesianTrajectory)
 def follow(
     robot: Robot,
     motion: CartesianTrajectory,
@@ -115,13 +116,6 @@ def follow(
         times = more
         attempt = Attempt.of(tracker, motion, times, attempt.tracked.q[0])
     return attempt.result(singularity)
-
-
-@verbs.follow.register(CartesianTrajectory)
-def _follow(
-    motion: CartesianTrajectory, robot: Robot, q0: ArrayLike | None = None, **options: Any
-) -> FollowingTrajectory:
-    return follow(robot, motion, q0, **options)
 
 
 def _first_times(motion: CartesianTrajectory, dt: float | None) -> Floats:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,9 +13,14 @@ from chasles.trajectories.motion import Motion
 from chasles.trajectories.trajectory import Trajectory, as_times
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from os import PathLike
+    from pathlib import Path
+
     import xarray
     from plotly.graph_objects import Figure
 
+    from chasles.base.verbs import Shown, ViewOptions
     from chasles.robot.robot import Robot
     from chasles.trajectories.check_report import CheckReport, PeakReport
 
@@ -56,23 +61,49 @@ class JointTrajectory(Trajectory[Motion]):
         found: PeakReport = verbs.peaks(self, dt)
         return found
 
-    def check(self, robot: Robot, dt: float | None = None, **limits: Any) -> CheckReport:
+    def check(
+        self,
+        robot: Robot,
+        dt: float | None = None,
+        *,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike | None = None,
+        jerk: ArrayLike | None = None,
+        torque: ArrayLike | None = None,
+        vary: Mapping[str, ArrayLike] | None = None,
+        wrenches: Mapping[str, ArrayLike] | None = None,
+    ) -> CheckReport:
         """Violations of a robot's limits of position, velocity, acceleration and torque; see `chasles.check`."""
-        found: CheckReport = verbs.check(self, robot, dt, **limits)
+        found: CheckReport = verbs.check(
+            robot,
+            self,
+            dt,
+            velocity=velocity,
+            acceleration=acceleration,
+            jerk=jerk,
+            torque=torque,
+            vary=vary,
+            wrenches=wrenches,
+        )
         return found
 
-    def to_dataset(self, dt: float, robot: Robot | None = None) -> xarray.Dataset:
+    def to_dataset(self, dt: float, *, robot: Robot | None = None) -> xarray.Dataset:
         """Samples in steps of dt (s) as a labelled `xarray.Dataset`; with the names and units of a robot's joints."""
-        table: xarray.Dataset = verbs.to_dataset(self, dt, robot)
-        return table
+        return verbs.to_dataset(self, dt, robot=robot)
 
-    def plot(self, dt: float | None = None, robot: Robot | None = None) -> Figure:
+    def plot(self, robot: Robot | None = None, dt: float | None = None) -> Figure:
         """Figure of positions, velocities, accelerations and jerks over time; with a robot's names and limits."""
-        return verbs.plot(self, dt, robot)
+        return verbs.plot(self, dt) if robot is None else verbs.plot(robot, self, dt)
 
-    def view(self, robot: Robot, **options: Any) -> Any:
+    @overload
+    def view(self, robot: Robot, *, path: str | PathLike[str], **options: Unpack[ViewOptions]) -> Path: ...
+    @overload
+    def view(self, robot: Robot, *, path: None = None, **options: Unpack[ViewOptions]) -> Shown: ...
+    def view(
+        self, robot: Robot, *, path: str | PathLike[str] | None = None, **options: Unpack[ViewOptions]
+    ) -> Path | Shown:
         """Play the motion on a page, live or in the file ``path``, where the robot can be moved; see `chasles.view`."""
-        return verbs.view(self, robot, **options)
+        return verbs.view(robot, self, path=path, **options)
 
     def _repr_html_(self) -> str:
-        return str(verbs.to_html(self))
+        return verbs.to_html(self)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,15 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base import verbs
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import reals
+from chasles.robot.robot import Robot
 from chasles.trajectories.check_report import QUANTITIES, CheckReport, Peak, PeakReport
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.extremes import extremes, values_at
 from chasles.trajectories.limits.moved_joints import MovedJoints
 from chasles.trajectories.limits.sampling import Jump, check_times, jumps
 from chasles.trajectories.motion import Floats
-
-if TYPE_CHECKING:
-    from chasles.robot.robot import Robot
 
 __all__ = ["CheckReport", "PeakReport", "check", "peaks"]
 
@@ -81,10 +78,10 @@ def peaks(trajectory: JointTrajectory, dt: float | None = None) -> PeakReport:
     return PeakReport(**report)
 
 
-@verbs.check.register(JointTrajectory)
+@verbs.check.register(Robot, JointTrajectory)
 def check(
-    trajectory: JointTrajectory,
     robot: Robot,
+    trajectory: JointTrajectory,
     dt: float | None = None,
     *,
     velocity: ArrayLike | None = None,
@@ -103,11 +100,11 @@ def check(
 
     Parameters
     ----------
+    robot
+        Robot that moves. With loops the trajectory moves the independent joints or all (see `ClosedMotion`);
+        the limits of all joints count, and those of torque for the motors' forces.
     trajectory
         One trajectory or a batch.
-    robot
-        The robot that is to move. With loops the trajectory moves the independent joints or all (see `ClosedMotion`);
-        the limits of all joints count, and those of torque for the motors' forces.
     dt
         Largest step between samples, s; default a thousandth of the duration. There are 16 steps at least from each
         knot to the next.
@@ -148,7 +145,7 @@ def check(
     n, (lower, upper) = moved.n, moved.limits(velocity, acceleration, jerk, torque)
     parameters = {name: reals(value, name) for name, value in (vary or {}).items()}
     forces = {name: reals(value, name) for name, value in (wrenches or {}).items()}
-    batch = _batch(trajectory, robot, parameters, forces)
+    batch = _batch(robot, trajectory, parameters, forces)
     times = check_times(trajectory, batch, dt)
     limited = np.isfinite(lower) | np.isfinite(upper)
     watched = np.flatnonzero(limited.any(axis=1))
@@ -216,7 +213,7 @@ def _infinite(found: list[Jump], batch: tuple[int, ...], limited: NDArray[np.boo
 
 
 def _batch(
-    trajectory: JointTrajectory, robot: Robot, parameters: Mapping[str, Floats], forces: Mapping[str, Floats]
+    robot: Robot, trajectory: JointTrajectory, parameters: Mapping[str, Floats], forces: Mapping[str, Floats]
 ) -> tuple[int, ...]:
     known = robot.parameters
     shapes = [value.shape[: value.ndim - len(known.get(name, ()))] for name, value in parameters.items()]

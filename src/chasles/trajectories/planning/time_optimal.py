@@ -153,7 +153,7 @@ def time_optimal(
         progress = _progress(grid, speed, begin)
         motion = RetimedTrajectory(route.path, progress)
         report = check(
-            motion, robot, velocity=given["velocity"], acceleration=given["acceleration"], torque=given["torque"]
+            robot, motion, velocity=given["velocity"], acceleration=given["acceleration"], torque=given["torque"]
         )
         if not _lower(lowered, report):
             break

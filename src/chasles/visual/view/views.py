@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Unpack, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -54,10 +54,10 @@ def robot_view(
     return shown(robot, start, path, title, browser, notebook, packages=packages, beside=others, obstacles=obstacles)
 
 
-@verbs.view.register(Solution)
+@verbs.view.register(Robot, Solution)
 def solution_view(
-    solution: Solution,
     robot: Robot,
+    solution: Solution,
     *,
     path: str | PathLike[str] | None = None,
     title: str | None = None,
@@ -95,10 +95,10 @@ def solution_view(
     )
 
 
-@verbs.view.register(JointTrajectory)
+@verbs.view.register(Robot, JointTrajectory)
 def motion_view(
-    trajectory: JointTrajectory,
     robot: Robot,
+    trajectory: JointTrajectory,
     *,
     path: str | PathLike[str] | None = None,
     title: str | None = None,
@@ -124,10 +124,17 @@ def motion_view(
     )
 
 
-@verbs.view.register(CartesianTrajectory)
-def path_view(trajectory: CartesianTrajectory, robot: Robot, q0: ArrayLike | None = None, **options: Any) -> Viewed:
+@verbs.view.register(Robot, CartesianTrajectory)
+def path_view(
+    robot: Robot,
+    trajectory: CartesianTrajectory,
+    q0: ArrayLike | None = None,
+    *,
+    path: str | PathLike[str] | None = None,
+    **options: Unpack[verbs.ViewOptions],
+) -> Viewed:
     """Play the joint motion with which a robot follows; see `CartesianTrajectory.view`."""
-    return motion_view(trajectory.follow(robot, q0), robot, **options)
+    return motion_view(robot, trajectory.follow(robot, q0), path=path, **options)
 
 
 def shown(
