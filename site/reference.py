@@ -23,19 +23,18 @@ from chasles import (
     identification,
     integrators,
     inverse_kinematics,
-    mobile,
     model,
-    parallel,
     planning,
-    plant,
     simulation,
     studies,
     trajectories,
 )
-from chasles.interop import mazure, modern_robotics, roboop, spacelib
+from chasles.interop import matrix_mechanics, mazure, modern_robotics, roboop, spacelib
 from chasles.interop.modern_robotics import contacts, mobile_manipulation
 from chasles.interop.modern_robotics import planning as course_planning
+from chasles.machines import mobile, parallel
 from chasles.mechanics.mechanics import PARTS
+from chasles.simulation import plant
 
 ROOMS: tuple[ModuleType, ...] = (
     geometry,
@@ -54,6 +53,7 @@ ROOMS: tuple[ModuleType, ...] = (
     parallel,
     integrators,
     engine,
+    matrix_mechanics,
     modern_robotics,
     contacts,
     mobile_manipulation,

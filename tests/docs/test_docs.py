@@ -16,7 +16,7 @@ import pytest
 
 import chasles as ch
 from chasles import geometry
-from chasles.interop import spacelib
+from chasles.interop import matrix_mechanics, spacelib
 from chasles.model import parse_toml
 
 ROOT = Path(__file__).parents[2]
@@ -116,7 +116,9 @@ def test_no_text_installs_from_a_package_index() -> None:
         assert not re.search(r"pip install (-\S+ )*['\"]?chasles", path.read_text(encoding="utf-8")), path
 
 
-@pytest.mark.parametrize(("pages", "module"), [("geometry.md", geometry), ("spacelib*.md", spacelib)])
+@pytest.mark.parametrize(
+    ("pages", "module"), [("geometry.md", geometry), ("matrices.md", matrix_mechanics), ("spacelib*.md", spacelib)]
+)
 def test_pages_have_a_word_for_every_public_name(pages: str, module: ModuleType) -> None:
     text = "".join(page.read_text(encoding="utf-8") for page in (ROOT / "docs").glob(pages))
     assert set(module.__all__) <= set(re.findall(r"`(?:\w+\.)?(\w+)`", text))

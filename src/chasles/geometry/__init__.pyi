@@ -3,8 +3,6 @@ from chasles.geometry.batched import UNIT_VECTOR as UNIT_VECTOR
 from chasles.geometry.batched import Batched as Batched
 from chasles.geometry.batched import Kind as Kind
 from chasles.geometry.batched import batched as batched
-from chasles.geometry.dynamic_equation import DynamicSolution as DynamicSolution
-from chasles.geometry.dynamic_equation import solve_dynamic_equation as solve_dynamic_equation
 from chasles.geometry.euler_angles import EULER_SEQUENCES as EULER_SEQUENCES
 from chasles.geometry.euler_angles import EulerAngles as EulerAngles
 from chasles.geometry.euler_angles import euler_angle_solutions as euler_angle_solutions
@@ -34,8 +32,6 @@ from chasles.geometry.exponential_jacobians import left_jacobian_rotation_rate a
 from chasles.geometry.exponential_jacobians import right_jacobian_pose as right_jacobian_pose
 from chasles.geometry.exponential_jacobians import right_jacobian_rotation as right_jacobian_rotation
 from chasles.geometry.exponential_jacobians import right_jacobian_rotation_rate as right_jacobian_rotation_rate
-from chasles.geometry.hybrid_dynamics import HybridDynamics as HybridDynamics
-from chasles.geometry.hybrid_dynamics import hybrid_dynamics as hybrid_dynamics
 from chasles.geometry.inertias import MassProperties as MassProperties
 from chasles.geometry.inertias import add_mass_properties as add_mass_properties
 from chasles.geometry.inertias import mass_properties_from_spatial_inertia as mass_properties_from_spatial_inertia
@@ -134,31 +130,9 @@ from chasles.geometry.quaternions import log_quaternion as log_quaternion
 from chasles.geometry.quaternions import multiply_quaternions as multiply_quaternions
 from chasles.geometry.quaternions import normalize_quaternion as normalize_quaternion
 from chasles.geometry.quaternions import power_quaternion as power_quaternion
-from chasles.geometry.rigid_body_dynamics import action_matrix_from_acceleration as action_matrix_from_acceleration
-from chasles.geometry.rigid_body_dynamics import gravity_matrix as gravity_matrix
 from chasles.geometry.rigid_body_dynamics import kinetic_energy as kinetic_energy
 from chasles.geometry.rigid_body_dynamics import momentum as momentum
-from chasles.geometry.rigid_body_dynamics import momentum_matrix_from_velocity as momentum_matrix_from_velocity
 from chasles.geometry.rigid_body_dynamics import newton_euler_wrench as newton_euler_wrench
-from chasles.geometry.rigid_body_dynamics import pseudo_scalar_product as pseudo_scalar_product
-from chasles.geometry.rigid_body_dynamics import skew_operator as skew_operator
-from chasles.geometry.rigid_body_dynamics import trace_form as trace_form
-from chasles.geometry.rigid_body_matrices import acceleration_matrix as acceleration_matrix
-from chasles.geometry.rigid_body_matrices import acceleration_matrix_from_rate as acceleration_matrix_from_rate
-from chasles.geometry.rigid_body_matrices import action_matrix as action_matrix
-from chasles.geometry.rigid_body_matrices import (
-    classical_acceleration_from_acceleration_matrix as classical_acceleration_from_acceleration_matrix,
-)
-from chasles.geometry.rigid_body_matrices import compose_acceleration_matrices as compose_acceleration_matrices
-from chasles.geometry.rigid_body_matrices import displacement_matrix as displacement_matrix
-from chasles.geometry.rigid_body_matrices import momentum_from_momentum_matrix as momentum_from_momentum_matrix
-from chasles.geometry.rigid_body_matrices import momentum_matrix as momentum_matrix
-from chasles.geometry.rigid_body_matrices import transform_action_matrix as transform_action_matrix
-from chasles.geometry.rigid_body_matrices import transform_motion_matrix as transform_motion_matrix
-from chasles.geometry.rigid_body_matrices import twist_from_velocity_matrix as twist_from_velocity_matrix
-from chasles.geometry.rigid_body_matrices import velocity_matrix as velocity_matrix
-from chasles.geometry.rigid_body_matrices import velocity_matrix_rate as velocity_matrix_rate
-from chasles.geometry.rigid_body_matrices import wrench_from_action_matrix as wrench_from_action_matrix
 from chasles.geometry.rigid_motions import compose_poses as compose_poses
 from chasles.geometry.rigid_motions import exp_pose as exp_pose
 from chasles.geometry.rigid_motions import inverse_pose as inverse_pose
@@ -190,12 +164,6 @@ from chasles.geometry.scipy_conversion import quaternion_from_scipy as quaternio
 from chasles.geometry.scipy_conversion import quaternion_to_scipy as quaternion_to_scipy
 from chasles.geometry.scipy_conversion import rotation_from_scipy as rotation_from_scipy
 from chasles.geometry.scipy_conversion import rotation_to_scipy as rotation_to_scipy
-from chasles.geometry.screw_matrices import MotionMatrices as MotionMatrices
-from chasles.geometry.screw_matrices import joint_motion_matrices as joint_motion_matrices
-from chasles.geometry.screw_matrices import joint_screw_matrix as joint_screw_matrix
-from chasles.geometry.screw_matrices import screw_from_velocity_matrix as screw_from_velocity_matrix
-from chasles.geometry.screw_matrices import unit_screw_matrix as unit_screw_matrix
-from chasles.geometry.screw_matrices import velocity_matrix_from_screw as velocity_matrix_from_screw
 from chasles.geometry.screws import Screw as Screw
 from chasles.geometry.screws import adjoint as adjoint
 from chasles.geometry.screws import pose_from_screw as pose_from_screw
@@ -205,6 +173,8 @@ from chasles.geometry.screws import screw_from_twist as screw_from_twist
 from chasles.geometry.screws import twist_cross as twist_cross
 from chasles.geometry.screws import twist_cross_matrix as twist_cross_matrix
 from chasles.geometry.screws import twist_from_screw as twist_from_screw
+from chasles.geometry.screws import twist_from_velocity_matrix as twist_from_velocity_matrix
+from chasles.geometry.screws import velocity_matrix as velocity_matrix
 from chasles.geometry.spatial_vectors import classical_from_spatial_acceleration as classical_from_spatial_acceleration
 from chasles.geometry.spatial_vectors import compose_classical_accelerations as compose_classical_accelerations
 from chasles.geometry.spatial_vectors import compose_spatial_accelerations as compose_spatial_accelerations

@@ -12,11 +12,11 @@ from chasles.engine import where
 from chasles.engine.program.scalar import Real
 from chasles.geometry import elementary
 from chasles.geometry.batched import UNIT_VECTOR, batched
-from chasles.geometry.elementary import Array
+from chasles.geometry.elementary import Array, skew
 from chasles.geometry.projections import POSE
 from chasles.geometry.rigid_motions import exp_pose, log_pose
 from chasles.geometry.rotations import angle_of_rotation_vector
-from chasles.geometry.vectors import norm, normalize
+from chasles.geometry.vectors import norm, normalize, vee
 
 
 @batched(T_ab=POSE)
@@ -277,3 +277,55 @@ def pose_from_screw(axis: Array, point: Array, angle: Real, translation: Real) -
     array([2. , 0. , 0.1])
     """
     return exp_pose(twist_from_screw(axis, point, angle, translation))
+
+
+@batched(twist=(6,))
+def velocity_matrix(twist: Array) -> Array:
+    """Velocity matrix W of a twist; in the same way L of a screw axis and dW/dt of a spatial acceleration.
+
+    Parameters
+    ----------
+    twist
+        (omega, v), rad/s and m/s, shape (..., 6).
+
+    Returns
+    -------
+    ndarray
+        ``[[skew(omega), v], [0, 0]]``, shape (..., 4, 4).
+
+    Examples
+    --------
+    >>> velocity_matrix([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
+    array([[ 0., -3.,  2.,  4.],
+           [ 3.,  0., -1.,  5.],
+           [-2.,  1.,  0.,  6.],
+           [ 0.,  0.,  0.,  0.]])
+    """
+    return motion_matrix(skew(twist[:3]), twist[3:])
+
+
+@batched(W=(4, 4))
+def twist_from_velocity_matrix(W: Array) -> Array:
+    """Twist of a velocity matrix; in the same way screw axis of L and spatial acceleration of dW/dt.
+
+    Parameters
+    ----------
+    W
+        Shape (..., 4, 4). A symmetric part of the upper left block is ignored.
+
+    Returns
+    -------
+    ndarray
+        (omega, v), rad/s and m/s, shape (..., 6).
+
+    Examples
+    --------
+    >>> twist_from_velocity_matrix(velocity_matrix([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
+    array([1., 2., 3., 4., 5., 6.])
+    """
+    return np.concatenate([vee(W[:3, :3]), W[:3, 3]])
+
+
+def motion_matrix(angular: Array, linear: Array) -> Array:
+    """Matrix of a motion from its blocks (single samples)."""
+    return np.array([[*row, v] for row, v in zip(angular, linear, strict=True)] + [[0.0, 0.0, 0.0, 0.0]])

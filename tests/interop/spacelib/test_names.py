@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 import chasles.interop.spacelib as sl
 from chasles import geometry as geo
+from chasles.interop import matrix_mechanics as mm
 from chasles.interop.spacelib import maple, matlab
 
 PAGE = Path(__file__).parents[3] / "docs" / "spacelib-names.md"
@@ -149,7 +150,7 @@ SPECIAL: dict[str, dict[str, Any]] = {
     "mvcopy": {"val": 2, "type": sl.Col},
     "vmcopy": {"v": rng.normal(size=4), "dim": 3, "val": 2, "type": sl.Col},
     "solve": {"b": rng.normal(size=4)},
-    "dyn_eq": {"Wp": geo.velocity_matrix(rng.normal(size=6)), "F": geo.action_matrix(rng.normal(size=6))},
+    "dyn_eq": {"Wp": geo.velocity_matrix(rng.normal(size=6)), "F": mm.action_matrix(rng.normal(size=6))},
     "pseudo_inv": {"A": rng.normal(size=(3, 4))},
     "invA": {"sig": 1},
     "Mcheck2": {"m": POSE + 0.01},
@@ -192,7 +193,7 @@ def result_of_routine(routine: Any, given: dict[str, Any]) -> Any:
 
 def result_of_call(call: str, given: dict[str, Any]) -> Any:
     """Value of an expression; of an assignment, the array that is written into."""
-    names = {"np": np, "geo": geo, "scipy": scipy, "out": io.StringIO(), **copy.deepcopy(given)}
+    names = {"np": np, "geo": geo, "mm": mm, "scipy": scipy, "out": io.StringIO(), **copy.deepcopy(given)}
     (statement,) = ast.parse(call).body
     if isinstance(statement, ast.Expr):
         return eval(call, names)
@@ -217,8 +218,9 @@ def same(first: NDArray[np.float64], second: NDArray[np.float64]) -> bool:
 
 
 def test_every_function_of_the_general_calls_exists() -> None:
-    named = set(re.findall(r"\bgeo\.(\w+)", PAGE.read_text(encoding="utf-8")))
-    assert named <= {*geo.__all__}
+    text = PAGE.read_text(encoding="utf-8")
+    assert set(re.findall(r"\bgeo\.(\w+)", text)) <= {*geo.__all__}
+    assert set(re.findall(r"\bmm\.(\w+)", text)) <= {*mm.__all__}
 
 
 CALLS = [(row.c[0] if row.c else f"maple.{row.maple[0]}", row.call) for row in ROWS if row.call]

@@ -14,7 +14,6 @@ from chasles.base.comparable import comparable
 from chasles.engine import where
 from chasles.engine.program.scalar import Real
 from chasles.geometry import (
-    acceleration_matrix,
     elementary,
     euler_accelerations_from_angular_acceleration,
     euler_angle_solutions,
@@ -26,6 +25,7 @@ from chasles.geometry import (
 )
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import POSE
+from chasles.interop.matrix_mechanics import acceleration_matrix
 from chasles.interop.spacelib.cardan_angles import regularity
 from chasles.interop.spacelib.cardan_rates import cardanto_OMEGA, cardanto_OMEGAPTO
 from chasles.interop.spacelib.codes import OK, POINT, U, X, Y, Z, checked_sequence

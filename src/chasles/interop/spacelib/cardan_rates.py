@@ -16,7 +16,6 @@ from chasles.base.errors import ArgumentError
 from chasles.engine import absolute, cos, sin, where
 from chasles.engine.program.scalar import Real
 from chasles.geometry import (
-    acceleration_matrix,
     angular_acceleration_from_euler_accelerations,
     angular_velocity_from_euler_rates,
     euler_product_matrix,
@@ -25,6 +24,7 @@ from chasles.geometry import (
 )
 from chasles.geometry.elementary import Array, skew
 from chasles.geometry.euler_angles import SINGULAR_TOLERANCE, euler_sequence
+from chasles.interop.matrix_mechanics import acceleration_matrix
 from chasles.interop.spacelib.codes import NOTOK, OK, X, Y, Z, checked_code, checked_sequence
 from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.sizes import embedded

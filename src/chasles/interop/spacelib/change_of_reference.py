@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from chasles.geometry import inverse_pose, transform_action_matrix, transform_motion_matrix
+from chasles.geometry import inverse_pose
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import POSE
+from chasles.interop.matrix_mechanics import transform_action_matrix, transform_motion_matrix
 from chasles.interop.spacelib.legality import legal_position
 from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.sizes import square

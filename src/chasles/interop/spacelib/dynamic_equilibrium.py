@@ -13,10 +13,10 @@ from chasles.base.comparable import comparable
 from chasles.base.errors import ArgumentError
 from chasles.engine import where
 from chasles.engine.program.scalar import Real, Traced
-from chasles.geometry import solve_dynamic_equation
-from chasles.geometry.dynamic_equation import problem_sentence
 from chasles.geometry.elementary import Array
-from chasles.geometry.hybrid_dynamics import HybridSolution, hybrid_solution
+from chasles.interop.matrix_mechanics import solve_dynamic_equation
+from chasles.interop.matrix_mechanics.dynamic_equation import problem_sentence
+from chasles.interop.matrix_mechanics.hybrid_dynamics import HybridSolution, hybrid_solution
 from chasles.interop.spacelib import symbolic_equilibrium
 from chasles.interop.spacelib.codes import NOTOK, OK
 from chasles.interop.spacelib.sizes import real_array

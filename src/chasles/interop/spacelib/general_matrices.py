@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from chasles.engine.program.scalar import Real
-from chasles.geometry import elementary, inverse_pose, skew_operator, trace_form, vee
+from chasles.geometry import elementary, inverse_pose, vee
 from chasles.geometry.elementary import Array
 from chasles.geometry.projections import POSE
+from chasles.interop.matrix_mechanics import skew_operator, trace_form
 from chasles.interop.spacelib.legality import legal_position
 from chasles.interop.spacelib.routines import routine
 from chasles.interop.spacelib.sizes import embedded, square, upper_left

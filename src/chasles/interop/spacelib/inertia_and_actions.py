@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from chasles.engine.program.scalar import Real
-from chasles.geometry import action_matrix, pseudo_inertia, pseudo_scalar_product
+from chasles.geometry import pseudo_inertia
 from chasles.geometry.elementary import Array
+from chasles.interop.matrix_mechanics import action_matrix, pseudo_scalar_product
 from chasles.interop.spacelib.routines import routine
 
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.program.scalar import Symbol
-from chasles.geometry import hybrid_dynamics, spatial_inertia_from_pseudo_inertia
+from chasles.geometry import spatial_inertia_from_pseudo_inertia
 from chasles.geometry.elementary import Array
+from chasles.interop.matrix_mechanics import hybrid_dynamics
 from chasles.interop.spacelib.codes import NOTOK, OK
 
 #: Row and column of each component (angular x, y, z, linear x, y, z) in a matrix.

@@ -12,17 +12,17 @@ import numpy as np
 
 from chasles.base.comparable import comparable
 from chasles.engine.program.scalar import Real
-from chasles.geometry import (
+from chasles.geometry import vee
+from chasles.geometry.batched import UNIT_VECTOR
+from chasles.geometry.elementary import Array
+from chasles.interop.matrix_mechanics import (
     compose_acceleration_matrices,
     gravity_matrix,
     joint_motion_matrices,
     joint_screw_matrix,
     screw_from_velocity_matrix,
     unit_screw_matrix,
-    vee,
 )
-from chasles.geometry.batched import UNIT_VECTOR
-from chasles.geometry.elementary import Array
 from chasles.interop.spacelib.codes import (
     NULL_MOTION,
     ORIGIN,

@@ -18,7 +18,9 @@ from chasles.engine.arguments import as_array
 from chasles.engine.program.scalar import Count
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.hybrid_dynamics import (
+from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia
+from chasles.geometry.screws import velocity_matrix
+from chasles.interop.matrix_mechanics.hybrid_dynamics import (
     RANK_TOLERANCE,
     ROUNDING,
     DynamicData,
@@ -27,8 +29,7 @@ from chasles.geometry.hybrid_dynamics import (
     examined_data,
     hybrid_solution,
 )
-from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia
-from chasles.geometry.rigid_body_matrices import action_matrix, velocity_matrix
+from chasles.interop.matrix_mechanics.matrices import action_matrix
 
 #: A sentence for each `DynamicProblem`, with the rank and the names of the matrices.
 _PROBLEMS = {
@@ -80,7 +81,8 @@ class DynamicSolution:
         Whether the data have a meaning, shape (...): J is the inertia of a body with mass, and of each component
         either the acceleration or the action is unknown, not both or neither.
     problem
-        Code of the problem, shape (...): a `chasles.geometry.hybrid_dynamics.DynamicProblem`, 0 for nothing.
+        Code of the problem, shape (...): a `DynamicProblem` of `chasles.interop.matrix_mechanics.hybrid_dynamics`, 0
+        for nothing.
     """
 
     W_rate: NDArray[np.float64]

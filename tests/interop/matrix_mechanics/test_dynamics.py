@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from tests.geometry.known_motions import known_motion, random_body, random_pose
 
-from chasles.geometry import (
+from chasles.geometry import velocity_matrix
+from chasles.interop.matrix_mechanics import (
     acceleration_matrix,
     action_matrix,
     action_matrix_from_acceleration,
@@ -20,7 +21,6 @@ from chasles.geometry import (
     trace_form,
     transform_action_matrix,
     transform_motion_matrix,
-    velocity_matrix,
     wrench_from_action_matrix,
 )
 

@@ -24,6 +24,7 @@ from chasles.geometry import elementary
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array, skew
 from chasles.geometry.projections import POSE
+from chasles.geometry.screws import motion_matrix
 from chasles.geometry.vectors import vee
 
 
@@ -50,53 +51,6 @@ def displacement_matrix(T_world_1: Array, T_world_2: Array) -> Array:
     """
     R = elementary.rotation_of(T_world_2) @ elementary.rotation_of(T_world_1).T
     return elementary.pose(R, elementary.translation_of(T_world_2) - R @ elementary.translation_of(T_world_1))
-
-
-@batched(twist=(6,))
-def velocity_matrix(twist: Array) -> Array:
-    """Velocity matrix W of a twist; in the same way L of a screw axis and dW/dt of a spatial acceleration.
-
-    Parameters
-    ----------
-    twist
-        (omega, v), rad/s and m/s, shape (..., 6).
-
-    Returns
-    -------
-    ndarray
-        ``[[skew(omega), v], [0, 0]]``, shape (..., 4, 4).
-
-    Examples
-    --------
-    >>> velocity_matrix([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    array([[ 0., -3.,  2.,  4.],
-           [ 3.,  0., -1.,  5.],
-           [-2.,  1.,  0.,  6.],
-           [ 0.,  0.,  0.,  0.]])
-    """
-    return motion_matrix(skew(twist[:3]), twist[3:])
-
-
-@batched(W=(4, 4))
-def twist_from_velocity_matrix(W: Array) -> Array:
-    """Twist of a velocity matrix; in the same way screw axis of L and spatial acceleration of dW/dt.
-
-    Parameters
-    ----------
-    W
-        Shape (..., 4, 4). A symmetric part of the upper left block is ignored.
-
-    Returns
-    -------
-    ndarray
-        (omega, v), rad/s and m/s, shape (..., 6).
-
-    Examples
-    --------
-    >>> twist_from_velocity_matrix(velocity_matrix([1.0, 2.0, 3.0, 4.0, 5.0, 6.0]))
-    array([1., 2., 3., 4., 5., 6.])
-    """
-    return np.concatenate([vee(W[:3, :3]), W[:3, 3]])
 
 
 @batched(classical_acceleration=(6,), omega=(3,))
@@ -167,6 +121,7 @@ def acceleration_matrix_from_rate(W_rate: Array, W: Array) -> Array:
 
     Examples
     --------
+    >>> from chasles.geometry import velocity_matrix
     >>> W = velocity_matrix([0.0, 0.0, 2.0, 0.0, -2.0, 0.0])
     >>> acceleration_matrix_from_rate(np.zeros((4, 4)), W)[:3, 3]  # the point in the origin is drawn to the axis
     array([4., 0., 0.])
@@ -191,6 +146,7 @@ def velocity_matrix_rate(H: Array, W: Array) -> Array:
 
     Examples
     --------
+    >>> from chasles.geometry import velocity_matrix
     >>> W = velocity_matrix([0.0, 0.0, 2.0, 0.0, -2.0, 0.0])
     >>> float(abs(velocity_matrix_rate(W @ W, W)).max())  # a steady turn
     0.0
@@ -308,6 +264,7 @@ def transform_motion_matrix(T_ab: Array, A_b: Array) -> Array:
 
     Examples
     --------
+    >>> from chasles.geometry import velocity_matrix
     >>> T_ab = np.eye(4)
     >>> T_ab[:3, 3] = [0.4, 0.1, 0.0]
     >>> transform_motion_matrix(T_ab, velocity_matrix([0.0, 0.0, 1.5, 0.0, 0.0, 0.0])).round(12)
@@ -366,16 +323,12 @@ def compose_acceleration_matrices(H_01: Array, H_12: Array, W_01: Array, W_12: A
 
     Examples
     --------
+    >>> from chasles.geometry import velocity_matrix
     >>> W_01, W_12 = velocity_matrix([[0.0, 0.0, 3.0, 0.0, 0.0, 0.0], [0.0, 0.0, 0.0, 1.0, 0.0, 0.0]])
     >>> compose_acceleration_matrices(W_01 @ W_01, W_12 @ W_12, W_01, W_12)[:3, 3]
     array([0., 6., 0.])
     """
     return H_01 + H_12 + 2.0 * (W_01 @ W_12)
-
-
-def motion_matrix(angular: Array, linear: Array) -> Array:
-    """Matrix of a motion from its blocks (single samples)."""
-    return np.array([[*row, v] for row, v in zip(angular, linear, strict=True)] + [[0.0, 0.0, 0.0, 0.0]])
 
 
 def _skew_matrix(vector: Array) -> Array:

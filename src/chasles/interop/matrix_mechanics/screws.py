@@ -17,8 +17,13 @@ from chasles.engine.program.scalar import Real
 from chasles.engine.symbols import is_symbol
 from chasles.geometry.batched import UNIT_VECTOR, batched
 from chasles.geometry.elementary import Array
-from chasles.geometry.rigid_body_matrices import twist_from_velocity_matrix, velocity_matrix
-from chasles.geometry.screws import Screw, screw_from_twist, twist_from_screw
+from chasles.geometry.screws import (
+    Screw,
+    screw_from_twist,
+    twist_from_screw,
+    twist_from_velocity_matrix,
+    velocity_matrix,
+)
 from chasles.geometry.vectors import euclidean_norm
 
 ScrewJoint = Literal["revolute", "prismatic"]

@@ -10,23 +10,25 @@ from tests.geometry.known_motions import known_motion, random_body, random_pose
 
 from chasles.base.errors import ArgumentError
 from chasles.geometry import (
-    acceleration_matrix,
-    acceleration_matrix_from_rate,
-    action_matrix,
-    classical_acceleration_from_acceleration_matrix,
-    compose_acceleration_matrices,
     compose_classical_accelerations,
-    displacement_matrix,
-    momentum_from_momentum_matrix,
-    momentum_matrix,
-    transform_action_matrix,
     transform_classical_acceleration,
-    transform_motion_matrix,
     transform_pseudo_inertia,
     transform_twist,
     transform_wrench,
     twist_from_velocity_matrix,
     velocity_matrix,
+)
+from chasles.interop.matrix_mechanics import (
+    acceleration_matrix,
+    acceleration_matrix_from_rate,
+    action_matrix,
+    classical_acceleration_from_acceleration_matrix,
+    compose_acceleration_matrices,
+    displacement_matrix,
+    momentum_from_momentum_matrix,
+    momentum_matrix,
+    transform_action_matrix,
+    transform_motion_matrix,
     velocity_matrix_rate,
     wrench_from_action_matrix,
 )

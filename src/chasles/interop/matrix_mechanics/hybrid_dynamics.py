@@ -21,13 +21,9 @@ from chasles.engine.program.scalar import Real
 from chasles.geometry.batched import batched
 from chasles.geometry.elementary import Array
 from chasles.geometry.pseudo_inertias import spatial_inertia_from_pseudo_inertia
-from chasles.geometry.rigid_body_matrices import (
-    action_matrix,
-    twist_from_velocity_matrix,
-    velocity_matrix,
-    wrench_from_action_matrix,
-)
+from chasles.geometry.screws import twist_from_velocity_matrix, velocity_matrix
 from chasles.geometry.vectors import largest_component
+from chasles.interop.matrix_mechanics.matrices import action_matrix, wrench_from_action_matrix
 
 #: Rounding errors, relative, that inertias, matrices and residuals may have.
 ROUNDING = 1e-9
@@ -176,7 +172,7 @@ class HybridDynamics(NamedTuple):
 
 
 class HybridSolution(NamedTuple):
-    """Results of `hybrid_solution`; see `chasles.geometry.DynamicSolution`."""
+    """Results of `hybrid_solution`; see `DynamicSolution`."""
 
     W_rate: Array
     Phi: Array

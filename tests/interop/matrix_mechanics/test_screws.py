@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from chasles.base.errors import ArgumentError, UnknownNameError
-from chasles.geometry import (
+from chasles.geometry import twist_from_velocity_matrix, velocity_matrix
+from chasles.interop.matrix_mechanics import (
     joint_motion_matrices,
     joint_screw_matrix,
     screw_from_velocity_matrix,
-    twist_from_velocity_matrix,
     unit_screw_matrix,
-    velocity_matrix,
     velocity_matrix_from_screw,
 )
 

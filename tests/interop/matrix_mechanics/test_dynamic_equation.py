@@ -12,16 +12,14 @@ from sympy.polys.matrices import DomainMatrix
 from tests.geometry.known_motions import random_body
 
 from chasles.base.errors import ArgumentError
-from chasles.geometry import (
+from chasles.geometry import pseudo_inertia, twist_from_velocity_matrix, velocity_matrix
+from chasles.interop.matrix_mechanics import (
     action_matrix,
     hybrid_dynamics,
-    pseudo_inertia,
     solve_dynamic_equation,
-    twist_from_velocity_matrix,
-    velocity_matrix,
     wrench_from_action_matrix,
 )
-from chasles.geometry.hybrid_dynamics import hybrid_solution
+from chasles.interop.matrix_mechanics.hybrid_dynamics import hybrid_solution
 
 SEEDS = st.integers(0, 2**32 - 1)
 ALL_ACCELERATIONS = [[1] * 6, [0] * 6]

@@ -1,0 +1,32 @@
+from chasles.interop.matrix_mechanics.dynamic_equation import DynamicSolution as DynamicSolution
+from chasles.interop.matrix_mechanics.dynamic_equation import solve_dynamic_equation as solve_dynamic_equation
+from chasles.interop.matrix_mechanics.dynamics import action_matrix_from_acceleration as action_matrix_from_acceleration
+from chasles.interop.matrix_mechanics.dynamics import gravity_matrix as gravity_matrix
+from chasles.interop.matrix_mechanics.dynamics import momentum_matrix_from_velocity as momentum_matrix_from_velocity
+from chasles.interop.matrix_mechanics.dynamics import pseudo_scalar_product as pseudo_scalar_product
+from chasles.interop.matrix_mechanics.dynamics import skew_operator as skew_operator
+from chasles.interop.matrix_mechanics.dynamics import trace_form as trace_form
+from chasles.interop.matrix_mechanics.hybrid_dynamics import HybridDynamics as HybridDynamics
+from chasles.interop.matrix_mechanics.hybrid_dynamics import hybrid_dynamics as hybrid_dynamics
+from chasles.interop.matrix_mechanics.matrices import acceleration_matrix as acceleration_matrix
+from chasles.interop.matrix_mechanics.matrices import acceleration_matrix_from_rate as acceleration_matrix_from_rate
+from chasles.interop.matrix_mechanics.matrices import action_matrix as action_matrix
+from chasles.interop.matrix_mechanics.matrices import (
+    classical_acceleration_from_acceleration_matrix as classical_acceleration_from_acceleration_matrix,
+)
+from chasles.interop.matrix_mechanics.matrices import compose_acceleration_matrices as compose_acceleration_matrices
+from chasles.interop.matrix_mechanics.matrices import displacement_matrix as displacement_matrix
+from chasles.interop.matrix_mechanics.matrices import momentum_from_momentum_matrix as momentum_from_momentum_matrix
+from chasles.interop.matrix_mechanics.matrices import momentum_matrix as momentum_matrix
+from chasles.interop.matrix_mechanics.matrices import transform_action_matrix as transform_action_matrix
+from chasles.interop.matrix_mechanics.matrices import transform_motion_matrix as transform_motion_matrix
+from chasles.interop.matrix_mechanics.matrices import velocity_matrix_rate as velocity_matrix_rate
+from chasles.interop.matrix_mechanics.matrices import wrench_from_action_matrix as wrench_from_action_matrix
+from chasles.interop.matrix_mechanics.screws import MotionMatrices as MotionMatrices
+from chasles.interop.matrix_mechanics.screws import joint_motion_matrices as joint_motion_matrices
+from chasles.interop.matrix_mechanics.screws import joint_screw_matrix as joint_screw_matrix
+from chasles.interop.matrix_mechanics.screws import screw_from_velocity_matrix as screw_from_velocity_matrix
+from chasles.interop.matrix_mechanics.screws import unit_screw_matrix as unit_screw_matrix
+from chasles.interop.matrix_mechanics.screws import velocity_matrix_from_screw as velocity_matrix_from_screw
+
+__all__: list[str]
