@@ -198,14 +198,9 @@ def pairs_of(
     """
     disabled = {frozenset(pair) for pair in description.disabled_pairs}
     links = {body: description.frame(body.frame).link for body in bodies if body.frame is not None}
-    group = {link.name: k for k, link in enumerate(description.links)}
-
-    def merged(keep: int, gone: int) -> None:
-        group.update({name: keep for name, number in group.items() if number == gone})
-
-    for joint in description.joints:
-        if not joint.moves:
-            merged(group[joint.parent], group[joint.child])
+    group = {description.root: description.root}  # by link: the first of those that are fixed to it
+    for joint in description.ordered_joints:
+        group[joint.child] = joint.child if joint.moves else group[joint.parent]
     neighbours = {frozenset((group[joint.parent], group[joint.child])) for joint in description.joints if joint.moves}
     places = {body: group[link] for body, link in links.items()}
     for k, first in enumerate(bodies):
@@ -213,7 +208,6 @@ def pairs_of(
             between = frozenset((places[first], places[second]))
             if len(between) == 2 and between not in neighbours and {links[first], links[second]} not in disabled:
                 yield first, second
-    fixed = group[description.root]
     for body in bodies:
-        if places[body] != fixed:
+        if places[body] != description.root:
             yield from ((body, obstacle) for obstacle in obstacles)

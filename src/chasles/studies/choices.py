@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine.validators import reals
@@ -75,26 +75,13 @@ class StudyRobot:
             If numbers are missing, not finite, of a wrong shape or outside of the joints' limits.
         """
         made = robot if isinstance(robot, Robot) else load(robot)
-        limits = joint_limits(made)
         if waypoints is None:
-            if goal is None or duration is None:
-                raise ArgumentError("a motion needs 'goal' and 'duration', or 'waypoints' and 'times'")
-            if times is not None:
-                raise ArgumentError("'times' belong to 'waypoints', not to 'goal'")
-            rest = made.home[limits.places] if made.description.loops else made.home
-            first = reals(rest if start is None else start, "'start'", (made.n,))
-            points = np.stack([first, reals(goal, "'goal'", (made.n,))])
-            moments = np.array([0.0, number(duration, "duration", above=0.0)])
+            moments, points = _start_and_goal(made, start, goal, duration, times)
+        elif any(value is not None for value in (goal, start, duration)):
+            raise ArgumentError("give 'waypoints' and 'times', or 'goal' and 'duration', not both")
         else:
-            if any(value is not None for value in (goal, start, duration)):
-                raise ArgumentError("give 'waypoints' and 'times', or 'goal' and 'duration', not both")
-            if times is None:
-                raise ArgumentError("'waypoints' need 'times'")
-            count = len(waypoints) if isinstance(waypoints, Sequence | np.ndarray) else 0
-            points = reals(waypoints, "'waypoints'", (count, made.n))
-            moments = reals(times, "'times'", (count,))
-            if count < 2 or moments[0] != 0.0 or (np.diff(moments) <= 0.0).any():
-                raise ArgumentError("'times' must be two or more numbers that begin with 0 and increase")
+            moments, points = _waypoints(made, waypoints, times)
+        limits = joint_limits(made)
         for name, values, lower, upper in zip(made.velocity_names, points.T, limits.lower, limits.upper, strict=True):
             if values.min() < lower or values.max() > upper:
                 outside = values[(values < lower) | (values > upper)][0]
@@ -105,6 +92,34 @@ class StudyRobot:
             tuple(moments.tolist()),
             tuple(map(tuple, points.tolist())),
         )
+
+
+def _start_and_goal(
+    robot: Robot, start: ArrayLike | None, goal: ArrayLike | None, duration: float | None, times: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times (2,) and configurations (2, n) of a motion from a start, by default the robot's home, to a goal."""
+    if goal is None or duration is None:
+        raise ArgumentError("a motion needs 'goal' and 'duration', or 'waypoints' and 'times'")
+    if times is not None:
+        raise ArgumentError("'times' belong to 'waypoints', not to 'goal'")
+    rest = robot.home[joint_limits(robot).places] if robot.description.loops else robot.home
+    first = reals(rest if start is None else start, "'start'", (robot.n,))
+    points = np.stack([first, reals(goal, "'goal'", (robot.n,))])
+    return np.array([0.0, number(duration, "duration", above=0.0)]), points
+
+
+def _waypoints(
+    robot: Robot, waypoints: ArrayLike, times: ArrayLike | None
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Times (k,) and configurations (k, n) of a motion through waypoints."""
+    if times is None:
+        raise ArgumentError("'waypoints' need 'times'")
+    count = len(waypoints) if isinstance(waypoints, Sequence | np.ndarray) else 0
+    points = reals(waypoints, "'waypoints'", (count, robot.n))
+    moments = reals(times, "'times'", (count,))
+    if count < 2 or moments[0] != 0.0 or (np.diff(moments) <= 0.0).any():
+        raise ArgumentError("'times' must be two or more numbers that begin with 0 and increase")
+    return moments, points
 
 
 def motion_through(times: Sequence[float], waypoints: Sequence[ArrayLike]) -> JointTrajectory:

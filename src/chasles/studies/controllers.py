@@ -69,18 +69,23 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
             checked[name] = number(value, name, above=0.0)
         elif name == KNOWS_DELAY:
             checked[name] = truth(value, name)
-        elif isinstance(value, bool | str):
-            checked[name] = value
-        elif isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
-            checked[name] = tuple(value)
-        elif isinstance(value, list | tuple | np.ndarray):
-            array = reals(value, f"'{name}'")
-            if array.ndim not in (1, 2) or not array.size:
-                raise ArgumentError(f"'{name}' must be one or more numbers or rows of numbers, not {shortened(value)}")
-            checked[name] = tuple(map(tuple, array.tolist())) if array.ndim == 2 else tuple(array.tolist())
         else:
-            checked[name] = number(value, name, at_least=-1e9)
+            checked[name] = _plain_setting(name, value)
     return checked
+
+
+def _plain_setting(name: str, value: Any) -> Any:
+    """A truth value or text as it is, texts, numbers or rows of numbers as tuples, or one number."""
+    if isinstance(value, bool | str):
+        return value
+    if isinstance(value, list | tuple) and value and all(isinstance(item, str) for item in value):
+        return tuple(value)
+    if not isinstance(value, list | tuple | np.ndarray):
+        return number(value, name, at_least=-1e9)
+    array = reals(value, f"'{name}'")
+    if array.ndim not in (1, 2) or not array.size:
+        raise ArgumentError(f"'{name}' must be one or more numbers or rows of numbers, not {shortened(value)}")
+    return tuple(map(tuple, array.tolist())) if array.ndim == 2 else tuple(array.tolist())
 
 
 def make_controller(

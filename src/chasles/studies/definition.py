@@ -36,6 +36,20 @@ class Definition:
         for what, items in (("robot", self.robots), ("controller", self.controllers)):
             if not items:
                 raise ArgumentError(f"a study needs at least one {what}")
+        self._check_design()
+        titles = [robot.title for robot in self.robots]
+        check_distinct(titles, "two robots have the title")
+        for choice in self.controllers:
+            for name in choice.robots or ():
+                if name not in titles:
+                    raise UnknownNameError(f"robot of controller '{choice.title}'", name, titles)
+        for robot in self.robots:
+            driving = [choice.title for choice in self.controllers if choice.drives(robot)]
+            check_distinct(driving, f"on robot '{robot.title}', two controllers have the title")
+            if not driving:
+                raise ArgumentError(f"no controller drives robot '{robot.title}'")
+
+    def _check_design(self) -> None:
         cells = len(self.factors.cells)
         share, rest = divmod(self.design.runs, cells)
         if self.design.method == "sobol" and (rest or share & (share - 1) or not share):
@@ -51,17 +65,6 @@ class Definition:
                 f"[tuning] and [design] have the same seed, {self.design.seed}: gains must be judged by other draws "
                 "than those that they were found with"
             )
-        titles = [robot.title for robot in self.robots]
-        check_distinct(titles, "two robots have the title")
-        for choice in self.controllers:
-            for name in choice.robots or ():
-                if name not in titles:
-                    raise UnknownNameError(f"robot of controller '{choice.title}'", name, titles)
-        for robot in self.robots:
-            driving = [choice.title for choice in self.controllers if choice.drives(robot)]
-            check_distinct(driving, f"on robot '{robot.title}', two controllers have the title")
-            if not driving:
-                raise ArgumentError(f"no controller drives robot '{robot.title}'")
 
     def replace(self, **changes: Any) -> Self:
         """Make a copy with some attributes changed, checked like a new one.

@@ -39,11 +39,21 @@ def _overall(results: StudyResults, robots: Sequence[str]) -> str:
             f"The gains of each are the best of {_count(tuning.evaluations, 'candidate')} on "
             f"{_count(tuning.draws, 'other draw')}, for each robot, rate and delay."
         )
+    said += _best(results, robots)
+    lowered = _lowered(results, robots)
+    if lowered:
+        said.append(lowered)
+    return " ".join([*said, _runs_lost(results, robots, names)])
+
+
+def _best(results: StudyResults, robots: Sequence[str]) -> list[str]:
+    """Name the controllers that none is better than, a sentence for all robots on which they are the same."""
     best: dict[tuple[str, ...], list[str]] = {}
     for robot in robots:
         ranked = results.ranks(robot)
         if len(ranked) > 1:
             best.setdefault(tuple(name for name, rank in ranked.items() if rank == 1), []).append(robot)
+    said = []
     for first, where in best.items():
         if len(first) == 1:
             said.append(f"No other controller is significantly better than {first[0]} on {_listed(where)}.")
@@ -51,9 +61,10 @@ def _overall(results: StudyResults, robots: Sequence[str]) -> str:
             said.append(f"On {_listed(where)} no controller is significantly better than {_listed(first, 'or')}.")
         else:
             said.append(f"On {_listed(where)} every controller is significantly worse than some other.")
-    lowered = _lowered(results, robots)
-    if lowered:
-        said.append(lowered)
+    return said
+
+
+def _runs_lost(results: StudyResults, robots: Sequence[str], names: Sequence[str]) -> str:
     losses = dict.fromkeys(names, (0, 0))
     for robot in robots:
         for name in results.controllers(robot):
@@ -62,13 +73,11 @@ def _overall(results: StudyResults, robots: Sequence[str]) -> str:
             losses[name] = lost + int(np.isinf(error).sum()), made + len(error)
     never = [name for name, (lost, made) in losses.items() if made and not lost]
     if len(never) == len(names):
-        said.append("No run was lost.")
-    elif never:
-        least = max(proportion(0, losses[name][1]).high for name in never)
-        said.append(f"No run of {_listed(never)} was lost, so that at most {_share(least)} would be (95 %).")
-    else:
-        said.append("Every controller lost some of its runs.")
-    return " ".join(said)
+        return "No run was lost."
+    if not never:
+        return "Every controller lost some of its runs."
+    least = max(proportion(0, losses[name][1]).high for name in never)
+    return f"No run of {_listed(never)} was lost, so that at most {_share(least)} would be (95 %)."
 
 
 def _lowered(results: StudyResults, robots: Sequence[str]) -> str:
