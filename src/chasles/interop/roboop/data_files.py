@@ -136,13 +136,8 @@ class IO_matrix_file:
         vectors = self._count(lines, 1, "nb_vector")
         if not vectors or len(lines) < vectors + 3:
             self._fail(f"expected {vectors} lines with sizes and titles and a dashed line, found the end of the file")
-        shapes, titles = [], []
-        for line in lines[2 : 2 + vectors]:
-            header = _HEADER.fullmatch(line)
-            if header is None:
-                self._fail(f"expected nb_rows, nb_cols and a title, found {shortened(line)}")
-            shapes.append((int(header[1]), int(header[2])))
-            titles.append(header[3])
+        headers = [self._header(line) for line in lines[2 : 2 + vectors]]
+        shapes = [(rows, columns) for rows, columns, _ in headers]
         if set(lines[2 + vectors]) != {"-"}:
             self._fail(f"expected a dashed line, found {shortened(lines[2 + vectors])}")
         words = [word for line in lines[3 + vectors :] for word in line.split()]
@@ -154,7 +149,14 @@ class IO_matrix_file:
         records = [
             [part.reshape(shape) for part, shape in zip(np.split(row, ends), shapes, strict=True)] for row in values
         ]
-        return records, shapes, titles
+        return records, shapes, [title for _, _, title in headers]
+
+    def _header(self, line: str) -> tuple[int, int, str]:
+        """Rows, columns and title of a matrix."""
+        header = _HEADER.fullmatch(line)
+        if header is None:
+            self._fail(f"expected nb_rows, nb_cols and a title, found {shortened(line)}")
+        return int(header[1]), int(header[2]), header[3]
 
     def _count(self, lines: list[str], index: int, key: str) -> int:
         words = lines[index].split() if index < len(lines) else []

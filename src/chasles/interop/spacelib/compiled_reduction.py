@@ -6,12 +6,14 @@ It does what `linear` does step by step, in the same order, so that the results 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from chasles.engine import Function, absolute, maximum, trace, where
+from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
 from chasles.geometry.vectors import largest_component
 from chasles.interop.spacelib.scalars import zerom
@@ -84,16 +86,7 @@ def _reduced(H: Array, jmax: int, chosen: tuple[int, ...], last: bool) -> Reduct
     rank: Any = 0.0
     arm: Any = 0.0
     for k in range(min(len(H), jmax)):
-        pivot, found = _Pivot(1.0, float(k), float(k)), 0.0
-        for n, end in enumerate(ends):
-            candidate = _largest(rows, k, end)
-            size = absolute(candidate.value)
-            sought = where(maximum(exhausted[n], found) > 0.5, 0.0, 1.0)
-            arm = where(sought > 0.5, size, arm)
-            chosen_now = where((size >= least) & (size > 0.0), sought, 0.0)
-            exhausted[n] = where(chosen_now < sought, 1.0, exhausted[n])
-            pivot = _Pivot(*(where(chosen_now > 0.5, new, old) for new, old in zip(candidate, pivot, strict=True)))
-            found = found + chosen_now
+        pivot, found, arm = _chosen_pivot(rows, k, ends, exhausted, least, arm)
         _swap(rows, k, pivot.row)
         for row in (*rows, ivet):
             _swap(row, k, pivot.column, jmax)
@@ -110,6 +103,26 @@ def _reduced(H: Array, jmax: int, chosen: tuple[int, ...], last: bool) -> Reduct
         where(defined, rank, 0.0),
         where(defined, arm, math.nan),
     )
+
+
+def _chosen_pivot(
+    rows: list[list[Any]], k: int, ends: Sequence[int], exhausted: list[Any], least: Real, arm: Any
+) -> tuple[_Pivot, Any, Any]:
+    """The pivot from the first columns that have one, 1.0 if any has, and the size of the last that was looked at.
+
+    Columns up to an end without a pivot are noted as exhausted.
+    """
+    pivot, found = _Pivot(1.0, float(k), float(k)), 0.0
+    for n, end in enumerate(ends):
+        candidate = _largest(rows, k, end)
+        size = absolute(candidate.value)
+        sought = where(maximum(exhausted[n], found) > 0.5, 0.0, 1.0)
+        arm = where(sought > 0.5, size, arm)
+        chosen_now = where((size >= least) & (size > 0.0), sought, 0.0)
+        exhausted[n] = where(chosen_now < sought, 1.0, exhausted[n])
+        pivot = _Pivot(*(where(chosen_now > 0.5, new, old) for new, old in zip(candidate, pivot, strict=True)))
+        found = found + chosen_now
+    return pivot, found, arm
 
 
 def _largest(rows: list[list[Any]], k: int, end: int) -> _Pivot:
