@@ -153,8 +153,8 @@ def test_a_singularity_on_the_way_is_passed_and_reported(q0: Any) -> None:
     joints = follow(PLANAR, STRETCHED, q0, mask="position")
     assert joints.success, str(joints.report)
     (finding,) = joints.report.findings
-    assert finding.kind == "singularity"
-    assert finding.time == pytest.approx(1.0, abs=1e-4)
+    assert finding.rule.code == "singularity"
+    assert finding.facts["time"] == pytest.approx(1.0, abs=1e-4)
     assert finding.value < 1e-4
     assert joints.report.conditioning == finding.value
     assert deviations(PLANAR, STRETCHED, joints)[0] < 1e-6
@@ -174,9 +174,9 @@ def test_a_wrist_that_straightens_goes_straight_on(robot: Any, q0: Any) -> None:
     assert joints.success, str(joints.report)
     np.testing.assert_allclose(joints(2.0).q - q0, [0.0, 0.0, 0.0, 0.0, -1.2, 0.0], atol=1e-9)
     (finding,) = joints.report.findings
-    assert finding.kind == "singularity"
-    assert finding.start < finding.time < finding.end
-    assert joints(finding.time).q[4] == pytest.approx(0.0, abs=1e-4)
+    assert finding.rule.code == "singularity"
+    assert finding.facts["start"] < finding.facts["time"] < finding.facts["end"]
+    assert joints(finding.facts["time"]).q[4] == pytest.approx(0.0, abs=1e-4)
 
 
 def test_turning_back_between_few_samples_is_no_jump() -> None:
@@ -193,9 +193,9 @@ def test_what_is_out_of_reach_is_reported_with_its_time() -> None:
     assert not joints.success
     assert "NOT followed" in str(joints.report)
     (finding,) = joints.report.of("unreachable")
-    leaves = finding.start  # the quintic scaling at the edge of the workspace
+    leaves = finding.facts["start"]  # the quintic scaling at the edge of the workspace
     assert motion(leaves).pose[0, 3] == pytest.approx(0.75, abs=1e-4)
-    assert (finding.end, finding.time) == (1.0, 1.0)
+    assert (finding.facts["end"], finding.facts["time"]) == (1.0, 1.0)
     assert finding.value == pytest.approx(0.15, abs=1e-6)
     assert joints.report.distance == pytest.approx(0.15, abs=1e-6)
     assert joints.report.of("singularity")  # the edge itself
@@ -212,7 +212,7 @@ def test_a_hole_in_the_workspace_is_left_again() -> None:
     motion = ch.StraightLine(at(0.35, 0.02), at(-0.35, 0.02), duration=1.0)
     joints = motion.follow(PLANAR, [-1.0, 2.0], mask="position")
     (finding,) = joints.report.of("unreachable")
-    for t in (finding.start, finding.end):
+    for t in (finding.facts["start"], finding.facts["end"]):
         assert np.hypot(*motion(t).pose[:2, 3]) == pytest.approx(0.25, abs=1e-4)
     assert not joints.success
     np.testing.assert_allclose(PLANAR.forward_kinematics(joints(1.0).q)[:3, 3], motion(1.0).pose[:3, 3], atol=1e-9)
@@ -225,8 +225,8 @@ def test_six_joints_out_of_reach() -> None:
     joints = ch.StraightLine(T, far, duration=1.0).follow(UR5, Q_UR5)
     assert not joints.success
     (finding,) = joints.report.of("unreachable")
-    assert 0.0 < finding.start < finding.end == 1.0
-    assert joints.report.of("velocity limit")  # near the edge
+    assert 0.0 < finding.facts["start"] < finding.facts["end"] == 1.0
+    assert joints.report.of("velocity-limit")  # near the edge
     assert np.isfinite(joints(np.linspace(0, 1, 99)).q).all()
 
 
@@ -241,10 +241,10 @@ def test_a_jump_to_another_branch_is_no_success() -> None:
     assert not joints.success
     (finding,) = joints.report.of("jump")
     s = (PUMA.upper_limits[0] - PUMA_Q[0]) / 0.8
-    progress = ch.PointToPoint([0.0], [1.0], 3.0)(finding.start).q[0]
+    progress = ch.PointToPoint([0.0], [1.0], 3.0)(finding.facts["start"]).q[0]
     assert progress == pytest.approx(s, abs=1e-3)
     assert finding.value > 1.0
-    assert finding.joint in PUMA.joint_names
+    assert finding.facts["joint"] in PUMA.joint_names
 
 
 def test_another_start_avoids_the_jump_and_limits_can_be_ignored() -> None:
@@ -272,16 +272,16 @@ def test_too_fast_is_reported() -> None:
     fast = panda_circle(duration=0.3).follow(PANDA, Q_PANDA)
     assert slow.success
     assert not fast.success
-    findings = fast.report.of("velocity limit")
+    findings = fast.report.of("velocity-limit")
     t = np.linspace(0.0, 0.3, 3001)
     shares = np.abs(fast(t).qd) / PANDA.velocity_limits
-    assert {f.joint for f in findings} == {
+    assert {f.facts["joint"] for f in findings} == {
         n for n, s in zip(PANDA.joint_names, shares.max(axis=0), strict=True) if s > 1
     }
     worst = max(findings, key=lambda f: f.value)
     assert worst.value == pytest.approx(shares.max(), rel=1e-3)
-    assert worst.time == pytest.approx(t[shares.max(axis=1).argmax()], abs=2e-3)
-    assert "times as fast as it may" in worst.sentence
+    assert worst.facts["time"] == pytest.approx(t[shares.max(axis=1).argmax()], abs=2e-3)
+    assert "times as fast as it may" in str(worst)
 
 
 def test_given_steps_are_kept_and_their_deviation_told() -> None:
@@ -319,18 +319,18 @@ def test_batches_are_their_members() -> None:
     np.testing.assert_allclose(q[:, 2, 1], own, atol=1e-8)
     some = ch.StraightLine(T, [ends[0, 0], at(5.0, 0.0)], duration=1.0).follow(PANDA, Q_PANDA)
     np.testing.assert_array_equal(some.success, [True, False])
-    assert {f.trajectory for f in some.report.findings} == {(1,)}
+    assert {f.facts["trajectory"] for f in some.report.findings} == {(1,)}
     assert "1 of 2 motions are followed" in str(some.report)
 
 
 def test_a_start_that_cannot_be_reached() -> None:
     joints = ch.StraightLine(at(0.9, 0.0), at(0.4, 0.0), duration=1.0).follow(PLANAR, [0.1, -0.2], mask="position")
     (finding,) = joints.report.of("unreachable")
-    assert finding.start == 0.0
+    assert finding.facts["start"] == 0.0
     assert finding.value == pytest.approx(0.15, abs=1e-6)
     nothing = ch.StraightLine(at(0.9, 0.0), at(0.8, 0.0), duration=1.0).follow(PLANAR, mask="position")
     assert not nothing.success
-    assert nothing.report.of("unreachable")[0].end == 1.0
+    assert nothing.report.of("unreachable")[0].facts["end"] == 1.0
 
 
 def test_a_motion_that_rests() -> None:

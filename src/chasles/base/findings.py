@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
 Weight = Literal["note", "caution", "refusal"]
 
@@ -71,7 +71,7 @@ class Finding:
 
     rule: Rule
     value: float
-    facts: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def record(self) -> dict[str, object]:

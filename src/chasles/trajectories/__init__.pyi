@@ -23,7 +23,6 @@ from chasles.trajectories.following.follow import follow as follow
 from chasles.trajectories.following.free_base import FreeBaseTrajectory as FreeBaseTrajectory
 from chasles.trajectories.joint.bsplines import BSpline as BSpline
 from chasles.trajectories.joint.closed import ClosedMotion as ClosedMotion
-from chasles.trajectories.joint.following_report import FollowingEvent as FollowingEvent
 from chasles.trajectories.joint.following_report import FollowingReport as FollowingReport
 from chasles.trajectories.joint.following_report import FollowingTrajectory as FollowingTrajectory
 from chasles.trajectories.joint.geodesic import GeodesicMotion as GeodesicMotion

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from chasles.base.cached import cached_property
+from chasles.base.findings import Finding, Rule, of_weight
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.following.tracking import Flags, TargetSamples, TrackedSamples, Tracker
 from chasles.trajectories.joint.closed import on_manifold
 from chasles.trajectories.joint.following_report import (
-    FollowingEvent,
     FollowingReport,
     FollowingTrajectory,
-    exceedings,
     of_lane,
     runs,
 )
@@ -31,8 +30,32 @@ _PARTS = 6
 _WORTH_A_LOOK = 10.0
 #: Rounds of looking closer at the place of a singularity, with this many times each.
 _ZOOMS, _ZOOM = 4, 21
-#: How far beyond its limit a joint may be between samples, rad or m; and its speed, as a share.
-_BEYOND = 1e-6
+
+_DIGITS = "six digits of a limit; less is rounding of the polynomials between samples"
+UNREACHABLE = Rule(
+    "unreachable", np.nan, "forward kinematics does not confirm any configuration within the tolerance",
+    "{when}: unreachable: no configuration within the limits was found; the nearest leaves {value:.3g} (m or rad)",
+    "caution",
+)  # fmt: skip
+JUMP = Rule(
+    "jump", np.nan, "the nearest solution is farther than the rates of the joints explain",
+    "{when}: jump: the robot jumps to another branch: joint {joint} by {value:.3g}", "caution",
+)  # fmt: skip
+DEVIATION = Rule(
+    "deviation", np.nan, "the tolerance that was asked for",
+    "{when}: deviation: between samples the frame leaves its path by {value:.3g} (m or rad)", "caution",
+)  # fmt: skip
+POSITION = Rule(
+    "position-limit", 1e-6, _DIGITS, "{when}: position limit: joint {joint} is {value:.3g} beyond its limit", "caution"
+)
+VELOCITY = Rule(
+    "velocity-limit", 1.0 + 1e-6, _DIGITS,
+    "{when}: velocity limit: joint {joint} moves {value:.3g} times as fast as it may", "caution",
+)  # fmt: skip
+SINGULARITY = Rule(
+    "singularity", np.nan, "the threshold that was asked for",
+    "{when}: singularity: the conditioning of the Jacobian is down to {value:.3g}",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,7 +126,7 @@ class Attempt:
     def refined_times(self) -> Floats:
         """Times of the samples, and the middles of the pieces that are not as they should be."""
         times, solved = self.joints.knots, self.tracked.solved
-        wrong = self.sound & (self.astray | (self.beyond > _BEYOND).any(axis=-1))
+        wrong = self.sound & (self.astray | (self.beyond > POSITION.limit).any(axis=-1))
         bad = wrong[:-1].reshape(len(times) - 1, _PARTS, *wrong.shape[1:]).any(axis=1)
         bad |= (solved[1:] != solved[:-1]) | self.tracked.jumped[1:]
         chosen = bad.reshape(len(bad), -1).any(axis=1) & (np.diff(times) > _SHORTEST * (times[-1] - times[0]))
@@ -115,9 +138,8 @@ class Attempt:
         singularities, worst, worst_time = self._singularities(conditioning, singularity)
         findings = [*self._samples_findings(), *self._limit_findings(), *singularities]
         success = np.ones(self.angle.shape[1:], dtype=bool)
-        for finding in findings:
-            if finding.kind != "singularity":
-                success[finding.trajectory] = False
+        for finding in of_weight(findings, "caution"):
+            success[finding.facts["trajectory"]] = False
         report = FollowingReport(
             success=success[()],
             distance=self.distance.max(axis=0),
@@ -126,13 +148,13 @@ class Attempt:
             angle_time=self.inspection[self.angle.argmax(axis=0)],
             conditioning=worst[()],
             conditioning_time=worst_time[()],
-            findings=tuple(sorted(findings, key=lambda finding: (finding.trajectory, finding.start))),
+            findings=tuple(sorted(findings, key=lambda finding: (finding.facts["trajectory"], finding.facts["start"]))),
             samples=len(self.joints.knots),
             tolerance=self.tracker.tolerance,
         )
         return FollowingTrajectory(self.joints.knots, self.joints.coefficients, report)
 
-    def _samples_findings(self) -> Iterator[FollowingEvent]:
+    def _samples_findings(self) -> Iterator[Finding]:
         """What is out of reach, jumps from branch to branch, and deviations elsewhere."""
         times, joints = self.joints.knots, self.tracker.robot.coordinate_names
         errors = np.maximum(self.angle, self.distance)
@@ -141,45 +163,42 @@ class Attempt:
             for first, last in runs(of_lane(~self.tracked.solved, lane)):
                 inside = slice(first * _PARTS, last * _PARTS + 1)
                 k = inside.start + int(np.argmax(error[inside]))
-                spot = float(times[first]), float(times[last]), float(self.inspection[k]), float(error[k])
-                yield FollowingEvent("unreachable", *spot, trajectory=lane)
+                yield from _told(UNREACHABLE, error[k], (times[first], times[last], self.inspection[k]), lane)
         for k, *index in np.argwhere(self.tracked.jumped).tolist():
             leap = np.abs(self.tracked.q[k, *index] - self.tracked.q[k - 1, *index])
             joint = int(np.argmax(leap))
-            spot = float(times[k - 1]), float(times[k]), float(times[k]), float(leap[joint])
-            yield FollowingEvent("jump", *spot, joint=joints[joint], trajectory=tuple(index))
+            yield from _told(JUMP, leap[joint], (times[k - 1], times[k], times[k]), tuple(index), joints[joint])
         astray = self.astray & self.sound
         for lane in _lanes(astray):
             error = of_lane(errors, lane)
             for first, last in runs(of_lane(astray, lane)):
                 k = first + int(np.argmax(error[first : last + 1]))
-                start, end, worst = (float(self.inspection[i]) for i in (first, last, k))
-                yield FollowingEvent("deviation", start, end, worst, float(error[k]), trajectory=lane)
+                yield from _told(DEVIATION, error[k], self.inspection[[first, last, k]], lane)
 
-    def _limit_findings(self) -> list[FollowingEvent]:
+    def _limit_findings(self) -> list[Finding]:
         """Joints beyond their limits of position and velocity."""
         if not self.tracker.limits:
             return []
         robot = self.tracker.robot
         share = np.where(self.sound[..., None], np.abs(self.qd) / robot.velocity_limits, 0.0)
         return [
-            *exceedings("position limit", self.inspection, self.beyond, _BEYOND, robot.coordinate_names),
-            *exceedings("velocity limit", self.inspection, share, 1.0 + _BEYOND, robot.velocity_names),
+            *_exceedings(POSITION, self.inspection, self.beyond, robot.coordinate_names),
+            *_exceedings(VELOCITY, self.inspection, share, robot.velocity_names),
         ]
 
-    def _singularities(self, conditioning: Floats, threshold: float) -> tuple[list[FollowingEvent], Floats, Floats]:
+    def _singularities(self, conditioning: Floats, threshold: float) -> tuple[list[Finding], Floats, Floats]:
         """Findings, and the worst conditioning of each trajectory with its time."""
         worst = np.asarray(conditioning.min(axis=0))
         worst_time = np.asarray(self.inspection[conditioning.argmin(axis=0)])
-        found = []
+        found: list[Finding] = []
+        rule = replace(SINGULARITY, limit=threshold)
         for lane in _lanes(conditioning < _WORTH_A_LOOK * threshold):
             times, values = self._with_minima(of_lane(conditioning, lane), lane, _WORTH_A_LOOK * threshold)
             k = int(np.argmin(values))
             worst[lane], worst_time[lane] = values[k], times[k]
             for first, last in runs(values < threshold):
                 k = first + int(np.argmin(values[first : last + 1]))
-                spot = float(times[first]), float(times[last]), float(times[k]), float(values[k])
-                found.append(FollowingEvent("singularity", *spot, trajectory=lane))
+                found += _told(rule, values[k], times[[first, last, k]], lane)
         return found, worst, worst_time
 
     def _with_minima(self, values: Floats, lane: tuple[int, ...], below: float) -> tuple[Floats, Floats]:
@@ -201,6 +220,28 @@ class Attempt:
         all_times, all_values = np.append(self.inspection, times), np.append(values, minima)
         order = np.argsort(all_times, kind="stable")
         return all_times[order], all_values[order]
+
+
+def _told(
+    rule: Rule, value: float, times: Iterable[float], trajectory: tuple[int, ...], joint: str | None = None
+) -> tuple[Finding, ...]:
+    """Finding of what happened to a trajectory of a batch at times, s: from a start to an end, and worst."""
+    start, end, time = map(float, times)
+    when = f"trajectory {trajectory}, " if trajectory else ""
+    when += f"{start:.6g} s" if start == end else f"{start:.6g} to {end:.6g} s, worst at {time:.6g} s"
+    facts = {"start": start, "end": end, "time": time, "joint": joint, "trajectory": trajectory}
+    return rule.told(value, when=when, **facts)
+
+
+def _exceedings(rule: Rule, times: Floats, values: Floats, joints: tuple[str, ...]) -> list[Finding]:
+    """Findings where values (k, *batch, n) of the joints are above a limit."""
+    found: list[Finding] = []
+    for *trajectory, joint in np.argwhere((values > rule.limit).any(axis=0)).tolist():
+        own = of_lane(values, (*trajectory, joint))
+        for first, last in runs(own > rule.limit):
+            k = first + int(np.argmax(own[first : last + 1]))
+            found += _told(rule, own[k], times[[first, last, k]], tuple(trajectory), joints[joint])
+    return found
 
 
 def _lanes(flags: Flags) -> list[tuple[int, ...]]:

@@ -4,64 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.base.findings import Finding
 from chasles.engine.program.scalar import Quantity, Verdict
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
-from chasles.trajectories.motion import Floats
-
-Kind = Literal["unreachable", "jump", "deviation", "position limit", "velocity limit", "singularity"]
-
-_SENTENCES: dict[Kind, str] = {
-    "unreachable": "no configuration within the limits was found; the nearest leaves {value:.3g} (m or rad)",
-    "jump": "the robot jumps to another branch: joint {joint} by {value:.3g}",
-    "deviation": "between samples the frame leaves its path by {value:.3g} (m or rad)",
-    "position limit": "joint {joint} is {value:.3g} beyond its limit",
-    "velocity limit": "joint {joint} moves {value:.3g} times as fast as it may",
-    "singularity": "the conditioning of the Jacobian is down to {value:.3g}",
-}
-
-
-@dataclass(frozen=True)
-class FollowingEvent:
-    """Something that happened on the way.
-
-    Attributes
-    ----------
-    kind
-        ``"unreachable"``, ``"jump"``, ``"deviation"``, ``"position limit"``, ``"velocity limit"`` or
-        ``"singularity"``.
-    start, end
-        From when to when, s.
-    time
-        When it was worst, s.
-    value
-        How bad it was then; `sentence` says of what.
-    joint
-        Name of the joint, if it is about one.
-    trajectory
-        Index of the trajectory in a batch; () for one.
-    """
-
-    kind: Kind
-    start: float
-    end: float
-    time: float
-    value: float
-    joint: str | None = None
-    trajectory: tuple[int, ...] = ()
-
-    @property
-    def sentence(self) -> str:
-        """The finding in words."""
-        when = f"{self.start:.6g} s" if self.start == self.end else f"{self.start:.6g} to {self.end:.6g} s"
-        which = f"trajectory {self.trajectory}, " if self.trajectory else ""
-        what = _SENTENCES[self.kind].format(value=self.value, joint=self.joint)
-        worst = "" if self.start == self.end else f", worst at {self.time:.6g} s"
-        return f"{which}{when}: {self.kind}: {what}{worst}"
 
 
 @dataclass(frozen=True)
@@ -84,7 +34,9 @@ class FollowingReport:
     conditioning_time
         When that is, s, (*batch).
     findings
-        All that happened, in the order of time.
+        All that happened, in the order of time: ``"unreachable"``, ``"jump"``, ``"deviation"``, ``"position-limit"``,
+        ``"velocity-limit"`` and ``"singularity"``, with the facts ``start``, ``end`` and ``time`` (when it was worst),
+        s, ``joint``, and ``trajectory``, the index in a batch.
     samples
         Number of samples for which inverse kinematics was solved.
     tolerance
@@ -98,13 +50,13 @@ class FollowingReport:
     angle_time: Quantity
     conditioning: Quantity
     conditioning_time: Quantity
-    findings: tuple[FollowingEvent, ...]
+    findings: tuple[Finding, ...]
     samples: int
     tolerance: tuple[float, float]
 
-    def of(self, kind: Kind) -> tuple[FollowingEvent, ...]:
-        """Findings of one kind."""
-        return tuple(finding for finding in self.findings if finding.kind == kind)
+    def of(self, code: str) -> tuple[Finding, ...]:
+        """Findings with one code."""
+        return tuple(finding for finding in self.findings if finding.rule.code == code)
 
     def __str__(self) -> str:
         success = np.asarray(self.success)
@@ -117,7 +69,7 @@ class FollowingReport:
             f"{np.ravel(self.distance_time)[worst]:.6g} s and {np.ravel(self.angle)[angle]:.3g} rad at "
             f"{np.ravel(self.angle_time)[angle]:.6g} s"
         ]
-        lines += [finding.sentence for finding in self.findings[:_LISTED]]
+        lines += [str(finding) for finding in self.findings[:_LISTED]]
         if len(self.findings) > _LISTED:
             lines.append(f"… and {len(self.findings) - _LISTED} more")
         return "\n".join(lines)
@@ -159,17 +111,3 @@ def of_lane(values: Any, lane: Iterable[int]) -> Any:
     """Values (k, *batch, ...) of one trajectory of a batch, (k, ...)."""
     index: tuple[Any, ...] = (slice(None), *lane)
     return values[index]
-
-
-def exceedings(
-    kind: Kind, times: Floats, values: Floats, threshold: float, joints: tuple[str, ...]
-) -> list[FollowingEvent]:
-    """Findings where values (k, *batch, n) of the joints are above a threshold."""
-    found = []
-    for *trajectory, joint in np.argwhere((values > threshold).any(axis=0)).tolist():
-        own = of_lane(values, (*trajectory, joint))
-        for first, last in runs(own > threshold):
-            worst = first + int(np.argmax(own[first : last + 1]))
-            spot = float(times[first]), float(times[last]), float(times[worst]), float(own[worst])
-            found.append(FollowingEvent(kind, *spot, joint=joints[joint], trajectory=tuple(trajectory)))
-    return found
