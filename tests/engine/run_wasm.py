@@ -31,18 +31,21 @@ class Loaded:
         kernel = self._program.kernels[name]
         arrays = [np.asarray(x, dtype=np.float64) for x in arguments]
         count = len(arrays[0])
+        steps = list(arrays[1].shape[1:3]) if kernel.shape == "scan" else []
+        known = dict(zip("Sk", steps, strict=False))
+        shapes = [[known.get(str(dim), dim) for dim in array.dims] for array in kernel.outputs]
         records = np.concatenate([x.reshape(count, -1) for x in arrays], axis=1)
-        sizes = [int(np.prod(array.dims)) for array in kernel.outputs]
+        sizes = [int(np.prod(shape)) for shape in shapes]
         outputs = self.free + records.nbytes
         missing = outputs + 8 * count * sum(sizes) - self._memory.data_len(self._store)
         if missing > 0:
             self._memory.grow(self._store, -(-missing // 65536))
         self._numbers(self.free, records.size)[:] = records.ravel()
         function: Any = self._exports[name]
-        function(self._store, count, self.free, outputs)
+        function(self._store, count, self.free, outputs, *steps)
         results = self._numbers(outputs, count * sum(sizes)).reshape(count, -1).copy()
         parts = np.split(results, np.cumsum(sizes)[:-1], axis=1)
-        return [part.reshape(count, *array.dims) for part, array in zip(parts, kernel.outputs, strict=True)]
+        return [part.reshape(count, *shape) for part, shape in zip(parts, shapes, strict=True)]
 
     def again(self, name: str, count: int) -> Callable[[], None]:
         """A call of a kernel on the records that the last call left in the memory."""

@@ -29,7 +29,7 @@ from chasles.engine import (
 )
 from chasles.engine.derivatives import jacobian
 from chasles.engine.kernels.shapes import Kernel
-from chasles.engine.targets.numpy import NumpyKernel, NumpySolve
+from chasles.engine.targets.numpy import NumpyKernel, NumpyScan, NumpySolve
 from chasles.engine.targets.wasm import lower, lowering
 
 
@@ -84,6 +84,40 @@ def test_solves_stop_when_done_or_when_the_iterations_are_used_up() -> None:
         np.testing.assert_array_equal(mine, theirs)
 
 
+def _bouncing(state: Any, given: Any, k: Any) -> Any:
+    x, v = state
+    below = where(x < 0.0, 1.0, 0.0)
+    following = np.array([x + given[0] * v, where(x < 0.0, -0.9 * v, v - given[0] * k)])
+    return following, np.array([[x, v], [v, k]]), below
+
+
+@pytest.mark.parametrize(("samples", "calls"), [(1, 1), (7, 3), (30, 1), (0, 2)])
+def test_scans_step_through_time(samples: int, calls: int) -> None:
+    shapes: Any = {"state": (2,), "given": (2,), "k": ()}
+    program = trace(_bouncing, shapes, name="bounce", outputs=["state", "seen", "below"])
+    rng = np.random.default_rng(3)
+    arguments = rng.normal(size=(4, 2)), rng.uniform(0, 0.2, size=(4, samples, calls, 2)), rng.uniform(1, 9, size=4)
+    ours = Loaded(lower({"bounce": Kernel(program, "scan")})).call("bounce", *arguments)
+    for mine, theirs in zip(ours, NumpyScan(program)(*arguments), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-13, atol=1e-15)
+
+
+def _halving(state: Any, limit: Any) -> Any:
+    x, count = state
+    above = x > limit
+    return np.array([where(above, x / 2, x), where(above, count + 1, count)]), where(above, 1.0, 0.0), x
+
+
+def test_steps_of_scans_are_repeated_while_they_ask_for_it() -> None:
+    program = trace(_halving, {"state": (2,), "limit": ()}, name="halve", outputs=["state", "again", "x"])
+    kernel = Kernel(program, "scan")
+    assert kernel.repeats
+    arguments = np.array([[9.0, 0.0], [0.1, 0.0], [1e5, 0.0]]), np.tile([[4.0, 2.0], [1.0, 0.01]], (3, 1, 1))
+    ours = Loaded(lower({"halve": kernel})).call("halve", *arguments)
+    for mine, theirs in zip(ours, NumpyScan(program)(*arguments), strict=True):
+        np.testing.assert_array_equal(mine, theirs)
+
+
 def _special(x: Any) -> Any:
     pairs = [(x[0], x[1]), (x[1], x[0])]
     rows = [f(a, b) for f in (minimum, maximum, atan2) for a, b in pairs]
@@ -125,9 +159,6 @@ def test_names_are_free(name: str) -> None:
 
 
 def test_what_cannot_be_lowered_is_said() -> None:
-    step = trace(lambda x, t: x, {"x": (1,), "t": ()}, name="step")
-    with pytest.raises(ArgumentError, match="a scan cannot be lowered"):
-        Function(step, shape="scan").to_wasm()
     with pytest.raises(ArgumentError, match="cannot be called 'memory'"):
         Function(trace(lambda x: x, {"x": ()}, name="memory")).to_wasm()
     with pytest.raises(ArgumentError, match=r"must end in \.wasm or \.js, not 'f\.txt'"):

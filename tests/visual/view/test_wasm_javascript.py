@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 from tests.visual.browser import Browser, Tab
 
 import chasles as ch
+from chasles.engine import Function, trace
 
 
 @pytest.fixture(scope="module")
@@ -61,6 +63,25 @@ def test_the_file_is_a_module_of_node_too(program: Tab) -> None:
     )
     found = program.ask(f"{load}.then(loaded => [...loaded.run('gravity_torque', {{ q: [0.3, 0.5] }}).g])")
     np.testing.assert_allclose(found, planar.gravity_torque([0.3, 0.5]), atol=1e-12)
+
+
+def test_a_scan_steps_through_time(program: Tab) -> None:
+    def fall(state: Any, t: Any, k: Any) -> Any:
+        return np.array([state[0] + 0.05 * state[1], state[1] - 0.05 * k * t]), state
+
+    shapes = {"state": (2,), "t": (), "k": ()}
+    function = Function(trace(fall, shapes, name="fall", outputs=["state_next", "seen"]), shape="scan")
+    script = json.dumps(function.to_wasm().javascript)
+    load = (
+        f"(() => {{ const module = {{}}; new Function('module', {script})(module); return module.exports.chasles; }})()"
+    )
+    t, k = np.linspace(0.0, 1.0, 12).reshape(6, 2), [1.0, 9.81]
+    given = f"{{ state: [1, 0], t: {t.ravel().tolist()}, k: {k} }}"
+    found = program.ask(f"{load}.then(x => Object.values(x.run('fall', {given}, 2)).map(part => [...part]))")
+    for mine, theirs in zip(found, function(np.array([1.0, 0.0]), t, np.array(k)), strict=True):
+        np.testing.assert_allclose(mine, np.ravel(theirs), atol=1e-15)
+    uneven = f"{load}.then(x => x.run('fall', {given}, 5)).catch(error => error.message)"
+    assert program.ask(uneven) == "fall: 't' holds no whole number of rows of 5 numbers"
 
 
 def test_foreign_modules_are_refused(program: Tab) -> None:

@@ -4,8 +4,9 @@ A module has one exported function for each kernel, ``name(count, inputs, output
 two addresses are those of records of doubles, one record behind the other, one for each of ``count`` samples: in
 ``inputs`` the arguments of the kernel in order, flattened in C order, in ``outputs`` its results in the same way. The
 records must not overlap and must stand at or behind the address ``free`` of the module's description: what lies before
-it belongs to the module. The description is JSON text in the custom section ``chasles``, with the names and shapes of
-all arguments and results.
+it belongs to the module. The function of a scan takes the sizes ``S`` and ``k`` behind the addresses: its record holds
+the inputs of ``S * k`` steps and the results of ``S`` samples. The description is JSON text in the custom section
+``chasles``, with the names and shapes of all arguments and results.
 
 ``program.js`` holds the JavaScript that does all this; `WasmProgram.javascript` is that text together with the module.
 """
@@ -80,12 +81,12 @@ def lower(kernels: Mapping[str, Kernel]) -> WasmProgram:
     Parameters
     ----------
     kernels
-        Kernels of the shapes map and solve, by the names under which they are exported.
+        Kernels of any shape, by the names under which they are exported.
 
     Raises
     ------
     ArgumentError
-        If a kernel is a scan, or has the name ``memory``.
+        If a kernel has the name ``memory``.
 
     Examples
     --------
@@ -96,10 +97,6 @@ def lower(kernels: Mapping[str, Kernel]) -> WasmProgram:
     """
     lowering = Lowering()
     for name, kernel in kernels.items():
-        if kernel.shape == "scan":
-            raise ArgumentError(
-                f"{name}: a scan cannot be lowered to WebAssembly; lower its step, kernel.program, and repeat it there"
-            )
         if name == "memory":
             raise ArgumentError("a WebAssembly function cannot be called 'memory': the module exports its memory so")
         lowering.add_kernel(name, kernel)

@@ -38,14 +38,17 @@ class Lowering:
         self.library = Mathematics(self.module)
 
     def add_kernel(self, name: str, kernel: Kernel) -> None:
-        """Export the function of a kernel: ``name(count, inputs, outputs)``."""
-        write = {"map": self._map, "solve": self._solve}[kernel.shape]
-        f = WasmWriter(["i32", "i32", "i32"])
-        count, inputs, outputs = f.parameters
+        """Export the function of a kernel: ``name(count, inputs, outputs)``, and of a scan the sizes S and k."""
+        f = WasmWriter(["i32"] * (5 if kernel.shape == "scan" else 3))
+        count, inputs, outputs, *steps = f.parameters
         with f.loop(count):
-            write(f, kernel, inputs, outputs)
-            f.set(inputs, inputs + _BYTES * input_size(kernel))
-            f.set(outputs, outputs + _BYTES * output_size(kernel))
+            if kernel.shape == "scan":
+                self._scan(f, kernel, (inputs, outputs), *steps)
+            else:
+                write = {"map": self._map, "solve": self._solve}[kernel.shape]
+                write(f, kernel, inputs, outputs)
+                f.set(inputs, inputs + _BYTES * input_size(kernel))
+                f.set(outputs, outputs + _BYTES * output_size(kernel))
             f.set(count, count - 1)
         self.module.add(f, name)
 
@@ -94,6 +97,48 @@ class Lowering:
         f.copy(outputs, given, state)
         f.store(outputs, state, iterations)
         f.store(outputs, state + _BYTES, done)
+
+    def _scan(self, f: WasmWriter, kernel: Kernel, places: tuple[Value, Value], samples: Value, calls: Value) -> None:
+        """Step through time, ``calls`` steps from one sample to the next; leaves both places behind their records."""
+        program, (inputs, outputs) = kernel.program, places
+        state, given, *parameters = (_BYTES * argument.size for argument in program.inputs)
+        arguments, results = (constant("i32", place) for place in self.buffers(program))
+        f.copy(arguments, inputs, state)
+        now, final = f.let(inputs + state), f.let(outputs)  # inputs of the step; where the state goes at the end
+        f.set(inputs, now + samples * calls * given)
+        f.copy(arguments + state + given, inputs, sum(parameters))
+        f.set(inputs, inputs + sum(parameters))
+        f.set(outputs, outputs + state)
+        recorded = []  # where the next sample of each result goes, its size, and where a step leaves it
+        position = state
+        for result in program.outputs[1:]:
+            size = _BYTES * result.size
+            recorded.append((f.let(outputs), size, position))
+            f.set(outputs, outputs + samples * size)
+            position += size
+
+        def step() -> None:
+            f.call(self.program(program), [arguments, results], [])
+            f.copy(arguments, results, state)
+
+        row, column = f.variable("i32"), f.variable("i32")
+        f.set(row, samples)
+        with f.loop(row):
+            f.set(column, calls)
+            with f.loop(column):
+                f.copy(arguments + state, now, given)
+                step()
+                with f.when(column.equals(calls)):
+                    for place, size, at in recorded:
+                        f.copy(place, results + at, size)
+                        f.set(place, place + size)
+                if kernel.repeats:
+                    with f.loop(load("f64", results, state) > 0.0):
+                        step()
+                f.set(now, now + given)
+                f.set(column, column - 1)
+            f.set(row, row - 1)
+        f.copy(final, arguments, state)
 
 
 class _Segment:
@@ -193,10 +238,10 @@ def _kind(instruction: Instruction) -> Kind:
 
 
 def input_size(kernel: Kernel) -> int:
-    """Return the number of scalars that one sample takes."""
+    """Return the number of scalars that one sample of a map or a solve takes."""
     return sum(argument.size for argument in kernel.program.inputs) + (kernel.shape == "solve")
 
 
 def output_size(kernel: Kernel) -> int:
-    """Return the number of scalars that one sample gives."""
+    """Return the number of scalars that one sample of a map or a solve gives."""
     return len(kernel.program.results) + (kernel.shape == "solve")

@@ -2,7 +2,7 @@
 "use strict";
 
 /**
- * @typedef {{ name: string, shape: number[] }} ChaslesArray
+ * @typedef {{ name: string, shape: (number | string)[] }} ChaslesArray
  * @typedef {{ name: string, shape: string, inputs: ChaslesArray[], outputs: ChaslesArray[] }} ChaslesKernel
  * @typedef {number | ArrayLike<any>} ChaslesValue
  */
@@ -33,19 +33,28 @@ class ChaslesProgram {
   }
 
   /**
-   * Computes one sample, or a batch where an argument holds several.
+   * Computes one sample, or a batch where an argument holds several. A scan makes one step for each record of its
+   * second argument, which all samples of a batch share.
    * @param {string} name Of the function.
    * @param {Object<string, ChaslesValue>} given Every argument by name: a number, or an array, nested or flat in C order.
+   * @param {number} calls Of a scan: steps from one recorded sample to the next.
    * @returns {Object<string, any>} The results by name: a number, or a flat Float64Array.
    */
-  run(name, given) {
+  run(name, given, calls = 1) {
     const kernel = this.kernels.get(name);
     if (!kernel) throw new Error(`there is no function '${name}'; there are ${[...this.kernels.keys()].join(", ")}`);
-    const size = (/** @type {ChaslesArray} */ array) => array.shape.reduce((a, b) => a * b, 1);
+    /** @type {Object<string, number>} */
+    const steps = { S: 1, k: calls };
+    const size = (/** @type {ChaslesArray} */ array) => array.shape.reduce((/** @type {number} */ a, b) => a * (typeof b === "number" ? b : steps[b]), 1);
     const total = (/** @type {ChaslesArray[]} */ arrays) => arrays.reduce((sum, array) => sum + size(array), 0);
     const names = kernel.inputs.map(array => array.name);
     for (const key of Object.keys(given)) {
       if (!names.includes(key)) throw new Error(`${name} takes no argument '${key}'; it takes ${names.join(", ")}`);
+    }
+    if (kernel.shape === "scan") {
+      const { name: second } = kernel.inputs[1], row = size(kernel.inputs[1]);
+      steps.S = given[second] === undefined ? 1 : ChaslesProgram.flatten(given[second]).length / row;
+      if (!Number.isInteger(steps.S)) throw new Error(`${name}: '${second}' holds no whole number of rows of ${row} numbers`);
     }
     let count = 1, batch = false;
     const values = kernel.inputs.map(array => {
@@ -70,7 +79,7 @@ class ChaslesProgram {
         for (let k = 0, from = shared ? 0 : sample * wanted; k < wanted; k++) memory[at++] = flat[from + k];
       }
     }
-    this.exports[name](count, inputs, outputs);
+    this.exports[name](count, inputs, outputs, ...(kernel.shape === "scan" ? [steps.S, steps.k] : []));
     const found = new Float64Array(this.exports.memory.buffer, outputs, returned * count);
     let first = 0;
     return Object.fromEntries(kernel.outputs.map(array => {
