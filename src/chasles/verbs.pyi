@@ -102,7 +102,7 @@ def view(
     q: ArrayLike | None = None,
     *,
     path: _File,
-    beside: _Robots = (),
+    companions: _Robots = (),
     **options: Unpack[ViewOptions],
 ) -> Path: ...
 @overload
@@ -112,7 +112,7 @@ def view(
     q: ArrayLike | None = None,
     *,
     path: None = None,
-    beside: _Robots = (),
+    companions: _Robots = (),
     **options: Unpack[ViewOptions],
 ) -> _Shown: ...
 @overload
@@ -145,11 +145,16 @@ def view(
 ) -> _Shown: ...
 @overload
 def view(
-    run: xarray.Dataset, /, *, path: _File, beside: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
+    run: xarray.Dataset, /, *, path: _File, companions: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
 ) -> Path: ...
 @overload
 def view(
-    run: xarray.Dataset, /, *, path: None = None, beside: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
+    run: xarray.Dataset,
+    /,
+    *,
+    path: None = None,
+    companions: Sequence[xarray.Dataset] = (),
+    **options: Unpack[ViewOptions],
 ) -> _Shown: ...
 def picture(
     robot: Robot,

@@ -133,8 +133,8 @@ def test_files_that_belong_together_are_written_together(tmp_path: Path, full_di
 
 def test_interrupts_leave_nothing(tmp_path: Path) -> None:
     def half() -> None:
-        with replacing(tmp_path / "run.html") as beside:
-            beside.write_text("half")
+        with replacing(tmp_path / "run.html") as temporary:
+            temporary.write_text("half")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -111,8 +111,8 @@ def write_all(contents: Mapping[Path, str | bytes], endings: tuple[str, ...] = (
     """Write files that belong together, all of them or none; see `write`."""
     with ExitStack() as stack:
         for path, content in contents.items():
-            beside = stack.enter_context(replacing(path, endings))
-            beside.write_bytes(content if isinstance(content, bytes) else content.encode(errors="replace"))
+            temporary = stack.enter_context(replacing(path, endings))
+            temporary.write_bytes(content if isinstance(content, bytes) else content.encode(errors="replace"))
     return [path.absolute() for path in contents]
 
 
@@ -153,8 +153,8 @@ def replacing(path: str | PathLike[str], endings: tuple[str, ...] = ()) -> Itera
     --------
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with replacing(folder + "/motion.csv") as beside:
-    ...         _ = beside.write_text("0, 0")
+    ...     with replacing(folder + "/motion.csv") as temporary:
+    ...         _ = temporary.write_text("0, 0")
     ...     Path(folder, "motion.csv").read_text()
     '0, 0'
     """
@@ -172,16 +172,16 @@ def replacing(path: str | PathLike[str], endings: tuple[str, ...] = ()) -> Itera
         if final.is_dir():
             raise IsADirectoryError(0, "it is a folder")
         # An interrupt may come as soon as the file exists: its name is known before.
-        beside = final.parent / f".{secrets.token_hex(8)}{UNFINISHED}{final.suffix}"
+        temporary = final.parent / f".{secrets.token_hex(8)}{UNFINISHED}{final.suffix}"
         try:
-            os.close(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
-            yield beside
-            _synchronise(beside)
+            os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode))
+            yield temporary
+            _synchronise(temporary)
             if final.exists():
-                os.chmod(beside, mode)
-            os.replace(beside, final)
+                os.chmod(temporary, mode)
+            os.replace(temporary, final)
         except BaseException:
-            beside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
 
 

@@ -144,7 +144,7 @@ class Robot(Mechanics):
         q: ArrayLike | None = None,
         *,
         path: str | PathLike[str],
-        beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
         **options: Unpack[verbs.ViewOptions],
     ) -> Path: ...
     @overload
@@ -153,7 +153,7 @@ class Robot(Mechanics):
         q: ArrayLike | None = None,
         *,
         path: None = None,
-        beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
         **options: Unpack[verbs.ViewOptions],
     ) -> Shown: ...
     def view(
@@ -165,7 +165,7 @@ class Robot(Mechanics):
         browser: bool = True,
         packages: Mapping[str, str | PathLike[str]] | None = None,
         notebook: str = "",
-        beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
         obstacles: Sequence[Body | HalfSpace] = (),
     ) -> Path | Shown:
         """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
@@ -185,7 +185,7 @@ class Robot(Mechanics):
         notebook
             In a notebook: ``"page"`` shows the page in place, also after export to HTML; ``"widget"`` (extra
             ``widget``) shows it with a link to Python, as the traits ``q`` and ``waypoints``.
-        beside
+        companions
             Further robots in the scene, to compare: each alone, at its `home`, or with its configuration.
         obstacles
             Bodies in the world (with frame None) and half-spaces, as of `chasles.clearance`, to be shown.
@@ -204,7 +204,7 @@ class Robot(Mechanics):
         True
         """
         options = {"title": title, "browser": browser, "packages": packages, "notebook": notebook}
-        return verbs.view(self, q, path=path, beside=beside, obstacles=obstacles, **options)
+        return verbs.view(self, q, path=path, companions=companions, obstacles=obstacles, **options)
 
     def plot(
         self,

@@ -181,9 +181,9 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             return super().to_netcdf(path, *args, **keywords)
         place = Path(path).absolute().parent
         portable = self._with_mesh_folders(lambda folder: _seen_from(place, folder))
-        with replacing(path) as beside:
+        with replacing(path) as temporary:
             try:
-                return xarray.Dataset.to_netcdf(portable, beside, *args, **keywords)
+                return xarray.Dataset.to_netcdf(portable, temporary, *args, **keywords)
             except RuntimeError as error:  # as netCDF4 says that a disk is full
                 raise OSError(f"{error}; is the disk full?") from None
 
@@ -207,8 +207,8 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         """
         target = path_to_write(path, TABLE)
         table = self.to_table()
-        with replacing(target) as beside:
-            table.to_csv(beside)
+        with replacing(target) as temporary:
+            table.to_csv(temporary)
         return target
 
     def summary(self) -> str:
@@ -278,21 +278,21 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
 
     @overload
     def view(
-        self, *, path: str | PathLike[str], beside: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
+        self, *, path: str | PathLike[str], companions: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
     ) -> Path: ...
     @overload
     def view(
-        self, *, path: None = None, beside: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
+        self, *, path: None = None, companions: Sequence[xarray.Dataset] = (), **options: Unpack[ViewOptions]
     ) -> Shown: ...
     def view(
         self,
         *,
         path: str | PathLike[str] | None = None,
-        beside: Sequence[xarray.Dataset] = (),
+        companions: Sequence[xarray.Dataset] = (),
         **options: Unpack[ViewOptions],
     ) -> Path | Shown:
         """Play the run on an interactive page, live or in the file ``path``; see `chasles.view`."""
-        return verbs.view(self, path=path, beside=beside, **options)
+        return verbs.view(self, path=path, companions=companions, **options)
 
     def movie(self, path: str | PathLike[str], *, run: int = 0, **options: Unpack[MovieOptions]) -> Path:
         """Write the first run as a GIF, WebP or MP4 file, or the one numbered ``run``; see `chasles.movie`."""

@@ -52,8 +52,8 @@ def picture(
     choice(shown, "shown", ("visual", "collision", "drawn"))
     camera = Camera(robot, configuration[None], _size(size), _theme(theme), shown=shown, packages=packages)
     image = _pillow("a picture in pixels").fromarray(camera.image(configuration))
-    with replacing(target) as beside:
-        image.save(beside)
+    with replacing(target) as temporary:
+        image.save(temporary)
     return target
 
 
@@ -93,8 +93,8 @@ def write_movie(
     camera = Camera(robot, q, _size(size), _theme(theme), oversampling=1)
     show = is_watched() if progress is None else progress
     frames = (camera.image(q[k]) for k in with_progress(range(len(q)), "drawing", show=show))
-    with replacing(target) as beside:
-        (_write_mp4 if target.suffix.lower() == ".mp4" else _write_animation)(frames, beside, size, frame_rate)
+    with replacing(target) as temporary:
+        (_write_mp4 if target.suffix.lower() == ".mp4" else _write_animation)(frames, temporary, size, frame_rate)
     return target
 
 

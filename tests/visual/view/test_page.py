@@ -362,12 +362,12 @@ def test_several_robots_stand_in_one_scene(opened: Any, panda: ch.Robot) -> None
     arm = ch.load("planar2r")
     q = np.linspace([0.0, 0.0], [1.0, 0.5], 5)
     recording = {"times": np.linspace(0.0, 0.4, 5), "runs": {"panda": panda.home + 0.1 * np.arange(5)[:, None]}}
-    tab = opened(panda, beside=[(arm, q), (panda, panda.home)], recording=recording)
-    assert tab.ask("page.scene.beside.length") == 2
+    tab = opened(panda, companions=[(arm, q), (panda, panda.home)], recording=recording)
+    assert tab.ask("page.scene.companions.length") == 2
     tab.ask("slide('time', 0.2)")
     link = arm.frame_names.index("link2")
-    place = "page.scene.beside[0].places.map(T => [...T])"
-    shift = np.array(tab.ask("page.data.beside[0].shift"))
+    place = "page.scene.companions[0].places.map(T => [...T])"
+    shift = np.array(tab.ask("page.data.companions[0].shift"))
     shown = [np.array(T).reshape(4, 4).T[:3, 3] for T in tab.ask(place)]
     x, y, _ = arm.frame_poses(q[2])[link][:3, 3]
     expected = np.array([x, 0.0, y])  # gravity along -y points down in the picture

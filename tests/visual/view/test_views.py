@@ -74,9 +74,9 @@ def test_runs_play_beside_each_other(tmp_path: Path) -> None:
     arm = ch.load("planar2r")
     law, motion = ch.ComputedTorque(arm, kp=400.0, kd=40.0), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.2)
     short, long = (ch.simulate(arm, law, motion, duration=duration) for duration in (0.2, 0.4))
-    page = short.view(path=tmp_path / "run.html", beside=[long])
+    page = short.view(path=tmp_path / "run.html", companions=[long])
     data = json.loads(re.search(r'<script type="application/json" id="data">(.*?)</script>', page.read_text(), re.S)[1])
-    (other,) = data["beside"]
+    (other,) = data["companions"]
     expected = long["q"].interp(time=np.ravel(data["recording"]["times"])).values
     np.testing.assert_allclose(np.reshape(other["q"], (-1, 2)), expected, atol=1e-3)
 

@@ -75,9 +75,9 @@ def excite_command(
     times, motion = plan.motion.sample(1.0 / rate)
     heads = [f"{quantity}_{name}" for quantity in ("q", "qd", "qdd") for name in arm.velocity_names]
     rows = np.column_stack([times, motion.q, motion.qd, motion.qdd])
-    with replacing(out) as beside:
+    with replacing(out) as temporary:
         np.savetxt(
-            beside, rows, fmt="%.9g", delimiter=",", header=",".join(["time", *heads]), comments="", encoding="utf-8"
+            temporary, rows, fmt="%.9g", delimiter=",", header=",".join(["time", *heads]), comments="", encoding="utf-8"
         )
     shown = table("Motion", "joint", ">start", ">lowest", ">highest", ">peak speed", ">peak acceleration")
     for k, name in enumerate(arm.velocity_names):

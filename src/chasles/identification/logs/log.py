@@ -14,7 +14,7 @@ from chasles.base.findings import Finding
 from chasles.engine.validators import choice, real, reals
 from chasles.identification.logs.columns import Columns, Unit, find_columns
 from chasles.identification.logs.logged_signals import LoggedSignals
-from chasles.identification.logs.soundness import inspect
+from chasles.identification.logs.recording_faults import inspect
 from chasles.identification.logs.tables import read_table
 from chasles.mechanics.mechanics import require_first
 from chasles.robot.robot import Robot, require_plain_coordinates

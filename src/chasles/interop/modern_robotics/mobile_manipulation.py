@@ -256,8 +256,8 @@ def write_animation(path: str | PathLike[str], configurations: ArrayLike, grippe
     if not np.isin(states, (0.0, 1.0)).all():
         wrong = states[~np.isin(states, (0.0, 1.0))][0]
         raise ArgumentError(f"gripper has {wrong:g}; it must be 1 for closed and 0 for open")
-    with replacing(path) as beside:
-        np.savetxt(beside, np.column_stack([rows, states]), fmt="%.9g", delimiter=",")
+    with replacing(path) as temporary:
+        np.savetxt(temporary, np.column_stack([rows, states]), fmt="%.9g", delimiter=",")
     return Path(path).absolute()
 
 

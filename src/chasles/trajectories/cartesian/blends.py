@@ -15,11 +15,11 @@ from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation
 from chasles.geometry.vectors import norm
 from chasles.trajectories.cartesian.limits import CartesianLimits, least_ratio
+from chasles.trajectories.cartesian.pose_continuity import require_smooth_frame
 from chasles.trajectories.cartesian.pose_pieces import PiecewisePose, polynomial, turning
-from chasles.trajectories.cartesian.pose_soundness import require_smooth_frame
 from chasles.trajectories.cartesian.pose_waypoints import pose_waypoints, waypoint, waypoint_times
+from chasles.trajectories.joint.continuity import JUMP, MISS
 from chasles.trajectories.joint.durations import INSTANTS, SHORTEST, checked_durations
-from chasles.trajectories.joint.soundness import JUMP, MISS
 from chasles.trajectories.joint.waypoints import bounded
 from chasles.trajectories.motion import Floats
 

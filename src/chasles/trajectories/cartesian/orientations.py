@@ -15,13 +15,13 @@ from chasles.engine.validators import choice
 from chasles.geometry import elementary
 from chasles.geometry.elementary import Array
 from chasles.geometry.rotations import log_rotation, relative_rotation
+from chasles.trajectories.cartesian.pose_continuity import require_orientations, require_smooth_frame
 from chasles.trajectories.cartesian.pose_pieces import PosePieces, polynomial, polynomial_pose
-from chasles.trajectories.cartesian.pose_soundness import require_orientations, require_smooth_frame
 from chasles.trajectories.cartesian.pose_waypoints import pose_waypoints, rotation_waypoints, waypoint, waypoint_times
 from chasles.trajectories.cartesian.rotation_spline import Boundary, rotation_spline
 from chasles.trajectories.cartesian.squads import roboop_squads, squad_motion_by_time, squads
+from chasles.trajectories.joint.continuity import ROUNDING, require_continuity, require_waypoints
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
-from chasles.trajectories.joint.soundness import ROUNDING, require_continuity, require_waypoints
 from chasles.trajectories.joint.spline_pieces import cubic_pieces
 from chasles.trajectories.joint.waypoints import bounded
 from chasles.trajectories.motion import Floats, PoseMotion

@@ -16,7 +16,7 @@ from chasles.geometry.projections import ROTATION
 from chasles.geometry.rigid_motions import log_pose, relative_pose
 from chasles.geometry.rotations import exp_rotation, log_rotation, relative_rotation
 from chasles.trajectories.cartesian.pose_waypoints import single_pose
-from chasles.trajectories.joint.soundness import MISS
+from chasles.trajectories.joint.continuity import MISS
 from chasles.trajectories.joint.waypoints import bounded
 from chasles.trajectories.motion import Floats, PoseMotion
 

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import reals
+from chasles.trajectories.joint.continuity import require_continuity
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
-from chasles.trajectories.joint.soundness import require_continuity
 from chasles.trajectories.joint.spline_pieces import polynomials_of
 from chasles.trajectories.joint.waypoints import checked_times, checked_waypoints
 from chasles.trajectories.motion import Floats

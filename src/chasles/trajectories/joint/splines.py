@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import choice
+from chasles.trajectories.joint.continuity import REMEDY, require_continuity, require_waypoints
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
-from chasles.trajectories.joint.soundness import REMEDY, require_continuity, require_waypoints
 from chasles.trajectories.joint.spline_pieces import cubic_pieces, hermite_pieces, polynomials_of
 from chasles.trajectories.joint.waypoints import bounded, checked_times, checked_waypoints
 from chasles.trajectories.motion import Floats

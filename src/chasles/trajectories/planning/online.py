@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import choice, reals
+from chasles.trajectories.joint.continuity import MISS, require_continuity
 from chasles.trajectories.joint.durations import INSTANTS, LONGEST, checked_durations, checked_start_time
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
-from chasles.trajectories.joint.soundness import MISS, require_continuity
 from chasles.trajectories.motion import Motion
 from chasles.trajectories.planning.planners import PlanningError, planner, positive_limits
 
@@ -152,7 +152,7 @@ def online_trajectory(
     shortest = _shortest_phase(begin, solution.duration)
     motion = _motion(solution, now.q, end, begin, shortest)
     is_smooth = bool(np.isfinite(limits["acceleration"]).all())
-    _require_soundness(motion, None if goal is None else end.q, is_smooth, time_error=2.0 * shortest)
+    _require_goal_and_continuity(motion, None if goal is None else end.q, is_smooth, time_error=2.0 * shortest)
     return motion
 
 
@@ -215,7 +215,7 @@ def _motion(solution: Any, start: NDArray[np.float64], end: Motion, begin: float
     return OnlineTrajectory(begin + knots, np.stack(pieces, axis=-1), solution.independent_min_durations)
 
 
-def _require_soundness(
+def _require_goal_and_continuity(
     motion: OnlineTrajectory, goal: NDArray[np.float64] | None, is_smooth: bool, time_error: float
 ) -> None:
     """Raise an error unless the pieces join, and lead to the goal if there is one."""

@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from chasles.base.errors import ArgumentError, warn
 from chasles.mechanics.mechanics import require_first
 from chasles.trajectories.check_report import QUANTITIES, CheckReport
+from chasles.trajectories.joint.continuity import require_continuity
 from chasles.trajectories.joint.durations import checked_start_time, require_spacing
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
-from chasles.trajectories.joint.soundness import require_continuity
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.checks import check
 from chasles.trajectories.limits.moved_joints import MovedJoints

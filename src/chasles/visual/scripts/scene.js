@@ -51,7 +51,7 @@ class RobotScene {
     /** @type {{ places: Float32Array[], color: number[], alpha: number }[]} The robot in other configurations. */
     this.ghosts = [];
     /** @type {{ parts: Part[], places: Float32Array[] }[]} Further robots. */
-    this.beside = [];
+    this.companions = [];
     this.notice = (/** @type {string} */ _text) => {};
     /** @type {Object<string, Float32Array[]>} Vertices of the bodies of each kind, as soon as they are unpacked. */
     this.surfaces = {};
@@ -218,7 +218,7 @@ class RobotScene {
     const light = Vector.unit([eye[0] - camera.target[0] + 0.3 * camera.distance, eye[1] - camera.target[1] - 0.2 * camera.distance,
       Math.max(eye[2] - camera.target[2], 0) + 0.9 * camera.distance]);
     const lit = { view, light, eye };
-    const robots = [this.batches(this.parts, places), ...this.beside.map(other => this.batches(other.parts, other.places))];
+    const robots = [this.batches(this.parts, places), ...this.companions.map(other => this.batches(other.parts, other.places))];
     const solids = [...robots, this.batches(marks.filter(mark => mark.alpha === undefined), places)], clear = this.batches(this.clear, places);
     const [near, far] = [true, false].map(before => this.batches(this.planes.filter(plane => before === isBefore(plane, eye)), places));
     if (soft) graphics.beginSoft(width, height);

@@ -19,7 +19,7 @@ from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import document, scene_script
 from chasles.visual.scene import add_obstacles, bodies_data, still_scene
-from chasles.visual.view.beside import Beside, add_beside
+from chasles.visual.view.companions import Companion, add_companions
 from chasles.visual.view.mechanism import mechanism_data
 
 #: The browser itself refuses whatever would leave the page; a live page may also talk to its own server.
@@ -44,7 +44,7 @@ def view_page(
     live: bool = False,
     framed: bool = False,
     packages: Packages | None = None,
-    beside: Sequence[Beside] = (),
+    companions: Sequence[Companion] = (),
     obstacles: Sequence[Body | HalfSpace] = (),
 ) -> str:
     """Return the text of the page.
@@ -69,7 +69,7 @@ def view_page(
         Whether it exchanges messages with the page that shows it in a frame.
     packages
         Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
-    beside
+    companions
         Further robots in the scene, each with its configuration or with those at the times of the recording.
     obstacles
         Bodies in the world and half-spaces.
@@ -86,7 +86,7 @@ def view_page(
         "name": robot.name,
         "source": _source(robot),
         "scene": scene,
-        "beside": add_beside(scene, beside, packages),
+        "companions": add_companions(scene, companions, packages),
         "notes": bodies.notes,
         "frames": [robot.frame_names.index(link) for link in scene["links"]],
         "frameNames": robot.frame_names,

@@ -16,7 +16,7 @@ from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
 from chasles.visual.scene import last_finite
 from chasles.visual.summary import by_run, require_run, run_labels
-from chasles.visual.view.beside import Beside
+from chasles.visual.view.companions import Companion
 from chasles.visual.view.views import Notebook, Viewed, frame_count, shown
 
 
@@ -29,7 +29,7 @@ def run_view(
     browser: bool = True,
     packages: Packages | None = None,
     notebook: Notebook = "",
-    beside: Sequence[xarray.Dataset] = (),
+    companions: Sequence[xarray.Dataset] = (),
     obstacles: Sequence[Body | HalfSpace] = (),
 ) -> Viewed:
     """Play a simulation; see `Run.view`."""
@@ -50,13 +50,13 @@ def run_view(
         browser,
         notebook,
         packages=packages,
-        beside=[_sampled(other, times[frames]) for other in beside],
+        companions=[_sampled(other, times[frames]) for other in companions],
         obstacles=obstacles,
         recording={"times": times[frames], "runs": runs},
     )
 
 
-def _sampled(run: xarray.Dataset, times: NDArray[np.float64]) -> Beside:
+def _sampled(run: xarray.Dataset, times: NDArray[np.float64]) -> Companion:
     """Return the robot of another run, with its first motion at some times."""
     require_run(run)
     robot = run_robot(run)

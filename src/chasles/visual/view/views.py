@@ -44,14 +44,16 @@ def robot_view(
     browser: bool = True,
     packages: Packages | None = None,
     notebook: Notebook = "",
-    beside: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+    companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
     obstacles: Sequence[Body | HalfSpace] = (),
 ) -> Viewed:
     """Show a robot; see `Robot.view`."""
     start = robot.home if q is None else reals(q, "q", (robot.nq,))
-    pairs = [other if isinstance(other, tuple) else (other, other.home) for other in beside]
-    others = [(other, reals(at, f"beside[{k}]", (other.nq,))) for k, (other, at) in enumerate(pairs)]
-    return shown(robot, start, path, title, browser, notebook, packages=packages, beside=others, obstacles=obstacles)
+    pairs = [other if isinstance(other, tuple) else (other, other.home) for other in companions]
+    others = [(other, reals(at, f"companions[{k}]", (other.nq,))) for k, (other, at) in enumerate(pairs)]
+    return shown(
+        robot, start, path, title, browser, notebook, packages=packages, companions=others, obstacles=obstacles
+    )
 
 
 @verbs.view.register(Robot, Solution)

@@ -60,11 +60,11 @@ class LiveScene extends RobotScene {
 }
 
 class ViewPage {
-  /** @param {any} data @param {Mechanism} mechanism @param {ChaslesProgram[]} besides */
-  constructor(data, mechanism, besides = []) {
+  /** @param {any} data @param {Mechanism} mechanism @param {ChaslesProgram[]} companions */
+  constructor(data, mechanism, companions = []) {
     this.data = data;
     /** @type {ChaslesProgram[]} Kernels of further robots. */
-    this.besides = besides;
+    this.companions = companions;
     this.sideBySide = true;
     this.mechanism = mechanism;
     /** @type {string} Frame along whose axes the handles stand: world, tool or the number of a frame. */
@@ -99,8 +99,8 @@ class ViewPage {
     this.show(this.q);
     if (data.ghosts.length) document.querySelector(".panels").prepend(this.configurations());
     this.scene?.unpacked.then(() => this.refresh());
-    if (besides.length) document.querySelector(".panels").prepend(section("Robots", true,
-      make("p", { class: "quiet" }, [data.name, ...data.beside.map(other => other.name)].join(", ")),
+    if (companions.length) document.querySelector(".panels").prepend(section("Robots", true,
+      make("p", { class: "quiet" }, [data.name, ...data.companions.map(other => other.name)].join(", ")),
       checkbox("side by side", true, on => { this.sideBySide = on; this.refresh(); })));
     if (data.recording) this.playMotion(data.recording);
     if (data.live) this.link = new LiveLink(this);
@@ -234,13 +234,13 @@ class ViewPage {
     this.frameParts = this.options.frames ? this.frameMarks(q) : [];
     scene.ghosts = this.ghostConfigurations.map((other, k) =>
       ({ places: mechanism.places(other) ?? places, color: GHOST_COLORS[k % GHOST_COLORS.length], alpha: 0.28 }));
-    scene.beside = this.besides.map((program, k) => this.besidePlaces(program, k)).filter(Boolean);
+    scene.companions = this.companions.map((program, k) => this.companionPlaces(program, k)).filter(Boolean);
     scene.draw();
   }
 
   /** Solids and poses of a further robot: at its own configuration, or that of its motion at the time that is played. @param {ChaslesProgram} program @param {number} k */
-  besidePlaces(program, k) {
-    const other = this.data.beside[k], { q, nq, frames, shift, shapes, upright } = other, count = q.length / nq, { player, scene } = this;
+  companionPlaces(program, k) {
+    const other = this.data.companions[k], { q, nq, frames, shift, shapes, upright } = other, count = q.length / nq, { player, scene } = this;
     const share = player && player.time !== undefined ? player.share : 0, at = Math.round(share * (count - 1));
     const T = program.run("frames", { q: q.slice(at * nq, (at + 1) * nq) }).T_world_frames;
     if (!T.every(Number.isFinite)) return null;
@@ -249,7 +249,7 @@ class ViewPage {
       if (this.sideBySide) for (let i = 0; i < 3; i++) place[12 + i] += shift[i];
       return place;
     });
-    const { solid, clear } = scene.solidsOf(shapes, `beside ${k}`);
+    const { solid, clear } = scene.solidsOf(shapes, `companion ${k}`);
     return { parts: [...solid, ...clear, ...scene.base(other, places[0].subarray(12, 15))], places };
   }
 
@@ -321,8 +321,8 @@ async function openPage() {
   try {
     const data = JSON.parse(document.getElementById("data").textContent);
     const program = await ChaslesProgram.load(await inflated(data.module));
-    const besides = await Promise.all(data.beside.map(async other => ChaslesProgram.load(await inflated(other.module))));
-    return new ViewPage(data, new Mechanism(data, program), besides);
+    const companions = await Promise.all(data.companions.map(async other => ChaslesProgram.load(await inflated(other.module))));
+    return new ViewPage(data, new Mechanism(data, program), companions);
   } catch (error) {
     notice.textContent = `This page cannot show its robot: ${/** @type {Error} */ (error).message}. It needs a browser of 2023 or later with WebAssembly.`;
     throw error;

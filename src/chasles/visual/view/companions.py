@@ -21,11 +21,11 @@ _GAP = 0.2  # room at each side of a robot, in its lengths
 _AZIMUTH = -0.5  # rad, of the camera: nearly from the front, as the robots stand side by side along y
 
 #: A robot with its configuration (nq,), or with configurations (k, nq) at the times of the page's recording.
-Beside = tuple[Robot, NDArray[np.float64]]
+Companion = tuple[Robot, NDArray[np.float64]]
 
 
-def add_beside(
-    scene: dict[str, Any], others: Sequence[Beside], packages: Packages | None = None
+def add_companions(
+    scene: dict[str, Any], others: Sequence[Companion], packages: Packages | None = None
 ) -> list[dict[str, Any]]:
     """Add the bodies of further robots to a scene, and return their data, ready for JSON.
 
@@ -52,7 +52,7 @@ def add_beside(
         own = still_scene(robot, np.atleast_2d(q)[:: max(1, len(np.atleast_2d(q)) // 50)], bodies)
         found = bodies_data(robot, bodies, own["links"], ("visual",), packages).get("visual")
         if found is not None:
-            scene["bodies"][f"beside {k}"] = found
+            scene["bodies"][f"companion {k}"] = found
         outline = np.array(own["outline"])
         shift = place + _GAP * own["size"] - outline[:, 1].min()
         place = shift + outline[:, 1].max() + _GAP * own["size"]

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from chasles.base.errors import ArgumentError
 from chasles.trajectories.cartesian.pose_pieces import PosePieces
 from chasles.trajectories.cartesian.pose_waypoints import waypoint
-from chasles.trajectories.joint.soundness import JUMP, MISS, ORDERS, first_index, of_trajectory
+from chasles.trajectories.joint.continuity import JUMP, MISS, ORDERS, first_index, of_trajectory
 from chasles.trajectories.motion import Floats, PoseMotion
 
 _PLACES = {"angular": "orientation", "linear": "place"}

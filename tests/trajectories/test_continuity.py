@@ -13,9 +13,9 @@ import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.geometry import exp_rotation, random_rotation
 from chasles.trajectories import PiecewisePolynomial, PiecewisePose
+from chasles.trajectories.cartesian.pose_continuity import require_orientations, require_smooth_frame
 from chasles.trajectories.cartesian.pose_pieces import PosePieces
-from chasles.trajectories.cartesian.pose_soundness import require_orientations, require_smooth_frame
-from chasles.trajectories.joint.soundness import require_continuity, require_waypoints
+from chasles.trajectories.joint.continuity import require_continuity, require_waypoints
 
 RNG = np.random.default_rng(8)
 POINTS = RNG.uniform(-1.0, 1.0, (9, 2))
