@@ -84,6 +84,18 @@ def test_loops_stay_closed_while_the_tool_is_dragged(opened: Any, machine: Any) 
     assert tab.complaints() == []
 
 
+@pytest.mark.parametrize("robot", [ch.Robot(closed_machines.delta()), _floating(), ch.load("wx250s")], ids=repr)
+def test_the_tool_is_dragged_by_the_inverse_kinematics_of_python(opened: Any, robot: ch.Robot) -> None:
+    tab = opened(robot)
+    tab.ask("choose('Drag', 'position'), page.mechanism.pinned = false")
+    shift = robot.jacobian(robot.home, frame="world-aligned")[3:] @ (0.1 * np.cos(np.arange(robot.n)))
+    goal = np.array(tab.ask(f"{PULL}({', '.join(map(str, shift.tolist()))})")).reshape(4, 4)
+    solution = robot.inverse_kinematics(goal, q0=robot.home, mask="position", tolerance=1e-9)
+    assert solution.success
+    assert solution.restarts == 0
+    np.testing.assert_allclose(tab.ask("[...page.q]"), solution.q, atol=1e-9)
+
+
 def test_sliders_of_independent_joints_keep_loops_closed(opened: Any) -> None:
     robot = ch.Robot(closed_machines.four_bar())
     tab = opened(robot)

@@ -13,9 +13,9 @@ from chasles.control.floating_base import tracking_error
 from chasles.engine import Function, trace
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.wasm import lower
+from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame
-from chasles.inverse_kinematics.numeric import NumericSolver
-from chasles.inverse_kinematics.ranges import position_limits
+from chasles.inverse_kinematics.iteration import search
 from chasles.inverse_kinematics.task import PoseWeights
 from chasles.robot.robot import Robot
 from chasles.trajectories.joint.tangent import tangent_motion
@@ -44,8 +44,8 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
     Returns
     -------
     dict
-        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate``; if the
-        robot has inverse kinematics of its own, ``reach_pose`` and ``reach_position``; if it can be simulated,
+        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate``; if
+        something moves, ``reach_pose`` and ``reach_position``; if it can be simulated,
         ``acceleration``, ``mass`` and, if its joints have friction, ``friction``; if its coordinates are not
         independent, ``rate``, ``unit``, ``difference``, ``tangent`` and ``error``. Coordinates with limits and the
         ranges of their sliders; joints with quaternions, which have handles; velocities with effort and speed limits;
@@ -68,19 +68,19 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
     if not _is_plain(robot):
         functions |= {"rate": robot.configuration_rate, "unit": robot.normalize, "difference": robot.difference}
         functions |= {"tangent": tangent_motion(robot), "error": _tracking_error(robot)}
-    solvers, refusal = _solvers(robot)
-    functions |= {name: solver.search for name, solver in solvers.items()}
-    module = lower({name: Kernel(f.program, f.kernel.shape) for name, f in functions.items()})
-    lower_limits, upper_limits = position_limits(robot) if solvers else (robot.lower_limits, robot.upper_limits)
-    reach = None
-    if solvers:
-        solver = solvers["reach_pose"]
+    lower_limits, upper_limits, reach = robot.lower_limits, robot.upper_limits, None
+    if robot.n:
+        frame = RobotFrame(robot, robot.description.tool, True)
+        functions |= {name: _search(frame, mask) for name, mask in _TASKS.items()}
+        ranges = frame.ranges
+        lower_limits, upper_limits = ranges.lower, ranges.upper
         reach = {
-            "lower": _finite_or_none(solver.ranges.lower),
-            "upper": _finite_or_none(solver.ranges.upper),
-            "first": solver.ranges.first.tolist(),
-            "span": np.where(solver.ranges.moving, solver.ranges.span, 0.0).tolist(),
+            "lower": _finite_or_none(ranges.lower),
+            "upper": _finite_or_none(ranges.upper),
+            "first": ranges.first.tolist(),
+            "span": np.where(ranges.moving, ranges.span, 0.0).tolist(),
         }
+    module = lower({name: Kernel(f.program, f.kernel.shape) for name, f in functions.items()})
     most = _largest_payload(robot)
     space = tool_space(robot)
     places = {
@@ -110,7 +110,7 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
         "payload": {"mass": robot.description.payload.mass, "most": most},
         "massless": not _has_masses(robot),
         "reach": reach,
-        "refusal": refusal,
+        "refusal": "" if robot.n else "The tool cannot be dragged: this robot has no moving joints.",
         "passive": passive,
         "size": size,
         "toolSpace": {"dimensions": space.dimensions, "words": space.words},
@@ -167,14 +167,14 @@ def _has_masses(robot: Robot) -> bool:
     return any(link.inertia.mass for link in robot.description.links)
 
 
-def _solvers(robot: Robot) -> tuple[dict[str, NumericSolver], str]:
-    """Return the inverse kinematics kernels for poses and positions, or the reason why there are none."""
-    if robot.n == 0:
-        return {}, "The tool cannot be dragged: this robot has no moving joints."
-    if not _is_plain(robot):
-        return {}, ""  # the page takes steps of its own
-    frame = RobotFrame(robot, robot.description.tool, True)
-    return {name: NumericSolver(frame, PoseWeights.of(mask), None) for name, mask in _TASKS.items()}, ""
+def _search(frame: RobotFrame, mask: str) -> Function:
+    """Return the search of inverse kinematics, which moves those degrees of freedom whose share ``moving`` is 1."""
+
+    def motion(q: Array, moving: Array) -> tuple[Array, Array]:
+        T, J = frame.motion(q)
+        return T, J * moving
+
+    return search(motion, PoseWeights.of(mask), frame.steps, frame.length, parameters={"moving": (frame.n,)})
 
 
 def _coordinates(

@@ -8,10 +8,10 @@
  * @typedef {{ q: Float64Array, reached: boolean, distance: number, angle: number }} Reached
  */
 
-const FAR = 1e9;  // squared error before the first step; see State.at in chasles.inverse_kinematics.iteration
+const FAR = 1e9;  // squared error before the first step; see SearchState.at in chasles.inverse_kinematics.iteration
 const TOLERANCE = [1e-9, 1e-9];
 const DRAG_STEPS = 60;
-const LONGEST_STEP = 0.3;  // rad or m, of one step of dragging
+const SLIGHT = 1e-9;  // rad or m, beyond limits
 const SHORTEST_CLOSING_STEP = 1e-4;
 const CLOSING_STEP = 0.05;  // rad or m, between configurations whose loops are closed one after the other
 
@@ -142,17 +142,17 @@ class Mechanism {
 
   /**
    * The configuration on the way to another one whose independent coordinates are as near to it as its loops let them, and whether these are reached.
-   * @param {Float64Array} from closed @param {Float64Array} to
+   * @param {Float64Array} from closed @param {Float64Array} to @param {boolean} limited whether coordinates that follow stop at their limits
    */
-  closedTowards(from, to) {
-    if (!this.data.loops) return { q: to, reached: true };
+  closedTowards(from, to, limited = false) {
+    if (!this.data.loops || (limited && this.excess(to) <= SLIGHT)) return { q: to, reached: true };
     const way = to.map((x, k) => this.coordinates[k].follows ? 0 : x - from[k]);
     const length = Math.max(...way.map(Math.abs));
     let q = from, done = 0, step = Math.min(1, CLOSING_STEP / length);
     while (done < 1) {
       const part = Math.min(1, done + step);
       const next = this.normalized(q.map((x, j) => this.coordinates[j].follows ? x : from[j] + way[j] * part));
-      if (next.every(Number.isFinite)) {
+      if (next.every(Number.isFinite) && (!limited || this.excess(next) <= Math.max(SLIGHT, this.excess(q)))) {
         q = next;
         done = part;
       } else if (step * length < SHORTEST_CLOSING_STEP) return { q, reached: false };
@@ -202,7 +202,6 @@ class Mechanism {
    * @returns {Reached}
    */
   reach(q, goal, turns) {
-    if (!this.data.reach) return this.reachBySteps(q, goal, turns);
     // No joint range to start anew in: a search that is stuck starts again from q, and does not jump elsewhere.
     return this.search(q, goal, turns, DRAG_STEPS, Array.from(q), Array.from(q, () => 0));
   }
@@ -220,34 +219,13 @@ class Mechanism {
       state: [...start, ...start, FAR, FAR, 0, 0], T_world_goal: goal, tolerance: TOLERANCE,
       lower: lower.map(x => x ?? -Infinity), upper: upper.map(x => x ?? Infinity), first, span,
       shift: start.map(() => 0.5), posture: start, max_iterations: steps,
+      moving: this.data.velocities.map(({ free }) => Number(!(free && this.pinned))),
     });
-    const done = found.done > 0, next = found.state_next.slice(done ? 0 : n, done ? n : 2 * n);
+    const done = found.done > 0, wanted = found.state_next.slice(done ? 0 : n, done ? n : 2 * n);
+    // Coordinates that follow have limits, too, of which the search knows nothing.
+    const within = this.closedTowards(Float64Array.from(q), wanted, true), next = within.q;
     const { distance, angle } = poseError(this.tool(next).T, goal);
-    return { q: next, reached: done, distance, angle };
-  }
-
-  /**
-   * The same for joints with quaternions and for closed loops: damped steps along the tool's Jacobian (Levenberg-Marquardt).
-   * @param {ArrayLike<number>} q @param {ArrayLike<number>} goal @param {boolean} turns
-   * @returns {Reached}
-   */
-  reachBySteps(q, goal, turns) {
-    const arm = 0.3 * this.data.size;
-    const at = configuration => {
-      const { T, J } = this.tool(configuration), { turn, shift, distance, angle } = poseError(T, goal);
-      const error = turns ? [...turn.map(x => arm * x), ...shift] : shift;
-      return { q: configuration, J, error, size: Math.hypot(...error), distance, angle, excess: this.excess(configuration) };
-    };
-    let now = at(Float64Array.from(q)), damping = 1e-4;
-    for (let k = 0; k < DRAG_STEPS && now.size > 1e-9 * this.data.size && damping < 1e6; k++) {
-      const next = this.moved(now.q, this.dampedStep(now.q, now.J, now.error, damping, turns, arm));
-      const there = next.every(Number.isFinite) ? at(next) : now;
-      if (there.size < now.size && there.excess <= now.excess + 1e-9) {
-        now = there;
-        damping = Math.max(1e-9, damping / 8);
-      } else damping *= 6;
-    }
-    return { q: now.q, reached: now.distance < 1e-6 * this.data.size && (!turns || now.angle < 1e-6), distance: now.distance, angle: now.angle };
+    return { q: next, reached: done && within.reached, distance, angle };
   }
 
   /** Amount by which coordinates that follow others pass their limits. @param {ArrayLike<number>} q */
@@ -255,43 +233,13 @@ class Mechanism {
     return this.coordinates.reduce((sum, { low, high, follows }, k) =>
       follows ? sum + Math.max(0, q[k] - (high ?? Infinity), (low ?? -Infinity) - q[k]) : sum, 0);
   }
-
-  /** Displacement v that makes (J v − e)² + damping v² least, with joints that a limit stops left out. */
-  dampedStep(q, J, error, damping, turns, arm) {
-    const { n } = this, rows = error.length, { velocities } = this.data;
-    const row = (i, k) => turns ? J[i * n + k] * (i < 3 ? arm : 1) : J[(i + 3) * n + k];
-    const moves = velocities.map(({ free }) => !(free && this.pinned));
-    const v = new Float64Array(n);
-    for (let attempt = 0; attempt < 3; attempt++) {
-      const A = Array.from({ length: rows }, (_, i) => Array.from({ length: rows }, (_, j) => {
-        let sum = i === j ? damping * this.data.size ** 2 : 0;
-        for (let k = 0; k < n; k++) if (moves[k]) sum += row(i, k) * row(j, k);
-        return sum;
-      }));
-      const y = solved(A, error);
-      for (let k = 0; k < n; k++) v[k] = moves[k] ? y.reduce((sum, x, i) => sum + x * row(i, k), 0) : 0;
-      const largest = Math.max(...v.map(Math.abs), 1e-300);
-      if (largest > LONGEST_STEP) for (let k = 0; k < n; k++) v[k] *= LONGEST_STEP / largest;
-      let stopped = false;
-      velocities.forEach(({ coordinate }, k) => {
-        if (coordinate === null || !moves[k]) return;
-        const { low, high } = this.coordinates[coordinate];
-        if ((v[k] > 0 && q[coordinate] >= (high ?? Infinity)) || (v[k] < 0 && q[coordinate] <= (low ?? -Infinity))) { moves[k] = false; stopped = true; }
-      });
-      if (!stopped) break;
-    }
-    return v;
-  }
 }
 
-/** Rotation vector and shift in the world that lead from a pose to another, both row by row, and their sizes. @param {ArrayLike<number>} T @param {ArrayLike<number>} goal */
+/** Distance and angle between two poses, row by row. @param {ArrayLike<number>} T @param {ArrayLike<number>} goal */
 function poseError(T, goal) {
   const R = [0, 1, 2].flatMap(i => [0, 1, 2].map(j => [0, 1, 2].reduce((s, k) => s + goal[4 * i + k] * T[4 * j + k], 0)));
-  const axis = [R[7] - R[5], R[2] - R[6], R[3] - R[1]], sine = 0.5 * Math.hypot(...axis), angle = Math.atan2(sine, 0.5 * (R[0] + R[4] + R[8] - 1));
-  const shift = [3, 7, 11].map(k => goal[k] - T[k]);
-  // Half a turn has no axis here; any will do to leave it.
-  const turn = sine > 1e-12 ? axis.map(x => 0.5 * x * angle / sine) : angle > 1 ? [angle, 0, 0] : [0, 0, 0];
-  return { turn, shift, distance: Math.hypot(...shift), angle };
+  const sine = 0.5 * Math.hypot(R[7] - R[5], R[2] - R[6], R[3] - R[1]);
+  return { distance: Math.hypot(...[3, 7, 11].map(k => goal[k] - T[k])), angle: Math.atan2(sine, 0.5 * (R[0] + R[4] + R[8] - 1)) };
 }
 
 /** Solution of A y = b for a symmetric positive definite A, by Cholesky's factors. @param {number[][]} A @param {number[]} b */

@@ -173,7 +173,7 @@ class JointPanel {
         control.set(wanted, this.mechanism.data.loops ? control.get(home) + part * (value - control.get(home)) : value);
       }
       const { q, reached } = this.mechanism.closedTowards(home, wanted);
-      if (!reached || this.mechanism.excess(q) > 1e-9) continue;
+      if (!reached || this.mechanism.excess(q) > SLIGHT) continue;
       this.arrive(q);
       return;
     }
@@ -262,7 +262,7 @@ class ToolPanel {
       this.dexterity);
     const drag = this.element.querySelector("select");
     if (mechanism.data.velocities.every(({ free }) => free)) mechanism.pinned = false;
-    if (drag && (mechanism.data.reach ? mechanism.data.reach.span.filter(Boolean).length : mechanism.draggedJoints(page.q)) < 6) { drag.value = "position"; gizmo.turns = false; }
+    if (drag && (mechanism.plain ? mechanism.data.reach.span.filter(Boolean).length : mechanism.draggedJoints(page.q)) < 6) { drag.value = "position"; gizmo.turns = false; }
   }
 
   /** Moves the tool to where one of the numbers of its pose is the one typed. @param {ViewPage} page @param {number} k */

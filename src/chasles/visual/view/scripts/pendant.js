@@ -34,7 +34,7 @@ class Pendant {
       choice("Step", JOG_STEPS.map(([name, text]) => [String(name), String(text)]), value => { this.step = JOG_STEPS.find(([name]) => name === value); }),
       make("div", { class: "jog" }, ...["x", "y", "z"].flatMap((name, k) => [-1, 1].map(way => this.jogButton(name, k, way, false))),
         ...["x", "y", "z"].flatMap((name, k) => [-1, 1].map(way => this.jogButton(name, k, way, true)))),
-      ...(page.data.reach ? [
+      ...(page.mechanism.plain ? [
         make("div", { class: "buttons" }, make("button", { type: "button", class: "branches", onclick: () => this.findBranches() }, "Other configurations")),
         this.branch, this.found] : [make("p", { class: "quiet" }, "Other configurations for the tool's pose are found for robots whose coordinates are independent: not with loops, free or spherical joints.")]),
     ] : [];
