@@ -40,7 +40,7 @@ def tables() -> Iterator[Table]:
         qd, tau = rng.normal(size=(2, BATCH, robot.n))
         peer, free = ClosedModel(robot.description), list(robot.description.independent_indices)
         open_robot = robot.edit.without_loops()
-        velocities = np.einsum("kij,kj->ki", robot.velocity_map(q), qd)
+        velocities = np.einsum("kij,kj->ki", robot.loops.velocity_map(q), qd)
         torques = -open_robot.friction_torque(velocities)
         torques[:, free] += tau
         out = robot.forward_dynamics(q, qd, tau)

@@ -69,7 +69,7 @@ def test_a_screw_that_is_closed_moves_as_it_turns() -> None:
     slide = Joint("slide", "prismatic", "base", "screw")
     screw = Description("jack", (Link("base"), Link("nut"), Link("screw")), (turn, slide))
     jack = ch.Robot(with_loop(screw, "thread", "helical", "nut", "screw", pitch=0.01, independent=["turn"]))
-    assert jack.velocity_map([0.3, -0.003]) == pytest.approx(np.array([[1.0], [-0.01]]))
+    assert jack.loops.velocity_map([0.3, -0.003]) == pytest.approx(np.array([[1.0], [-0.01]]))
     assert jack.integrate(jack.home, [2.0]) == pytest.approx([2.0, -0.02])
 
 
@@ -122,13 +122,13 @@ def test_wanted_velocities_are_the_independent_ones() -> None:
 def test_the_home_of_a_robot_is_closed() -> None:
     for name in ("four-bar", "excavator", "leg"):
         robot = ch.Robot(MACHINES[name]())
-        assert np.abs(robot.loop_constraints(robot.home).residual).max() < 1e-10, name
+        assert np.abs(robot.loops.constraints(robot.home).residual).max() < 1e-10, name
         assert ch.Robot(robot.description).description is robot.description
 
 
 def test_four_bar_modes_are_the_two_of_freudenstein() -> None:
     machine = ch.Robot(four_bar())
-    modes = machine.assembly_modes([0.8, -0.3, 1.7])
+    modes = machine.loops.assembly_modes([0.8, -0.3, 1.7])
     a, b, c, d = 0.2, 0.5, 0.4, 0.6
     # Freudenstein: K1 cos(rocker) - K2 cos(crank) + K3 = cos(crank - rocker)
     k1, k2, k3 = d / a, d / c, (a * a - b * b + c * c + d * d) / (2.0 * a * c)
@@ -142,14 +142,14 @@ def test_four_bar_modes_are_the_two_of_freudenstein() -> None:
 
 def test_close_says_what_it_found() -> None:
     machine = ch.Robot(four_bar())
-    found = machine.close([[0.5, 0.0, 1.5], [0.8, -0.3, 1.7]], hold=["motor"])
+    found = machine.loops.close([[0.5, 0.0, 1.5], [0.8, -0.3, 1.7]], hold=["motor"])
     assert found.success.all()
     assert found.q[:, 0] == pytest.approx([0.5, 0.8], abs=0.0)
-    failed = machine.close([0.5, 0.0, 1.5], hold=["motor", "knee"])
+    failed = machine.loops.close([0.5, 0.0, 1.5], hold=["motor", "knee"])
     assert not failed.success
     assert "loop 'pin' stays open by" in failed.message
     assert failed.gap > 0.01
-    given_up = machine.close([0.5, 3.0, -3.0], most_iterations=1)
+    given_up = machine.loops.close([0.5, 3.0, -3.0], most_iterations=1)
     assert (bool(given_up.success), int(given_up.iterations)) == (False, 1)
 
 
@@ -164,13 +164,13 @@ def test_close_says_what_it_found() -> None:
 )
 def test_close_refuses_nonsense(arguments: tuple[object], options: dict[str, object], said: str) -> None:
     with pytest.raises((ArgumentError, ModelError), match=said):
-        ch.Robot(four_bar()).close(*arguments, **options)  # type: ignore[arg-type]
+        ch.Robot(four_bar()).loops.close(*arguments, **options)  # type: ignore[arg-type]
 
 
 def test_robots_without_loops_have_no_mobility_to_tell() -> None:
     with pytest.raises(ModelError, match="has no loops"):
-        _ = ch.load("planar2r").mobility
-    assert ch.load("planar2r").velocity_map([0.0, 0.0]) == pytest.approx(np.eye(2))
+        _ = ch.load("planar2r").loops.mobility
+    assert ch.load("planar2r").loops.velocity_map([0.0, 0.0]) == pytest.approx(np.eye(2))
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_displacements_follow_the_loops(name: str) -> None:
     robot = ch.Robot(MACHINES[name]())
     v = 0.05 * np.random.default_rng(0).normal(size=(4, robot.n))
     q = robot.integrate(robot.home, v)
-    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-12
+    assert np.abs(robot.loops.constraints(q).residual).max() < 1e-12
     assert robot.difference(robot.home, q) == pytest.approx(v, abs=1e-12)
     h = 1e-6
     rate = (robot.integrate(robot.home, h * v) - robot.integrate(robot.home, -h * v)) / (2.0 * h)
@@ -199,12 +199,12 @@ def test_what_cannot_be_closed_is_not_a_number() -> None:
 def test_more_motors_than_freedoms_share_with_the_smallest_norm() -> None:
     robot = ch.Robot(three_rrr(motors=6))
     tau = np.array([1.0, -2.0, 0.5])
-    forces = robot.actuator_forces(robot.home, tau)
-    B = robot.velocity_map(robot.home)[list(robot.description.actuated_indices)]
+    forces = robot.loops.actuator_forces(robot.home, tau)
+    B = robot.loops.velocity_map(robot.home)[list(robot.description.actuated_indices)]
     assert forces == pytest.approx(np.linalg.pinv(B.T) @ tau, abs=1e-12)
-    assert robot.forces_of_actuators(robot.home, forces) == pytest.approx(tau, abs=1e-12)
+    assert robot.loops.generalized_forces(robot.home, forces) == pytest.approx(tau, abs=1e-12)
     single = ch.Robot(three_rrr())
-    assert single.actuator_forces(single.home, tau) == pytest.approx(tau, abs=1e-12)
+    assert single.loops.actuator_forces(single.home, tau) == pytest.approx(tau, abs=1e-12)
 
 
 def test_least_squares_needs_no_pivots() -> None:

@@ -42,7 +42,7 @@ def test_laws_with_the_model_of_a_five_bar_follow_its_motors(name: str) -> None:
     motion = ch.PointToPoint(robot.home, robot.integrate(robot.home, [0.1, 0.1]), 0.3)
     run = ch.simulate(robot, LAWS[name](robot), motion)
     assert float(np.abs(run.error).max()) < 2e-4
-    assert np.abs(robot.loop_constraints(run.q.values).residual).max() < 1e-12
+    assert np.abs(robot.loops.constraints(run.q.values).residual).max() < 1e-12
 
 
 def test_a_platform_that_motors_move_is_no_floating_base() -> None:

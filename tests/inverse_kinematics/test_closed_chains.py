@@ -19,7 +19,7 @@ def test_poses_of_closed_configurations_are_found_again(name: str) -> None:
     goals = robot.forward_kinematics(robot.integrate(robot.home, displacements))
     found = robot.inverse_kinematics(goals, q0=robot.home)
     assert found.success.all()
-    assert np.abs(robot.loop_constraints(found.q).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(found.q).residual).max() < 1e-9
     assert robot.forward_kinematics(found.q) == pytest.approx(goals, abs=1e-6)
 
 
@@ -40,7 +40,8 @@ def test_a_search_starts_closed_and_ends_closed_where_nothing_is_found() -> None
     solution = stewart.inverse_kinematics(targets, max_iterations=100)
     assert solution.success.tolist() == [True] * 5 + [False]
     assert np.isfinite(solution.q).all()
-    assert np.abs(stewart.loop_constraints(solution.q).residual).max() < 1e-8
+    assert np.abs(stewart.loops.constraints(solution.q).residual).max() < 1e-8
     np.testing.assert_allclose(stewart.forward_kinematics(solution.q)[:5], targets[:5], atol=3e-6)
-    with pytest.raises(ArgumentError, match=r"the loops of robot 'stewart' cannot be closed at q0\[1\]; robot\.close"):
+    said = r"the loops of robot 'stewart' cannot be closed at q0\[1\]; robot\.loops\.close"
+    with pytest.raises(ArgumentError, match=said):
         stewart.inverse_kinematics(targets[:2], [moved[0], np.r_[moved[1][:7], 30.0 + moved[1][7:]]])

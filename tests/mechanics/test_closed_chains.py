@@ -240,24 +240,24 @@ def test_loops_press_as_newton_says() -> None:
     robot = ch.Robot(MACHINES["four-bar"]()).with_friction(viscous=0.0, coulomb=0.0)
     q = np.array([robot.integrate(robot.home, [s]) for s in (0.0, 0.2, 0.4)])
     qd, qdd = np.array([[1.0], [-2.0], [3.0]]), np.array([[4.0], [5.0], [-6.0]])
-    pin = robot.loop_forces(q, qd, qdd)[:, 0]
+    pin = robot.loops.forces(q, qd, qdd)[:, 0]
     rocker = ch.Robot(robot.description.replace(loops=(), independent=()))
-    v = np.einsum("kij,kj->ki", robot.velocity_map(q), qd)
+    v = np.einsum("kij,kj->ki", robot.loops.velocity_map(q), qd)
     T = robot.forward_kinematics(q, target="rocker")
     tip = np.zeros((3, 6))
     force = np.einsum("kij,ki->kj", T[:, :3, :3], pin[:, 3:])
     tip[:, 3:], tip[:, :3] = force, np.cross([0.4, 0.0, 0.0], force)
-    held = rocker.inverse_dynamics(q, v, robot.joint_accelerations(q, qd, qdd), wrenches={"rocker": tip})
+    held = rocker.inverse_dynamics(q, v, robot.loops.joint_accelerations(q, qd, qdd), wrenches={"rocker": tip})
     assert held[:, 2] == pytest.approx(0.0, abs=1e-9)  # its joint is passive
 
 
 def test_singularities_of_both_kinds_are_named() -> None:
     robot = ch.Robot(MACHINES["five-bar"]())
-    assert str(robot.singularities(robot.home, part="position")) == "the motors control the robot"
+    assert str(robot.loops.singularities(robot.home, part="position")) == "the motors control the robot"
     # Leg 1 stretched out, upward: its tip at 0.7 m from motor 1 cannot move further.
-    stretched = robot.close([1.2, 0.0, 1.6, 0.3], hold=["motor1", "elbow1"])
+    stretched = robot.loops.close([1.2, 0.0, 1.6, 0.3], hold=["motor1", "elbow1"])
     assert stretched.success
-    report = robot.singularities(stretched.q, part="position")
+    report = robot.loops.singularities(stretched.q, part="position")
     along = np.array([np.cos(1.2), 0.0, np.sin(1.2)])
     assert (len(report.lost), len(report.uncontrolled)) == (1, 0)
     assert abs(report.lost[0, 3:] @ along) == pytest.approx(np.linalg.norm(report.lost[0]), rel=1e-6)
@@ -266,14 +266,14 @@ def test_singularities_of_both_kinds_are_named() -> None:
     lean = np.arccos((half - 0.125) / 0.3)
     aligned = np.array([np.pi - lean, 0.0, lean, 0.0])
     aligned[1], aligned[3] = -aligned[0], np.pi - aligned[2]
-    assert np.abs(robot.loop_constraints(aligned).residual).max() < 1e-12
-    report = robot.singularities(aligned, part="position")
+    assert np.abs(robot.loops.constraints(aligned).residual).max() < 1e-12
+    report = robot.loops.singularities(aligned, part="position")
     assert len(report.uncontrolled) == 1
     twist = report.uncontrolled[0]
     assert abs(twist[5]) > 0.1
     assert twist[3:5] == pytest.approx([0.0, 0.0], abs=1e-9)
     assert "with all motors locked" in str(report)
-    assert np.isnan(robot.velocity_map(aligned)).any()
+    assert np.isnan(robot.loops.velocity_map(aligned)).any()
 
 
 def test_compiled_calls_take_batches_parameters_and_become_c() -> None:
@@ -309,7 +309,7 @@ def test_base_parameters_reproduce_the_torques() -> None:
 def test_random_configurations_are_closed() -> None:
     robot = ch.Robot(MACHINES["five-bar"]())
     q = robot.random_configuration(0, (6,))
-    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(q).residual).max() < 1e-9
 
 
 def test_friction_alone_does_not_know_the_configuration() -> None:
@@ -317,7 +317,7 @@ def test_friction_alone_does_not_know_the_configuration() -> None:
     with pytest.raises(ArgumentError, match=r"use friction_at\(q, qd\)"):
         robot.friction_torque([1.0])
     loss = robot.friction_at(robot.home, [1.0]) @ np.ones(1)
-    motion = robot.velocity_map(robot.home)[:, 0]
+    motion = robot.loops.velocity_map(robot.home)[:, 0]
     assert loss == pytest.approx(robot.edit.without_loops().friction_torque(motion) @ motion)
 
 
@@ -329,9 +329,9 @@ def test_redundant_motors_share_a_load_within_their_limits() -> None:
     q = robot.integrate(robot.home, 0.1 * rng.normal(size=(40, 3)))
     limits = rng.uniform(1.0, 3.0, 6)
     assert set(robot.velocity_names) <= set(robot.description.actuated)
-    tau = robot.forces_of_actuators(q, limits * rng.uniform(-1.4, 1.4, (40, 6)))
-    forces = robot.bounded_actuator_forces(q, tau, limits)
-    B = robot.velocity_map(q)[:, list(robot.description.actuated_indices)]
+    tau = robot.loops.generalized_forces(q, limits * rng.uniform(-1.4, 1.4, (40, 6)))
+    forces = robot.loops.bounded_actuator_forces(q, tau, limits)
+    B = robot.loops.velocity_map(q)[:, list(robot.description.actuated_indices)]
     kinds = np.array([0] * 6 + [5] * 3, dtype=np.int32)  # bounds, then equations
     for k in range(40):
         ends = np.concatenate([limits, tau[k]]), np.concatenate([-limits, tau[k]])
@@ -341,10 +341,12 @@ def test_redundant_motors_share_a_load_within_their_limits() -> None:
             assert forces[k] == pytest.approx(best, abs=1e-7)
     able = np.isfinite(forces).all(axis=-1)
     assert 5 < able.sum() < 40
-    assert robot.forces_of_actuators(q[able], forces[able]) == pytest.approx(tau[able], abs=1e-8)
-    assert robot.bounded_actuator_forces(q, tau, np.inf) == pytest.approx(robot.actuator_forces(q, tau), rel=1e-9)
+    assert robot.loops.generalized_forces(q[able], forces[able]) == pytest.approx(tau[able], abs=1e-8)
+    assert robot.loops.bounded_actuator_forces(q, tau, np.inf) == pytest.approx(
+        robot.loops.actuator_forces(q, tau), rel=1e-9
+    )
     with pytest.raises(ArgumentError, match="limits"):
-        robot.bounded_actuator_forces(q, tau, -1.0)
+        robot.loops.bounded_actuator_forces(q, tau, -1.0)
 
 
 def test_base_parameters_of_a_linkage_are_found_from_its_motion() -> None:
@@ -394,7 +396,7 @@ def dead_centre(robot: ch.Robot, joint: str) -> np.ndarray:
     speeds, ways = [], []
     for _ in range(400):
         ways.append(q)
-        speeds.append(float(robot.velocity_map(q)[index, 0]))
+        speeds.append(float(robot.loops.velocity_map(q)[index, 0]))
         if len(speeds) > 1 and speeds[-1] * speeds[-2] < 0.0:
             break
         q = robot.integrate(q, [0.02])
@@ -402,7 +404,7 @@ def dead_centre(robot: ch.Robot, joint: str) -> np.ndarray:
     for _ in range(60):
         middle = 0.5 * (low + high)
         here = robot.integrate(ways[-2], [middle])
-        low, high = (middle, high) if robot.velocity_map(here)[index, 0] * speeds[-2] > 0.0 else (low, middle)
+        low, high = (middle, high) if robot.loops.velocity_map(here)[index, 0] * speeds[-2] > 0.0 else (low, middle)
     return np.asarray(robot.integrate(ways[-2], [low]))
 
 
@@ -415,15 +417,15 @@ def test_a_single_motor_loses_control_at_its_dead_centre(machine: Callable[[], D
     by_crank = ch.Robot(machine())
     q = dead_centre(by_crank, joint)
     driven = ch.Robot(machine().replace(actuated=[joint], independent=["motor"]))
-    found = driven.singularities(q)
+    found = driven.loops.singularities(q)
     assert len(found.uncontrolled) == 1
     assert "with all motors locked" in str(found)
     # The motion that goes on is that of the crank.
-    motion, expected = found.uncontrolled_joints[0], by_crank.velocity_map(q)[:, 0]
+    motion, expected = found.uncontrolled_joints[0], by_crank.loops.velocity_map(q)[:, 0]
     assert motion / motion[0] == pytest.approx(expected / expected[0], abs=1e-6)
     for away in (0.05, -0.05):
-        assert not driven.singularities(by_crank.integrate(q, [away])).is_singular
-    assert not by_crank.singularities(q, part="position").uncontrolled.size
+        assert not driven.loops.singularities(by_crank.integrate(q, [away])).is_singular
+    assert not by_crank.loops.singularities(q, part="position").uncontrolled.size
 
 
 def test_motors_that_lose_everything_at_once_are_named() -> None:
@@ -442,9 +444,9 @@ def test_motors_that_lose_everything_at_once_are_named() -> None:
         pair = with_loop(pair, f"pin_{side}", "revolute", *ends, T_first_joint=at(0.3), axis=Y)
     robot = ch.Robot(pair.replace(actuated=["stroke_a", "stroke_b"]))
     stretched, bent = [0.0, 0.0, 0.4], robot.home[:3]
-    assert len(robot.singularities([*stretched, *stretched]).uncontrolled) == 2
-    assert len(robot.singularities([*stretched, *bent]).uncontrolled) == 1
-    assert len(robot.singularities(robot.home).uncontrolled) == 0
+    assert len(robot.loops.singularities([*stretched, *stretched]).uncontrolled) == 2
+    assert len(robot.loops.singularities([*stretched, *bent]).uncontrolled) == 1
+    assert len(robot.loops.singularities(robot.home).uncontrolled) == 0
 
 
 def test_motors_are_independent_before_passive_joints() -> None:
@@ -530,8 +532,8 @@ def test_base_parameters_that_motions_hardly_separate_are_refused() -> None:
 def test_the_two_readings_of_a_universal_joint_are_one_assembly() -> None:
     """With its motors held a Delta's platform stands on one side of the arms or on the other."""
     robot = ch.Robot(MACHINES["Delta"]())
-    q = robot.assembly_modes(robot.home, hold=robot.description.actuated, tries=8)
+    q = robot.loops.assembly_modes(robot.home, hold=robot.description.actuated, tries=8)
     places = robot.forward_kinematics(q, target="platform")
-    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(q).residual).max() < 1e-9
     apart = np.abs(places[:, None] - places[None]).max(axis=(-2, -1))
     assert (apart[~np.eye(len(q), dtype=bool)] > 1e-6).all()

@@ -57,14 +57,14 @@ class ClosedMotion:
         self.target = self.targets[0]
 
     def closed(self, start: np.ndarray, held: Sequence[int] = ()) -> alg.Closing:
-        return alg.close_loops(self.tree, start, held, constraints=self.robot.loop_constraints)
+        return alg.close_loops(self.tree, start, held, constraints=self.robot.loops.constraints)
 
     def velocity_map(self, q: np.ndarray) -> np.ndarray:
         """Motions of all joints that keep the loops closed, one for each unit of an independent velocity."""
 
         def residuals(s: float) -> np.ndarray:
             """One for each unit of a joint's velocity."""
-            residual: np.ndarray = self.robot.loop_constraints(self.open_robot.integrate(q, s * units)).residual
+            residual: np.ndarray = self.robot.loops.constraints(self.open_robot.integrate(q, s * units)).residual
             return residual
 
         units = np.eye(self.tree.n)
@@ -233,27 +233,27 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "frame_poses": lambda m: m.open("all_frames", m.q),
     "center_of_mass": lambda m: m.open("center_of_mass", m.q),
     "potential_energy": lambda m: m.open("potential_energy", m.q),
-    "loop_constraints": lambda m: m.open("loop_constraints", m.q),
-    "constraint_wrenches": lambda m: m.open("constraint_wrenches", m.q),
+    "loops.constraints": lambda m: m.open("loop_constraints", m.q),
+    "loops.constraint_wrenches": lambda m: m.open("constraint_wrenches", m.q),
     # Configurations and displacements.
     "integrate": lambda m: m.moved(m.v),
     "difference": lambda m: alg.difference(m.tree, m.q0, m.q1)[m.independent],
     "configuration_rate": lambda m: m.along(lambda q: q),
     "normalize": lambda m: m.q,
     # Velocities.
-    "velocity_map": lambda m: m.G,
+    "loops.velocity_map": lambda m: m.G,
     "jacobian": lambda m: m.jacobian(m.q),
     "frame_jacobians": lambda m: np.array([m.jacobian(m.q, target) for target in m.targets]),
     "pose_and_jacobian": lambda m: (m.open("forward_kinematics", m.q, m.target), m.jacobian(m.q)),
     "jacobian_derivative": lambda m: m.along(m.jacobian),
-    "joint_accelerations": lambda m: m.joint_accelerations,
-    "closed_state": lambda m: (m.q, m.joint_velocities),
+    "loops.joint_accelerations": lambda m: m.joint_accelerations,
+    "loops.closed_state": lambda m: (m.q, m.joint_velocities),
     "centroidal.matrix": lambda m: m.open("centroidal_momentum_matrix", m.q) @ m.G,
     "centroidal.momentum": lambda m: m.open("centroidal_momentum", m.q, m.joint_velocities),
     "centroidal.rate": _momentum_rate,
     "kinetic_energy": lambda m: m.open("kinetic_energy", m.q, m.joint_velocities),
     # Forces.
-    "joint_torques": lambda m: m.joint_torques(m.joint_velocities, m.joint_accelerations),
+    "loops.joint_torques": lambda m: m.joint_torques(m.joint_velocities, m.joint_accelerations),
     "inverse_dynamics": lambda m: m.G.T @ m.joint_torques(m.joint_velocities, m.joint_accelerations),
     "bias": lambda m: m.G.T @ m.joint_torques(m.joint_velocities, m.still),
     "gravity_torque": lambda m: [m.along(lambda q: m.open("potential_energy", q), unit) for unit in np.eye(m.n)],
@@ -263,14 +263,14 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "mass_matrix": lambda m: m.M,
     "inverse_mass_matrix": lambda m: np.linalg.inv(m.M),
     "forward_dynamics": lambda m: m.acceleration,
-    "constrained_accelerations": lambda m: m.G @ m.acceleration + m.still,
+    "loops.constrained_accelerations": lambda m: m.G @ m.acceleration + m.still,
     "step_accelerations": _step_accelerations,
     "power_balance": _powers,
     "inverse_dynamics_derivatives": lambda m: (*m.derivatives("inverse_dynamics", m.qdd), m.M),
     "linearize": _linear_model,
     "operational_space_mobility": _mobility_of_frame,
-    "actuator_forces": _motor_forces,
-    "forces_of_actuators": lambda m: _motors(m).T @ m.actuator_forces,
+    "loops.actuator_forces": _motor_forces,
+    "loops.generalized_forces": lambda m: _motors(m).T @ m.actuator_forces,
     # Regressors and reference motions.
     "regressors.torque": lambda m: m.G.T @ m.open("torque_regressor", m.q, m.joint_velocities, m.joint_accelerations),
     "regressors.momentum": lambda m: m.G.T @ m.open("momentum_regressor", m.q, m.joint_velocities),

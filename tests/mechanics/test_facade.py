@@ -276,7 +276,7 @@ def test_a_sub_tree_moves_as_it_did_in_the_whole_robot(panda: ch.Robot) -> None:
     np.testing.assert_allclose(*T_link4_tool, atol=1e-14)
 
 
-@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_kinematics", "loop_constraints", "regressors.torque"])
+@pytest.mark.parametrize("name", ["inverse_dynamics", "forward_kinematics", "loops.constraints", "regressors.torque"])
 def test_the_class_knows_how_its_computations_are_called(name: str) -> None:
     on_the_class, on_a_robot = computations()[name], attrgetter(name)(ch.load("planar2r"))
     robot, *parameters = inspect.signature(on_the_class).parameters.values()

@@ -34,7 +34,7 @@ def test_one_large_displacement_leads_where_many_small_ones_do(name: str) -> Non
     assert reached.mean() > 0.9
     assert (reached & ~found).mean() <= missed
     assert q[reached & found] == pytest.approx(slowly[reached & found], abs=1e-8)  # and in the same assembly mode
-    assert np.abs(robot.loop_constraints(q[found]).residual).max() < 1e-11
+    assert np.abs(robot.loops.constraints(q[found]).residual).max() < 1e-11
     assert robot.difference(robot.home, q[found]) == pytest.approx(v[found], abs=1e-11)
 
 

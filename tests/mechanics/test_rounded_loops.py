@@ -54,17 +54,17 @@ def test_a_rounded_linkage_moves_as_the_exact_one(name: str, digits: int) -> Non
     with pytest.raises(ModelError, match=r"numbers are rounded, give the loops? (tolerance=|a tolerance)"):
         ch.Robot(as_exported(exact.description, digits, 0.0)).n  # noqa: B018
     robot = ch.Robot(as_exported(exact.description, digits, 20.0 * share))
-    assert (robot.mobility.rank, robot.n) == (exact.mobility.rank, exact.n)
+    assert (robot.loops.mobility.rank, robot.n) == (exact.loops.mobility.rank, exact.n)
     assert robot.velocity_names == exact.velocity_names
     assert np.abs(robot.home - exact.home).max() < 200.0 * share
     q = robot.home
-    assert np.abs(robot.loop_constraints(q).residual).max() < 20.0 * share
-    assert np.abs(robot.loop_constraints(q).residual[list(robot.mobility.constraints)]).max() < 1e-13
+    assert np.abs(robot.loops.constraints(q).residual).max() < 20.0 * share
+    assert np.abs(robot.loops.constraints(q).residual[list(robot.loops.mobility.constraints)]).max() < 1e-13
     v = np.full(robot.n, 0.1)
     for computation in ("mass_matrix", "gravity_torque"):
         own, other = (getattr(one, computation)(one.integrate(one.home, v)) for one in (robot, exact))
         assert np.abs(own - other).max() < 1e3 * share * np.abs(other).max()
-    assert robot.close(q + 0.01).success
+    assert robot.loops.close(q + 0.01).success
     assert robot.random_configuration(1, (3,)).shape == (3, robot.nq)
 
 
@@ -91,14 +91,14 @@ def test_a_third_parallel_bar_that_is_a_little_too_long(off: float) -> None:
     with pytest.raises(ModelError, match="tolerance="):
         ch.Robot(third_bar(off)).n  # noqa: B018
     exact, robot = ch.Robot(third_bar(0.0)), ch.Robot(third_bar(off, 5.0 * off))
-    assert (robot.n, robot.mobility.rank) == (exact.n, exact.mobility.rank) == (1, 3)
+    assert (robot.n, robot.loops.mobility.rank) == (exact.n, exact.loops.mobility.rank) == (1, 3)
     q = robot.integrate(robot.home, [0.4])
     assert q[[0, 2, 3]] - q[0] == pytest.approx(0.0, abs=20.0 * off)
     assert robot.forward_dynamics(q, [1.0], [0.3]) == pytest.approx(
         exact.forward_dynamics(q, [1.0], [0.3]), rel=100.0 * off
     )
     run = ch.simulate(robot, None, duration=0.3)
-    assert np.abs(robot.loop_constraints(run.q.values).residual).max() < 5.0 * off
+    assert np.abs(robot.loops.constraints(run.q.values).residual).max() < 5.0 * off
 
 
 def test_the_refusal_names_a_tolerance_that_suffices_and_a_kind_that_does_not_need_one() -> None:

@@ -52,9 +52,10 @@ def test_the_files_of_an_arm_compile_together_and_agree(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["four-bar", pytest.param("palletiser", marks=pytest.mark.slow)])
 def test_the_files_of_a_closed_chain_compile_and_agree(tmp_path: Path, name: str) -> None:
     robot = ch.Robot(MACHINES[name]())
-    names = ["forward_dynamics", "inverse_dynamics", "velocity_map", "normalize", "actuator_forces"]
+    names = ["forward_dynamics", "inverse_dynamics", "loops.velocity_map", "normalize", "loops.actuator_forces"]
     robot.to_c(tmp_path, names)
-    (header,) = (path for path in tmp_path.glob("*.h") if path.stem not in names)
+    files = {name.replace(".", "_") for name in names}
+    (header,) = (path for path in tmp_path.glob("*.h") if path.stem not in files)
     library = compiled(tmp_path, header.stem)
     rng = np.random.default_rng(0)
     q = robot.integrate(robot.home, 0.05 * rng.normal(size=robot.n))
@@ -62,10 +63,10 @@ def test_the_files_of_a_closed_chain_compile_and_agree(tmp_path: Path, name: str
     qdd = robot.forward_dynamics(q, qd, tau)
     np.testing.assert_allclose(called(library.forward_dynamics, [q, qd, tau], (robot.n,)), qdd, rtol=1e-9)
     np.testing.assert_allclose(called(library.inverse_dynamics, [q, qd, qdd], (robot.n,)), tau, rtol=1e-8, atol=1e-8)
-    G = called(library.velocity_map, [q], (len(robot.description.joint_velocity_names), robot.n))
-    np.testing.assert_allclose(G, robot.velocity_map(q), rtol=1e-10, atol=1e-12)
-    forces = called(library.actuator_forces, [q, tau], (len(robot.description.actuated_indices),))
-    np.testing.assert_allclose(forces, robot.actuator_forces(q, tau), rtol=1e-9)
+    G = called(library.loops_velocity_map, [q], (len(robot.description.joint_velocity_names), robot.n))
+    np.testing.assert_allclose(G, robot.loops.velocity_map(q), rtol=1e-10, atol=1e-12)
+    forces = called(library.loops_actuator_forces, [q, tau], (len(robot.description.actuated_indices),))
+    np.testing.assert_allclose(forces, robot.loops.actuator_forces(q, tau), rtol=1e-9)
     near = q + 1e-3 * rng.normal(size=robot.nq)
     np.testing.assert_allclose(called(library.normalize, [near], (robot.nq,)), robot.normalize(near), rtol=1e-11)
 

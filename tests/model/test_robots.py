@@ -493,11 +493,11 @@ def test_the_puma_in_modified_frames_has_the_table_of_roboop() -> None:
 def test_the_delta_robot_reproduces_williams_examples() -> None:
     """Williams prints the motors' angles to 0.1 degrees for two positions of the platform."""
     robot = ch.load("delta")
-    assert str(robot.mobility) == "3 degrees of freedom; 18 of 18 constraints independent"
+    assert str(robot.loops.mobility) == "3 degrees of freedom; 18 of 18 constraints independent"
     for p_world_platform, degrees in (((0.0, 0.0, -0.9), [-20.5] * 3), ((0.3, 0.5, -1.1), [47.5, -11.6, 21.4])):
         guess = robot.home.copy()
         guess[-3:] = p_world_platform
-        closed = robot.close(guess, hold=["pose"])
+        closed = robot.loops.close(guess, hold=["pose"])
         assert closed.success
         motors = [closed.q[robot.coordinate_names.index(f"motor{k}")] for k in (1, 2, 3)]
         assert np.degrees(motors) == pytest.approx(degrees, abs=0.05)
@@ -513,7 +513,7 @@ def test_the_stewart_platform_has_the_lengths_that_roboops_manual_prints() -> No
     guess = robot.home.copy()
     start = robot.description.starts["platform"][0]
     guess[start : start + 7] = [*ch.geometry.quaternion_from_rotation(R), x, y, z]
-    closed = robot.close(guess, hold=["platform"])
+    closed = robot.loops.close(guess, hold=["platform"])
     assert closed.success
     lengths = [closed.q[robot.coordinate_names.index(f"leg_{k}")] for k in range(6)]
     assert lengths == pytest.approx([3.0508, 3.2324, 3.2997, 3.4560, 3.5797, 3.6935], abs=1e-4)

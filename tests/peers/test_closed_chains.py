@@ -31,7 +31,7 @@ def test_accelerations_agree_with_pinocchios_constraint_dynamics(name: str) -> N
         qd, tau = rng.normal(size=(2, robot.n))
         torques = np.zeros(tree.n)
         torques[free] = tau
-        velocities = robot.velocity_map(q) @ qd
+        velocities = robot.loops.velocity_map(q) @ qd
         torques -= alg.friction_torque(tree, velocities)  # of which Pinocchio does not know
         theirs = peer.accelerations(q, velocities, torques)
         ours = robot.forward_dynamics(q, qd, tau)
@@ -103,10 +103,10 @@ def test_mujocos_soft_loops_become_ours_as_they_harden(name: str) -> None:
     qd, tau = rng.normal(size=(2, robot.n)) * [[float(name != "leg")], [1.0]]
     torques = np.zeros(len(robot.description.joint_velocity_names))
     torques[list(robot.description.independent_indices)] = tau
-    ours = robot.joint_accelerations(q, qd, robot.forward_dynamics(q, qd, tau))
+    ours = robot.loops.joint_accelerations(q, qd, robot.forward_dynamics(q, qd, tau))
     apart = []
     for impedance in (0.99, 0.999, 0.9999):
-        theirs = SoftModel(robot.description, impedance).accelerations(q, robot.velocity_map(q) @ qd, torques)
+        theirs = SoftModel(robot.description, impedance).accelerations(q, robot.loops.velocity_map(q) @ qd, torques)
         apart.append(np.abs(theirs - ours).max() / np.abs(ours).max())
     assert apart[2] < 1e-3
     assert apart[1] / apart[0] == pytest.approx(0.1, abs=0.06)
@@ -122,14 +122,14 @@ def test_loops_written_as_mjcf_are_closed_at_home_and_come_back(name: str) -> No
     data = mujoco.MjData(model)
     mujoco.mj_resetDataKeyframe(model, data, 0)
     mujoco.mj_forward(model, data)
-    assert data.ne >= robot.mobility.rank
+    assert data.ne >= robot.loops.mobility.rank
     assert np.abs(data.efc_pos[: data.ne]).max() < 1e-12
     if name == "leg":  # its rod is a tendon, which is read as a sentence
         with pytest.warns(UserWarning, match="the equality constraints 'achilles'"):
             parse_mjcf(text)
         return
     back = ch.Robot(parse_mjcf(text))
-    assert (back.n, back.mobility.rank) == (robot.n, robot.mobility.rank)
+    assert (back.n, back.mobility.rank) == (robot.n, robot.loops.mobility.rank)
     assert set(back.description.actuated) == set(robot.description.actuated)
     q = robot.integrate(robot.home, 0.03 * np.ones(robot.n))
     assert back.forward_kinematics(q, target=robot.description.links[-1].name) == pytest.approx(

@@ -25,7 +25,7 @@ def rest(robot: ch.Robot, duration: float) -> ch.PointToPoint:
 
 
 def gap(robot: ch.Robot, run: Any) -> float:
-    return float(np.abs(robot.loop_constraints(run.q.values).residual).max())
+    return float(np.abs(robot.loops.constraints(run.q.values).residual).max())
 
 
 def test_a_long_swing_neither_opens_the_loop_nor_loses_energy() -> None:
@@ -79,7 +79,7 @@ def test_a_slider_crank_moves_as_its_formula_says() -> None:
     root = np.sqrt(rod**2 - (r * np.sin(crank)) ** 2)
     assert q[:, 2] == pytest.approx(r * np.cos(crank) + root, abs=1e-10)
     slope = -r * np.sin(crank) - r**2 * np.sin(crank) * np.cos(crank) / root
-    assert robot.velocity_map(q)[:, 2, 0] == pytest.approx(slope, abs=1e-10)
+    assert robot.loops.velocity_map(q)[:, 2, 0] == pytest.approx(slope, abs=1e-10)
 
 
 def test_references_are_closed_and_followed() -> None:
@@ -90,7 +90,7 @@ def test_references_are_closed_and_followed() -> None:
     run = ch.simulate(
         robot, lambda now: robot.inverse_dynamics(now.reference.q, now.reference.qd, now.reference.qdd), motion
     )
-    assert np.abs(robot.loop_constraints(run.q_reference.values).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(run.q_reference.values).residual).max() < 1e-9
     assert float(np.abs(run.error).max()) < 1e-3
     q, v = run.q_reference.values, run.qd_reference.values
     assert robot.difference(q[:-1], q[1:]) / 1e-3 == pytest.approx(0.5 * (v[:-1] + v[1:]), abs=2e-5)
@@ -151,7 +151,7 @@ def test_sensors_of_the_motors_tell_the_configuration_that_closes_the_loops() ->
     coarse = ch.Sensors(robot, position_resolution=1e-3, delay=2e-3, velocity="differentiated", filter_time=2e-3)
     run = ch.simulate(ch.Plant(robot, sensors=coarse), law, motion)
     seen = run.q_measured.values
-    assert np.abs(robot.loop_constraints(seen).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(seen).residual).max() < 1e-9
     steps = seen[2:, 0] / 1e-3
     assert steps == pytest.approx(np.round(steps), abs=1e-6)
     assert np.abs(seen[2:, 0] - run.q.values[:-2, 0]).max() <= 0.5e-3 + 1e-9

@@ -41,7 +41,7 @@ def free(description: Description, independent: tuple[str, ...] = ()) -> ch.Robo
 def start(description: Description, robot: ch.Robot, speed: float) -> np.ndarray:
     """Independent velocities of one and the same motion of all joints, however it is described."""
     own = ch.Robot(description)
-    u = own.velocity_map(robot.home) @ np.full(own.n, speed)
+    u = own.loops.velocity_map(robot.home) @ np.full(own.n, speed)
     independent: np.ndarray = u[list(robot.description.independent_indices)]
     return independent
 
@@ -55,7 +55,7 @@ def swung(robot: ch.Robot, qd0: Any, duration: float = 10.0, **options: Any) -> 
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         run = ch.simulate(robot, None, duration=duration, qd0=qd0, audit=True, **options)
-    assert np.abs(robot.loop_constraints(run.q.values).residual).max() < 1e-12
+    assert np.abs(robot.loops.constraints(run.q.values).residual).max() < 1e-12
     return run
 
 
@@ -63,7 +63,7 @@ def choices(name: str) -> Iterator[tuple[str, ...]]:
     """All sets of joints whose velocities determine the motion at home."""
     description = LINKAGES[name]()
     own = ch.Robot(description)
-    names, G = description.joint_velocity_names, np.asarray(own.velocity_map(own.home))
+    names, G = description.joint_velocity_names, np.asarray(own.loops.velocity_map(own.home))
     for chosen in itertools.combinations(names, own.n):
         if np.linalg.svd(G[[names.index(joint) for joint in chosen]])[1][-1] > 1e-3:
             yield chosen
@@ -79,7 +79,7 @@ def test_a_free_motion_keeps_its_energy_whatever_joints_are_independent(name: st
     description = LINKAGES[name]()
     robot = free(description, chosen)
     run = swung(robot, start(description, robot, 0.5))
-    G = robot.velocity_map(run.q.values)
+    G = robot.loops.velocity_map(run.q.values)
     turned = np.linalg.det(np.einsum("kij,kil->kjl", G[:-1], G[1:]))
     assert np.ptp(energy(run)) < BAR
     assert np.ptp(run["energy.kinetic"].values) > 1.0
@@ -106,7 +106,7 @@ def test_a_slider_passes_its_dead_centres_as_its_crank_does() -> None:
     for joint in ("stroke", "motor", "knee"):
         robot = ch.Robot(machine.replace(independent=(joint,), gravity=(0.0, 0.0, 0.0)))
         robot = robot.with_friction(viscous=0.0, coulomb=0.0)
-        (index,), G = robot.description.independent_indices, robot.velocity_map(robot.home)
+        (index,), G = robot.description.independent_indices, robot.loops.velocity_map(robot.home)
         runs[joint] = swung(robot, [-18.0 * G[index, 0] / G[0, 0]], 0.6)
     by_crank = ch.Robot(machine.replace(independent=("motor",)))
     crank = runs["motor"].q.values[:, 0]
@@ -141,7 +141,7 @@ def test_a_bifurcation_of_the_loops_is_said(stages: int, chosen: str) -> None:
     """With all its bars upright a scissor lift can fold up or sway as one bar."""
     description = scissor(stages).replace(gravity=(0.0, 0.0, 0.0), independent=(chosen,))
     robot = ch.Robot(description).with_friction(viscous=0.0, coulomb=0.0)
-    G = robot.velocity_map(robot.home)
+    G = robot.loops.velocity_map(robot.home)
     (index,) = robot.description.independent_indices
     inwards = [-0.8 * G[index, 0] / G[0, 0]]
     with pytest.warns(BifurcationWarning, match=r"passed a bifurcation at t = .*'centre0'.*freedoms instead of 1"):
@@ -155,7 +155,7 @@ def test_a_bifurcation_of_the_loops_is_said(stages: int, chosen: str) -> None:
 def test_a_robot_that_starts_at_rest_at_a_dead_centre_falls() -> None:
     robot = ch.Robot(slider_crank().replace(independent=("stroke",))).with_friction(viscous=0.0, coulomb=0.0)
     folded = [0.0, 0.0, 0.4]
-    assert not np.isfinite(robot.velocity_map(folded)).all()
+    assert not np.isfinite(robot.loops.velocity_map(folded)).all()
     run = ch.simulate(robot, None, duration=1.0, q0=folded, audit=True)
     assert np.ptp(run.q.values[:, 0]) > 1.0
     assert np.ptp(energy(run)) < BAR
@@ -177,7 +177,7 @@ def test_a_linkage_on_an_accelerating_base_swings_as_in_another_gravity() -> Non
     runs = [ch.simulate(plant, None, duration=1.0, audit=True) for plant in (carried, ch.Plant(other, wrenches=pull))]
     assert runs[0].q.values == pytest.approx(runs[1].q.values, abs=1e-6)
     assert np.abs(runs[0].energy_audit().residual).max() < BAR
-    G = robot.velocity_map(runs[0].q.values)
+    G = robot.loops.velocity_map(runs[0].q.values)
     assert (np.linalg.det(np.einsum("kij,kil->kjl", G[:-1], G[1:])) < 0.0).any()
 
 

@@ -13,7 +13,7 @@ from chasles.trajectories.joint.closed import all_joints
 
 
 def residual(robot: ch.Robot, q: np.ndarray) -> float:
-    return float(np.abs(robot.loop_constraints(q).residual).max())
+    return float(np.abs(robot.loops.constraints(q).residual).max())
 
 
 @pytest.mark.parametrize("name", ["four-bar", pytest.param("leg", marks=pytest.mark.slow)])
@@ -38,7 +38,7 @@ def test_rates_are_the_derivatives_of_closed_configurations(name: str) -> None:
 
 def test_a_crank_goes_round_and_the_assembly_mode_is_kept() -> None:
     robot = ch.Robot(four_bar())
-    modes = robot.assembly_modes(robot.close([0.8, -0.3, 1.7], hold=["motor"]).q)
+    modes = robot.loops.assembly_modes(robot.loops.close([0.8, -0.3, 1.7], hold=["motor"]).q)
     turn = ch.PointToPoint([[0.8], [0.8]], [[0.8 + 2.0 * np.pi], [2.0]], duration=[1.0, 2.0])
     motion = ch.ClosedMotion(robot, turn, modes)
     t = np.linspace(0.0, 1.0, 40)[:, None] * np.array([1.0, 2.0])
@@ -117,7 +117,7 @@ def test_simulations_take_motions_of_the_motors_alone() -> None:
     """A curve that is straight in all coordinates leads too far from closed configurations here, and is closed too."""
     robot = ch.Robot(four_bar())
     law = ch.ComputedTorque(robot, kp=400.0, kd=40.0)
-    goal = robot.close([2.5, -1.0, 2.5], hold=["motor"]).q
+    goal = robot.loops.close([2.5, -1.0, 2.5], hold=["motor"]).q
     by_motor = ch.simulate(robot, law, ch.PointToPoint(robot.home[:1], goal[:1], 0.5))
     of_all = ch.simulate(robot, law, ch.PointToPoint(robot.home, goal, 0.5))
     assert float(np.abs(by_motor.error).max()) < 2e-3

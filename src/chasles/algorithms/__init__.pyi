@@ -1,5 +1,5 @@
 from chasles.algorithms.actuators import actuator_forces as actuator_forces
-from chasles.algorithms.actuators import forces_of_actuators as forces_of_actuators
+from chasles.algorithms.actuators import generalized_forces as generalized_forces
 from chasles.algorithms.closed_chain import joint_torques as joint_torques
 from chasles.algorithms.closing import Closing as Closing
 from chasles.algorithms.closing import close_loops as close_loops

@@ -68,7 +68,7 @@ def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
     return np.array([where(small, force, np.nan) for force in forces])
 
 
-def forces_of_actuators(tree: Tree, q: Array, actuator_forces: Array) -> Array:
+def generalized_forces(tree: Tree, q: Array, actuator_forces: Array) -> Array:
     """Return the generalised forces that act like given forces of the motors.
 
     Parameters
@@ -91,7 +91,7 @@ def forces_of_actuators(tree: Tree, q: Array, actuator_forces: Array) -> Array:
     >>> arm = load("planar2r").replace(actuated=["joint1", "joint2"])
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
     >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", **rod))
-    >>> forces_of_actuators(tree, np.zeros(2), np.array([1.0, -3.0]))
+    >>> generalized_forces(tree, np.zeros(2), np.array([1.0, -3.0]))
     array([10.])
     """
     tau: Array = velocity_map(tree, q)[list(tree.actuated)].T @ actuator_forces

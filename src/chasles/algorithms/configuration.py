@@ -181,7 +181,7 @@ def normalize(tree: Tree, q: Array) -> Array:
     q_unit
         Shape (nq,); NaN for a quaternion of zeros. With loops, the independent coordinates are kept and the others
         follow; where these cannot close the loops, they are NaN without a warning, as this call also runs inside
-        compiled ones. `Robot.close` says which loop stays open, and by how much.
+        compiled ones. `Robot.loops.close` says which loop stays open, and by how much.
 
     Examples
     --------

@@ -24,8 +24,8 @@ from chasles.geometry.elementary import Array
 if TYPE_CHECKING:
     from chasles.model.tree import Tree
 
-Part = Literal["twist", "position", "orientation"]
-ROWS: dict[Part, slice] = {"twist": slice(0, 6), "position": slice(3, 6), "orientation": slice(0, 3)}
+MotionPart = Literal["twist", "position", "orientation"]
+ROWS: dict[MotionPart, slice] = {"twist": slice(0, 6), "position": slice(3, 6), "orientation": slice(0, 3)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +79,9 @@ class Singularities:
         return "; ".join(parts)
 
 
-def singularities(tree: Tree, q: Array, target: str, part: Part, tolerance: float, elsewhere: Array) -> Singularities:
+def singularities(
+    tree: Tree, q: Array, target: str, part: MotionPart, tolerance: float, elsewhere: Array
+) -> Singularities:
     """Tell which freedoms a closed configuration loses and which motors do not control.
 
     Parameters

@@ -43,7 +43,7 @@ def fastest_friction_rate(robot: Robot, q: ArrayLike, values: Mapping[str, Any],
         damping[first : first + len(joint.freedoms)] += ratio**2 * slope
     if not (damping.any() or np.any(further)):
         return 0.0
-    G = np.asarray(robot.velocity_map(q)) if description.loops else np.eye(robot.n)
+    G = np.asarray(robot.loops.velocity_map(q)) if description.loops else np.eye(robot.n)
     felt = G.T @ np.diag(damping) @ G + np.diag(np.zeros(robot.n) + further)
     return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ felt).real.max())
 

@@ -194,7 +194,7 @@ class InverseKinematics(Sealed):
             where = "".join(f"[{k}]" for k in np.argwhere(~np.isfinite(closed).all(axis=-1))[0])
             raise ArgumentError(
                 f"the loops of robot '{self._robot.name}' cannot be closed at q0{where}; "
-                "robot.close finds configurations"
+                "robot.loops.close finds configurations"
             )
         return closed
 

@@ -71,7 +71,7 @@ class ClosingSearch:
     ) -> Closings:
         """Search from guesses (k, nq) while velocities with the indices `held` keep their coordinates.
 
-        A few searches call `constraints` in place of `loop_constraints`, such as a compiled one.
+        A few searches call `constraints` in place of `algorithms.loop_constraints`, such as a compiled one.
         """
         if len(guesses) < WORTH_COMPILING and "_search" not in self.__dict__:
             found = [algorithms.close_loops(self.tree, q, held, most_iterations, constraints) for q in guesses]

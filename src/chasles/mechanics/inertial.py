@@ -212,7 +212,7 @@ class Inertial(Part[R]):
             return np.vstack([algorithms.torque_regressor(tree, q, *motion) for q, motion in states])
         q = np.array(
             algorithms.regular_configurations(
-                tree, self.robot.home, count, generator, self._loops.loop_constraints, self._loops.velocity_map
+                tree, self.robot.home, count, generator, self._loops.constraints, self._loops.velocity_map
             )
         )
         Y = np.asarray(self._regressors.torque(q, *generator.normal(size=(2, count, n))))

@@ -1,4 +1,4 @@
-"""Robots with loops: mobility, assembly, how the joints move together, motor forces, loop forces and singularities."""
+"""`Loops`: mobility, assembly, how the joints move together, motor forces, loop forces and singularities."""
 
 from __future__ import annotations
 
@@ -13,12 +13,13 @@ from chasles import algorithms, model
 from chasles.algorithms import ClosedState, LoopConstraints, Mobility, Singularities, closed_chain
 from chasles.algorithms.actuators import bounded_forces
 from chasles.algorithms.kinematics import body_poses, frame_pose
-from chasles.algorithms.singularities import ROWS, Part
+from chasles.algorithms.singularities import ROWS, MotionPart
 from chasles.base.errors import ModelError
 from chasles.engine.validators import choice, real, reals, whole_number
 from chasles.mechanics.closing import Closings, closing_search
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
+from chasles.mechanics.part import Part
 from chasles.model import Tree
 
 
@@ -50,8 +51,10 @@ class ClosedConfiguration:
         return f"<ClosedConfiguration: {self.message}>"
 
 
-class Loops(Described):
-    """Computations that belong to loops; a part of `Mechanics`. A robot without loops has them too, trivially."""
+class Loops(Part[Described]):
+    """What belongs to a robot's loops: ``arm.loops``. A robot without loops has it too, trivially."""
+
+    place = "loops"
 
     @property
     def mobility(self) -> Mobility:
@@ -67,16 +70,18 @@ class Loops(Described):
         >>> import chasles as ch
         >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
         >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
-        >>> print(arm.mobility)
+        >>> print(arm.loops.mobility)
         1 degree of freedom; 1 of 1 constraints independent
         """
         if not self.description.loops:
-            raise ModelError(f"robot '{self.name}' has no loops: each of its {self.n} joint velocities is free")
+            raise ModelError(
+                f"robot '{self.robot.name}' has no loops: each of its {self.robot.n} joint velocities is free"
+            )
         found: Mobility = self.description.mobility
         return found
 
     @computes(algorithms.loop_constraints, closed=algorithms.loop_constraints, outputs=LoopConstraints)
-    def loop_constraints(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> LoopConstraints: ...
+    def constraints(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> LoopConstraints: ...
 
     @computes(algorithms.velocity_map, closed=algorithms.velocity_map, outputs=["G"])
     def velocity_map(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
@@ -127,8 +132,8 @@ class Loops(Described):
     @computes(algorithms.actuator_forces, closed=algorithms.actuator_forces, outputs=["forces"])
     def actuator_forces(self, q: ArrayLike, tau: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
-    @computes(algorithms.forces_of_actuators, closed=algorithms.forces_of_actuators, outputs=["tau"])
-    def forces_of_actuators(
+    @computes(algorithms.generalized_forces, closed=algorithms.generalized_forces, outputs=["tau"])
+    def generalized_forces(
         self, q: ArrayLike, actuator_forces: ArrayLike, *, vary: Vary = None, out: Out = None
     ) -> Array: ...
 
@@ -162,18 +167,20 @@ class Loops(Described):
         >>> import chasles as ch
         >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint1", "joint2"]}
         >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", independent=["joint1"], **rod)
-        >>> arm.actuator_forces([0.0, 0.0], [10.0]), arm.bounded_actuator_forces([0.0, 0.0], [10.0], [100.0, 2.0])
-        (array([ 1., -3.]), array([ 4., -2.]))
+        >>> arm.loops.actuator_forces([0.0, 0.0], [10.0])
+        array([ 1., -3.])
+        >>> arm.loops.bounded_actuator_forces([0.0, 0.0], [10.0], [100.0, 2.0])
+        array([ 4., -2.])
         """
         motors = list(self.description.actuated_indices)
         own = self.description.replace(loops=(), independent=()).effort_limits[motors]
         bounds = (
             own if limits is None else reals(limits, "limits", own.shape, broadcast=True, at_least=0, infinite=True)
         )
-        G = np.asarray(self.velocity_map(reals(q, "q", (..., self.nq))))
-        return bounded_forces(G[..., motors, :], reals(tau, "tau", (..., self.n)), bounds)
+        G = np.asarray(self.velocity_map(reals(q, "q", (..., self.description.nq))))
+        return bounded_forces(G[..., motors, :], reals(tau, "tau", (..., self.robot.n)), bounds)
 
-    def loop_forces(
+    def forces(
         self,
         q: ArrayLike,
         qd: ArrayLike,
@@ -207,7 +214,7 @@ class Loops(Described):
         >>> import chasles as ch
         >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint2"]}
         >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
-        >>> arm.loop_forces([0.0, 0.0], [0.0], [0.0])[0, 4].round(3)
+        >>> arm.loops.forces([0.0, 0.0], [0.0], [0.0])[0, 4].round(3)
         np.float64(73.547)
         """
         loads = np.array(self.joint_torques(q, qd, qdd, wrenches=wrenches, vary=vary))
@@ -215,7 +222,7 @@ class Loops(Described):
             tau = np.einsum("...ji,...j->...i", self.velocity_map(q), loads)
             actuator_forces = self.actuator_forces(q, tau)
         loads[..., list(self.description.actuated_indices)] -= actuator_forces
-        J = np.asarray(self.loop_constraints(q).J)
+        J = np.asarray(self.constraints(q).J)
         part = np.isin(np.arange(J.shape[-2]), self.description.mobility.constraints)[:, None]
         inverse = np.linalg.pinv(np.swapaxes(np.where(part, J, 0.0), -1, -2), rcond=1e-9)
         multipliers = np.einsum("...ij,...j->...i", inverse, loads)
@@ -224,7 +231,7 @@ class Loops(Described):
         return np.stack([parts[..., a:b, :].sum(axis=-2) for a, b in itertools.pairwise(counts)], axis=-2)
 
     def singularities(
-        self, q: ArrayLike, *, target: str | None = None, part: Part = "twist", tolerance: float = 1e-6
+        self, q: ArrayLike, *, target: str | None = None, part: MotionPart = "twist", tolerance: float = 1e-6
     ) -> Singularities:
         """Tell which freedoms a closed configuration loses and which motors do not control; see `Singularities`.
 
@@ -246,15 +253,15 @@ class Loops(Described):
         >>> import chasles as ch
         >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint2"]}
         >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
-        >>> found = arm.singularities([0.0, 0.0], part="position")
+        >>> found = arm.loops.singularities([0.0, 0.0], part="position")
         >>> len(found.lost), len(found.uncontrolled)
         (1, 0)
         """
-        position, share = reals(q, "q", (self.nq,)), real(tolerance, "tolerance", above=0.0, at_most=1.0)
+        position, share = reals(q, "q", (self.description.nq,)), real(tolerance, "tolerance", above=0.0, at_most=1.0)
         description = self.description
         frame = description.frame("tool" if target is None else target).name
         tree = model.build_tree(description)
-        return algorithms.singularities(tree, position, frame, _part(part), share, self.home)
+        return algorithms.singularities(tree, position, frame, _part(part), share, self.robot.home)
 
     def close(self, q_guess: ArrayLike, *, hold: Iterable[str] = (), most_iterations: int = 100) -> ClosedConfiguration:
         """Search for closed configurations near guesses.
@@ -285,16 +292,16 @@ class Loops(Described):
         >>> import chasles as ch
         >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
         >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
-        >>> arm.close([0.1, -0.5], hold=["joint1"])
+        >>> arm.loops.close([0.1, -0.5], hold=["joint1"])
         <ClosedConfiguration: all loops are closed>
-        >>> arm.close([-2.0, -0.5], hold=["joint1"]).success
+        >>> arm.loops.close([-2.0, -0.5], hold=["joint1"]).success
         np.False_
         """
-        guesses = reals(q_guess, "q_guess", (..., self.nq))
+        guesses = reals(q_guess, "q_guess", (..., self.description.nq))
         held = self.description.velocity_indices(tuple(hold), "hold")
         most = whole_number(most_iterations, "most_iterations", 1, 1_000_000)
         found = closing_search(self.description).close(
-            guesses.reshape(-1, self.nq), held, most, self.loop_constraints if self.description.loops else None
+            guesses.reshape(-1, self.description.nq), held, most, self.constraints if self.description.loops else None
         )
         batch = guesses.shape[:-1]
         return ClosedConfiguration(
@@ -333,11 +340,11 @@ class Loops(Described):
         >>> import chasles as ch
         >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
         >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
-        >>> arm.assembly_modes([0.3, -0.5], hold=["joint1"]).round(3) + 0.0
+        >>> arm.loops.assembly_modes([0.3, -0.5], hold=["joint1"]).round(3) + 0.0
         array([[ 0.3  , -0.897],
                [ 0.3  ,  1.316]])
         """
-        guess = reals(q_guess, "q_guess", (self.nq,))
+        guess = reals(q_guess, "q_guess", (self.description.nq,))
         names = tuple(self.description.velocity_names if hold is None else hold)
         search = closing_search(self.description)
         tree = search.tree
@@ -359,7 +366,7 @@ class Loops(Described):
                 if body.angular == 1.0 and body.placed == "coordinate":
                     away[body.coordinate] = (away[body.coordinate] + np.pi) % (2.0 * np.pi) - np.pi
             modes.append(algorithms.integrate(tree, guess, away))
-        return np.array(modes).reshape(-1, self.nq)
+        return np.array(modes).reshape(-1, self.description.nq)
 
 
 def _points(tree: Tree, q: Array) -> Array:
@@ -369,7 +376,7 @@ def _points(tree: Tree, q: Array) -> Array:
     return np.array([frame_pose(place, poses)[1] for place in places])
 
 
-def _part(name: str) -> Part:
+def _part(name: str) -> MotionPart:
     """The part of a frame's motion of this name."""
     choice(name, "part", ROWS)
     return next(part for part in ROWS if part == name)

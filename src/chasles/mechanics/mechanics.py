@@ -21,15 +21,20 @@ from chasles.mechanics.part import Part
 from chasles.mechanics.regressors import Regressors
 from chasles.mechanics.whole_body import WholeBody
 
-PARTS: tuple[type[Part[Any]], ...] = (Regressors, Inertial, Centroidal, Edit)
+PARTS: tuple[type[Part[Any]], ...] = (Loops, Regressors, Inertial, Centroidal, Edit)
 """Namespaces of a robot."""
 
 
-class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Loops, Copies, Formats):
+class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Copies, Formats):
     """Immutable description and compiled mechanics of a robot: all of `chasles.Robot` that needs no search.
 
     Inverse kinematics is written for this class; `chasles.Robot` adds inverse kinematics to it.
     """
+
+    @cached_property
+    def loops(self) -> Loops:
+        """Loops: mobility, assembly, how the joints move together, motor forces, loop forces and singularities."""
+        return Loops(self)
 
     @cached_property
     def regressors(self) -> Regressors:
@@ -39,7 +44,7 @@ class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Loops, Copies, 
     @property
     def inertial(self) -> Inertial[Self]:
         """Inertial parameters as numbers: to read, replace, reduce to base parameters, check and perturb."""
-        return Inertial(self, self, self.regressors)
+        return Inertial(self, self.loops, self.regressors)
 
     @cached_property
     def centroidal(self) -> Centroidal:

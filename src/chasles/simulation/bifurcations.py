@@ -54,7 +54,7 @@ def warn_of_bifurcations(robot: Robot, q: Floats, time: Floats) -> None:
 def _constraints(robot: Robot, q: Floats) -> Floats:
     """Jacobians of the constraints that take part, (..., constraints, joints)."""
     rows = list(robot.description.mobility.constraints)
-    return np.asarray(robot.loop_constraints(q).J)[..., rows, :]
+    return np.asarray(robot.loops.constraints(q).J)[..., rows, :]
 
 
 def _crossing(robot: Robot, path: Floats) -> int | None:

@@ -45,10 +45,10 @@ def test_robot_moves_as_the_closed_forms_say(architecture: str) -> None:
     M = robot.mass_matrix(q)[:6, :6]
     turn = np.kron(np.eye(2), R)
     np.testing.assert_allclose(turn @ M @ turn.T, stewart.mass_matrix(T), atol=1e-10)
-    forces = robot.actuator_forces(q, tau)
+    forces = robot.loops.actuator_forces(q, tau)
     np.testing.assert_allclose(stewart.jacobian(T).T @ forces, wrench, atol=1e-8)
     if architecture == "SPS":  # no motor turns a leg about its axis
-        assert np.isnan(robot.actuator_forces(q, tau + np.eye(12)[7])).all()
+        assert np.isnan(robot.loops.actuator_forces(q, tau + np.eye(12)[7])).all()
 
 
 def test_robot_of_platforms_that_cannot_be() -> None:
@@ -101,7 +101,7 @@ def test_legs_that_point_backward_turn_by_half() -> None:
     q = stewart.robot_configuration(robot, T)
     start = robot.description.starts["joint_2"][0]
     assert abs(q[start]) < 1e-7
-    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-12
+    assert np.abs(robot.loops.constraints(q).residual).max() < 1e-12
 
 
 def test_configurations_of_another_robot_are_refused() -> None:

@@ -16,7 +16,7 @@ SAID = "find('.joint-status').textContent"
 
 
 def _gap(robot: ch.Robot, q: Any) -> float:
-    return float(np.abs(robot.loop_constraints(q).residual).max()) if robot.description.loops else 0.0
+    return float(np.abs(robot.loops.constraints(q).residual).max()) if robot.description.loops else 0.0
 
 
 @pytest.mark.parametrize("name", [n if n in QUICK else pytest.param(n, marks=pytest.mark.slow) for n in shipped()])

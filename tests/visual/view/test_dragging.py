@@ -78,7 +78,7 @@ def test_loops_stay_closed_while_the_tool_is_dragged(opened: Any, machine: Any) 
     shift = robot.jacobian(robot.home, frame="world-aligned")[3:] @ (0.05 * held)
     goal = np.array(tab.ask(f"{PULL}({', '.join(map(str, shift.tolist()))})")).reshape(4, 4)
     q = np.array(tab.ask("[...page.q]"))
-    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(q).residual).max() < 1e-9
     np.testing.assert_allclose(robot.forward_kinematics(q)[:3, 3], goal[:3, 3], atol=0.3 * np.linalg.norm(shift))
     assert np.abs(q - robot.home).max() > 1e-3
     assert tab.complaints() == []
@@ -106,12 +106,12 @@ def test_sliders_of_independent_joints_keep_loops_closed(opened: Any) -> None:
     tab.ask(f"slide({name!r}, {np.degrees(robot.home[moved]) + 40.0})")
     q = np.array(tab.ask("[...page.q]"))
     assert abs(q[moved] - robot.home[moved] - np.radians(40.0)) < 1e-9
-    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(q).residual).max() < 1e-9
     other = robot.coordinate_names[follows.index(True)]
     assert tab.ask(f"find(`input[type=range][aria-label={other!r}]`).disabled")
     tab.ask("find('.go-random').click(), find('.go-zero').click(), find('.go-home').click()")
     q = np.array(tab.ask("[...page.q]"))
-    assert np.abs(robot.loop_constraints(q).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(q).residual).max() < 1e-9
 
 
 def test_handles_stand_along_the_frame_that_is_chosen(opened: Any, panda: ch.Robot) -> None:

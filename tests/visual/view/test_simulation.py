@@ -119,14 +119,14 @@ def test_taught_motions_of_loops_and_free_bases_are_simulated_as_in_python(
 def test_a_taught_motion_that_opens_the_loops_is_said(opened: Any) -> None:
     rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint1"]}
     robot = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
-    tab = opened(robot, q=robot.close([0.3, 0.6]).q)
+    tab = opened(robot, q=robot.loops.close([0.3, 0.6]).q)
     tab.ask(
         "find('.record').click(), find('.record').click(), page.pendant.waypoints[1][0] += 2.5, page.pendant.showList()"
     )
     tab.ask("find('.play-waypoints').click(), page.player.pause()")
     assert "The loops cannot be kept closed beyond " in tab.ask("page.pendant.report.textContent")
     last = np.array(tab.ask("page.player.runs[0].q.slice(-2)"))
-    assert np.abs(robot.loop_constraints(last).residual).max() < 1e-9
+    assert np.abs(robot.loops.constraints(last).residual).max() < 1e-9
     tab.ask("find('.simulate').click()")
     assert "The simulation stopped at " in tab.ask("page.pendant.report.textContent")
     assert tab.complaints() == []

@@ -154,7 +154,7 @@ def free_velocities(robot: Mechanics) -> NDArray[np.bool_]:
             if joint.kind == "free":
                 known[robot.description.velocity_places(joint.name)] = True
         if robot.description.loops and robot.description.actuated:  # motors of other joints may move it
-            motors = robot.velocity_map(robot.home)[list(robot.description.actuated_indices)]
+            motors = robot.loops.velocity_map(robot.home)[list(robot.description.actuated_indices)]
             known &= ~(np.abs(motors) > 1e-9).any(axis=0)
         known.flags.writeable = False
         known = robot.__dict__.setdefault("_free_velocities", known)

@@ -106,7 +106,7 @@ def configurations_at(mechanism: Mechanism, robot: Robot, T: Doubles) -> Doubles
     q = np.empty((*T.shape[:-2], robot.nq))
     for name, values in positions.items():
         q[..., starts[name][0] : starts[name][0] + values.shape[-1]] = values
-    gap = float(np.abs(np.asarray(robot.loop_constraints(q).residual)).max(initial=0.0))
+    gap = float(np.abs(np.asarray(robot.loops.constraints(q).residual)).max(initial=0.0))
     if gap > _CLOSED * max(1.0, float(np.abs(q).max(initial=0.0))):
         raise ArgumentError(
             f"the loops of robot '{robot.name}' stay open by {gap:.3g} m where those of the platform are closed; take "

@@ -209,7 +209,7 @@ class Equations:
 
     def _forward_dynamics(self, friction_over: float, **options: Any) -> Function:
         if self.joints.following:
-            return self.robot.constrained_accelerations.specialize(step=friction_over, **options)
+            return self.robot.loops.constrained_accelerations.specialize(step=friction_over, **options)
         if friction_over == 0.0:
             return self.robot.forward_dynamics.specialize(**options)
         return self.robot.step_accelerations.specialize(step=friction_over, **options)
@@ -233,7 +233,7 @@ class Equations:
         robot = self.plant.robot
         if not self.joints.following:
             return {**x, "q": x.q if robot.nq == robot.n else robot.normalize(x.q)}
-        q, velocities = robot.closed_state(x.q, self.velocities(x))
+        q, velocities = robot.loops.closed_state(x.q, self.velocities(x))
         return {**x, "q": q, **self.joints.parts(velocities)}
 
     def motor_torque(self, x: Record, command: Array, values: Values) -> Any:

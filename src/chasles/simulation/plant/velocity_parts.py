@@ -54,7 +54,7 @@ class VelocityParts:
         if not self.following:
             return np.zeros(0)
         rows, count = list(self._robot.description.mobility.constraints), len(self.independent)
-        J = np.asarray(self._robot.loop_constraints(q, vary=varied).J)[..., rows, :]
+        J = np.asarray(self._robot.loops.constraints(q, vary=varied).J)[..., rows, :]
         chosen = np.broadcast_to(np.eye(J.shape[-1])[self.independent], (*J.shape[:-2], count, J.shape[-1]))
         inverse = np.linalg.pinv(np.concatenate([J, chosen], axis=-2), rcond=1e-9)
         velocities: Array = (inverse[..., -count:] @ qd[..., None])[..., 0]

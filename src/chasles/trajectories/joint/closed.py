@@ -73,7 +73,7 @@ class ClosedMotion(ManifoldTrajectory):
     >>> motion = ClosedMotion(arm, ch.PointToPoint([0.3], [-0.2], duration=1.0))
     >>> motion(1.0).q.round(4), motion(0.5).qd.round(4)
     (array([-0.2   ,  0.6157]), array([-0.9375]))
-    >>> bool(abs(arm.loop_constraints(motion(0.6).q).residual).max() < 1e-12)
+    >>> bool(abs(arm.loops.constraints(motion(0.6).q).residual).max() < 1e-12)
     True
     """
 
@@ -138,7 +138,7 @@ class ClosedMotion(ManifoldTrajectory):
         """Closed configurations at the start, (*batch, nq)."""
         wanted = self._placed(np.asarray(self.given(self.given.start_time).q), guess)
         names = [self.robot.description.joint_velocity_names[index] for index in self._free]
-        closed = self.robot.close(wanted, hold=names)
+        closed = self.robot.loops.close(wanted, hold=names)
         if not closed.success.all():
             raise ArgumentError(f"the motion cannot start on robot '{self.robot.name}': {closed.message}")
         return closed.q
@@ -165,7 +165,7 @@ class ClosedMotion(ManifoldTrajectory):
         rates = self._independent(rates)
 
         def velocity_at(k: int) -> Floats:
-            return np.asarray(np.einsum("...ij,...j->...i", self.robot.velocity_map(found[k]), rates[k]))
+            return np.asarray(np.einsum("...ij,...j->...i", self.robot.loops.velocity_map(found[k]), rates[k]))
 
         found = np.empty((steps + 1, *q.shape))
         found[0] = q
@@ -193,8 +193,8 @@ class ClosedMotion(ManifoldTrajectory):
 def all_joints(robot: Robot, motion: JointTrajectory, t: Floats) -> AllJoints:
     """Return the motion of all joints at times (..., *batch), from one with the rates of the degrees of freedom."""
     q, nu, nu_rate, _ = motion.derivatives(t)
-    velocity = np.asarray(np.einsum("...ij,...j->...i", robot.velocity_map(q), nu))
-    return AllJoints(q, velocity, np.asarray(robot.joint_accelerations(q, nu, nu_rate)), nu, nu_rate)
+    velocity = np.asarray(np.einsum("...ij,...j->...i", robot.loops.velocity_map(q), nu))
+    return AllJoints(q, velocity, np.asarray(robot.loops.joint_accelerations(q, nu, nu_rate)), nu, nu_rate)
 
 
 def on_manifold(robot: Robot, trajectory: JointTrajectory) -> JointTrajectory:

@@ -104,7 +104,7 @@ class MovedJoints(JointTrajectory):
         if not self.closed:
             return tau
         torques = np.zeros((*np.broadcast_shapes(q.shape[:-1], tau.shape[:-1]), self.n))
-        torques[..., list(self.robot.description.actuated_indices)] = self.robot.actuator_forces(q, tau)
+        torques[..., list(self.robot.description.actuated_indices)] = self.robot.loops.actuator_forces(q, tau)
         return torques
 
     def limits(self, *given: ArrayLike | None) -> tuple[Floats, Floats]:
