@@ -1,11 +1,14 @@
 """What a run says of itself: sticking joints, and runs that diverge without a controller."""
 
 import warnings
+from pathlib import Path
 
 import pytest
 
 import chasles as ch
+from chasles.base.findings import codes
 from chasles.simulation.diagnosis import DivergenceWarning, StickingWarning
+from chasles.simulation.results import Run
 
 ARM = ch.load("planar2r").with_gravity([0.0, 0.0, 0.0])
 MOTION = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
@@ -17,6 +20,10 @@ def test_a_joint_that_friction_holds_is_named() -> None:
     with pytest.warns(StickingWarning, match=r"gain is too low for the friction of joint2: 3 N·m hold it \d+.*° off"):
         run = ch.simulate(rough, law, MOTION, duration=3.0)
     assert abs(run.error[-1, 1]) > 0.05
+    (sticks,) = run.findings
+    assert (sticks.rule.code, sticks.facts["joint"]) == ("joint-sticks", "joint2")
+    assert sticks.value == pytest.approx(abs(float(run.error[-1, 1])) / 0.05)
+    assert sticks.facts["friction"] == pytest.approx(3.0)
 
 
 def test_the_same_joint_with_friction_of_the_plant_in_a_batch() -> None:
@@ -30,7 +37,7 @@ def test_joints_that_arrive_or_are_free_of_friction_say_nothing() -> None:
     rough = ARM.with_friction(coulomb={"joint2": 3.0}, coulomb_velocity=1e-3)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ch.simulate(rough, ch.PDGravity(ARM, kp=400.0, kd=80.0), MOTION, duration=3.0)
+        assert ch.simulate(rough, ch.PDGravity(ARM, kp=400.0, kd=80.0), MOTION, duration=3.0).findings == ()
         ch.simulate(ARM, ch.PDGravity(ARM, kp=[400.0, 5.0], kd=[80.0, 30.0]), MOTION)
 
 
@@ -38,3 +45,15 @@ def test_a_free_run_that_diverges_hears_nothing_of_gains() -> None:
     with pytest.warns(DivergenceWarning, match="no controller runs") as caught:
         ch.simulate(ARM, duration=1.0, qd0=[1e6, -2e6], period=0.01, integrator="rk4")
     assert not any("gain" in str(warning.message) for warning in caught)
+
+
+def test_findings_of_a_run_are_kept_in_its_file(tmp_path: Path) -> None:
+    """A joint alone, sampled and held: kd·T/M beyond 2 makes it diverge, and the finding has this number."""
+    rotor = ch.Robot.from_dh([{"a": 0.5, "mass": 0.0, "motor_inertia": 0.1}], check=False).with_gravity([0.0, 0.0, 0.0])
+    with pytest.warns(DivergenceWarning, match=r"kd·T/M = 3 must be below 2"):
+        run = ch.simulate(rotor, ch.PDGravity(rotor, kp=0.0, kd=300.0), duration=2.0, qd0=[1.0])
+    assert codes(run.findings) == ["diverged", "damping-gain-too-high"]
+    assert run.findings[1].value == pytest.approx(3.0, rel=1e-6)
+    run.to_netcdf(tmp_path / "run.nc")
+    kept = Run.open(tmp_path / "run.nc").findings
+    assert [own.record for own in kept] == [own.record for own in run.findings]

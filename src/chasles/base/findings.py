@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 Weight = Literal["note", "caution", "refusal"]
 
@@ -72,6 +72,7 @@ class Finding:
     rule: Rule
     value: float
     facts: Mapping[str, Any] = field(default_factory=dict)
+    _OF_RULE: ClassVar = ("code", "weight", "value", "limit", "because", "sentence")
 
     @property
     def record(self) -> dict[str, object]:
@@ -79,6 +80,18 @@ class Finding:
         rule = self.rule
         own = {"code": rule.code, "weight": rule.weight, "value": self.value, "limit": rule.limit}
         return {**own, "because": rule.because, "sentence": str(self), **self.facts}
+
+    @classmethod
+    def of_record(cls, record: Mapping[str, Any]) -> Finding:
+        """Return the finding of a record.
+
+        >>> found = Rule("a", 1.0, "so it is", "{what}: {value:g}").told(2.0, what="set {a, b}")[0]
+        >>> str(Finding.of_record(found.record)), Finding.of_record(found.record).record == found.record
+        ('set {a, b}: 2', True)
+        """
+        code, weight, value, limit, because, sentence = (record[name] for name in cls._OF_RULE)
+        rule = Rule(code, limit, because, sentence.replace("{", "{{").replace("}", "}}"), weight)
+        return cls(rule, value, {name: fact for name, fact in record.items() if name not in cls._OF_RULE})
 
     def __str__(self) -> str:
         return self.rule.sentence.format(value=self.value, limit=self.rule.limit, **self.facts)

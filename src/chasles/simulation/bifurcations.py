@@ -1,4 +1,4 @@
-"""Warnings of motions through configurations in which a robot's loops leave more freedoms than elsewhere."""
+"""Motions through configurations in which a robot's loops leave more freedoms than elsewhere."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.errors import warn
+from chasles.base.findings import Finding, Rule
 
 if TYPE_CHECKING:
     from chasles.robot.robot import Robot
@@ -22,12 +22,18 @@ _APART = 0.3
 _SHARE = 0.02
 
 
+BIFURCATION = Rule(
+    "bifurcation", 0.0, "where a singular value of the loops' constraints passes through zero, a motion is free",
+    "{who} passed a bifurcation at t = {time:.6g} s: {what}", "caution",
+)  # fmt: skip
+
+
 class BifurcationWarning(UserWarning):
     """A simulated robot with loops passed a configuration in which it can go on in several ways."""
 
 
-def warn_of_bifurcations(robot: Robot, q: Floats, time: Floats) -> None:
-    """Warn of runs that pass a configuration in which the loops leave more freedoms than elsewhere.
+def bifurcations(robot: Robot, q: Floats, time: Floats) -> tuple[Finding, ...]:
+    """Find runs that pass a configuration in which the loops leave more freedoms than elsewhere.
 
     There a singular value of the constraints' Jacobian passes through zero and changes its sign. The equations of
     motion do not say where the robot goes on; the integration chooses by its rounding, and may lose energy.
@@ -42,13 +48,11 @@ def warn_of_bifurcations(robot: Robot, q: Floats, time: Floats) -> None:
         Times of the samples, s.
     """
     found = [(run, sample) for run, path in enumerate(q) if (sample := _crossing(robot, path)) is not None]
-    if found:
-        run, sample = min(found, key=lambda place: place[1])
-        who = f"{len(found)} of {len(q)} runs" if len(q) > 1 else "the run"
-        warn(
-            f"{who} passed a bifurcation at t = {time[sample]:.6g} s: {_sentence(robot, q[run, sample])}",
-            BifurcationWarning,
-        )
+    if not found:
+        return ()
+    run, sample = min(found, key=lambda place: place[1])
+    who = f"{len(found)} of {len(q)} runs" if len(q) > 1 else "the run"
+    return BIFURCATION.told(len(found), who=who, time=float(time[sample]), what=_sentence(robot, q[run, sample]))
 
 
 def _constraints(robot: Robot, q: Floats) -> Floats:

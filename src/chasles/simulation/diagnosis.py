@@ -1,4 +1,4 @@
-"""Why a run diverged or stood at its effort limits, in terms of the robot."""
+"""Findings about a run: why it diverged, stuck or stood at its effort limits, in terms of the robot."""
 
 from __future__ import annotations
 
@@ -9,30 +9,59 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import warn
-from chasles.simulation.bifurcations import warn_of_bifurcations
+from chasles.base.findings import Finding, Rule
+from chasles.simulation.bifurcations import BifurcationWarning, bifurcations
 from chasles.simulation.closed_loop import ClosedLoop
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
 
 Floats = NDArray[np.float64]
-#: A velocity feedback, sampled and held, is stable for kd·T/M below 2; a position feedback for kp·T²/M below 4.
-_STABLE_DAMPING, _STABLE_STIFFNESS = 2.0, 4.0
 #: Change of positions and velocities, rad and rad/s (m and m/s), by which a law's gains are measured.
 _CHANGE = 1e-6
-#: Smallest eigenvalue of a mass matrix that can be solved for, as a share of the largest.
-_SINGULAR = 1e-14
-#: Share of the time at an effort limit beyond which a run is warned of.
-_MOST_SATURATED = 0.5
-
-
-#: Advice for a run that diverges without a controller.
-_FREE = (
-    "no controller runs, so the motion itself is too fast for the steps: shorten the period, give substeps, or choose "
-    "integrator='dormand-prince'"
-)
 #: Error at the end, rad or m, and speed, rad/s or m/s, of a joint that is said to stick.
 _FAR, _AT_REST = {"rad": 0.05, "m": 0.01}, 0.01
+
+DIVERGED = Rule(
+    "diverged", 0.0, "motions are finite",
+    "{value:.0f} of {runs} runs diverged, the first at t = {time:g} s, at {joint} (see `diverged_at` and "
+    "`diverged_joint`)", "caution",
+)  # fmt: skip
+SATURATED = Rule(
+    "saturated", 0.5, "a law that saturates for most of the time does not control the motion",
+    "{joint} was at its effort limit for {value:.0%} of the time", "caution",
+)  # fmt: skip
+STICKS = Rule(
+    "joint-sticks", 1.0, "goals are missed by less than 0.05 rad or 10 mm",
+    "the gain is too low for the friction of {joint}: {friction:.3g} {effort} hold it {missing} off at the end, where "
+    "the law gives {stiffness:.3g} {effort}/{unit}; an error below {within} takes kp of {enough:.3g} {effort}/{unit}, "
+    "or a law with an integral or friction compensation", "caution",
+)  # fmt: skip
+SINGULAR = Rule(
+    "singular-mass-matrix", 1e-14, "of smaller shares of the largest eigenvalue, rounding leaves no digit",
+    "the mass matrix is singular: {joint} moves no mass; give its links mass and inertia, or rotor inertia", "caution",
+)  # fmt: skip
+DAMPING = Rule(
+    "damping-gain-too-high", 2.0, "a velocity feedback that is sampled and held is stable below",
+    "{moves}, and kd·T/M = {value:.2g} must be below {limit:g}: lower kd or shorten the period", "caution",
+)  # fmt: skip
+STIFFNESS = Rule(
+    "stiffness-gain-too-high", 4.0, "a position feedback that is sampled and held is stable below",
+    "{moves}, and kp·T²/M = {value:.2g} must be below {limit:g}: lower kp or shorten the period", "caution",
+)  # fmt: skip
+POSITIVE = Rule(
+    "positive-velocity-feedback", 1.0, "such a velocity doubles within a period",
+    "{moves}, and its velocity is fed back with positive sign, gain {value:.2g}: compensate less friction", "caution",
+)  # fmt: skip
+FREE = Rule(
+    "steps-too-long", np.nan, "no controller runs, so nothing but the steps can make it diverge",
+    "no controller runs, so the motion itself is too fast for the steps: shorten the period, give substeps, or choose "
+    "integrator='dormand-prince'", "caution",
+)  # fmt: skip
+UNEXPLAINED = Rule(
+    "unexplained-divergence", np.nan, "no joint's own gains are too high",
+    "lower gains, a shorter period or more substeps may help", "caution",
+)  # fmt: skip
 
 
 class DivergenceWarning(UserWarning):
@@ -63,46 +92,68 @@ class JointFeedback(NamedTuple):
     damping: Floats
 
 
-def warn_of(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]) -> None:
-    """Warn of runs that diverged, of bifurcations of robots with loops, and of joints that stood at effort limits.
+def told(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]) -> tuple[Finding, ...]:
+    """Find, and warn of, runs that diverged, bifurcations of robots with loops, and joints that stick or saturate.
 
     Parameters
     ----------
     run
         The labelled result.
     loop, state, times, values
-        Simulated loop: states of all runs at the start, times (S, k) of the calls, values by name.
+        What was simulated: states of all runs at the start, times (S, k) of the calls, values by name.
     """
+    setup = (loop, state, times, values)
+    groups = (
+        (_divergence(run, *setup), DivergenceWarning),
+        (_bifurcation(run, loop), BifurcationWarning),
+        (_sticking(run, *setup), StickingWarning),
+        (_saturation(run, *setup), SaturationWarning),
+    )
+    for findings, category in groups:
+        if findings:
+            warn("; ".join(map(str, findings)), category)
+    return tuple(finding for findings, _ in groups for finding in findings)
+
+
+def _divergence(
+    run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]
+) -> tuple[Finding, ...]:
     diverged = np.isfinite(run["diverged_at"].values)
-    if diverged.any():
-        first = int(np.nanargmin(run["diverged_at"].values))
-        time, joint = (run[name].values.flat[first] for name in ("diverged_at", "diverged_joint"))
-        said = f"{int(diverged.sum())} of {diverged.size} runs diverged, the first at t = {time:g} s, at {joint}"
-        reason = _reason(loop, state, times, values, first)
-        advice = reason or ("lower gains, a shorter period or more substeps may help" if loop.is_controlled else _FREE)
-        warn(f"{said} (see `diverged_at` and `diverged_joint`); {advice}", DivergenceWarning)
-    if loop.plant.robot.description.loops:
-        q = run["q"].values
-        warn_of_bifurcations(loop.plant.robot, q.reshape(-1, *q.shape[-2:]), run["time"].values)
-    warn_of_sticking(run, loop, state, times, values)
-    span = float(times[-1, 0] - times[0, 0])
-    share = run["saturation_time"].values / (span or 1.0)
-    if share.max() > _MOST_SATURATED:
-        worst, number = np.unravel_index(int(share.argmax()), (share.size // loop.plant.n, loop.plant.n))
-        joint = str(run["joint"].values[number])
-        said = f"{joint} was at its effort limit for {share.max():.0%} of the time"
-        reason = _reason(loop, state, times, values, int(worst))
-        warn(f"{said}{'; ' + reason if reason else ''}", SaturationWarning)
+    if not diverged.any():
+        return ()
+    first = int(np.nanargmin(run["diverged_at"].values))
+    time, joint = (run[name].values.flat[first] for name in ("diverged_at", "diverged_joint"))
+    causes = _causes(loop, state, times, values, first)
+    advice = causes or (UNEXPLAINED if loop.is_controlled else FREE).told(np.nan)
+    return (*DIVERGED.told(diverged.sum(), runs=diverged.size, time=float(time), joint=str(joint)), *advice)
 
 
-def warn_of_sticking(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]) -> None:
-    """Warn of the joint that dry friction holds farthest from the end of its reference.
+def _bifurcation(run: Run, loop: ClosedLoop) -> tuple[Finding, ...]:
+    if not loop.plant.robot.description.loops:
+        return ()
+    q = run["q"].values
+    return bifurcations(loop.plant.robot, q.reshape(-1, *q.shape[-2:]), run["time"].values)
+
+
+def _saturation(
+    run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]
+) -> tuple[Finding, ...]:
+    share = run["saturation_time"].values / (float(times[-1, 0] - times[0, 0]) or 1.0)
+    worst, number = np.unravel_index(int(share.argmax()), (share.size // loop.plant.n, loop.plant.n))
+    found = () if np.isnan(share).all() else SATURATED.above(share.max(), joint=str(run["joint"].values[number]))
+    return (*found, *_causes(loop, state, times, values, int(worst))) if found else ()
+
+
+def _sticking(
+    run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]
+) -> tuple[Finding, ...]:
+    """Find the joint that dry friction holds farthest from the end of its reference.
 
     A joint sticks where its gain times its error is below its dry friction.
     """
     robot, names = loop.plant.robot, loop.plant.driven_joints
     if not loop.is_controlled or "error" not in run or robot.nq != robot.n or names is None:
-        return
+        return ()
     error = np.abs(run["error"].values[..., -1, :]).reshape(-1, robot.n)
     resting = np.abs(run["qd"].values[..., -1, :]).reshape(-1, robot.n) < _AT_REST
     arrived = np.abs(run["qd_reference"].values[..., -1, :]).reshape(-1, robot.n) < _AT_REST
@@ -110,27 +161,28 @@ def warn_of_sticking(run: Run, loop: ClosedLoop, state: Floats, times: Floats, v
     far = np.array([_FAR[unit] for unit in units])
     stuck = np.where(resting & arrived & (error > far), error / far, 0.0)
     if not stuck.any():
-        return
+        return ()
     worst = int(stuck.max(axis=1).argmax())
     friction = _dry_friction(loop, _values_of_run(loop, state, values, worst), names)
     if not friction[stuck[worst] > 0.0].any():
-        return
+        return ()
     stiffness = _feedback(loop, state, times, values, worst).stiffness
     springs = np.maximum(stiffness, 0.0)  # a law that feeds no position back wants none held
     held = np.where((springs > 0.0) & (springs * error[worst] <= friction), stuck[worst], 0.0)
     if not held.any():
-        return
+        return ()
     joint = int(held.argmax())
-    unit, missing = units[joint], error[worst, joint]
-    size = f"{np.degrees(missing):.3g}°" if unit == "rad" else f"{missing:.3g} m"
-    effort = "N·m" if unit == "rad" else "N"
-    enough = friction[joint] / far[joint]
-    within = f"{np.degrees(far[joint]):.2g}°" if unit == "rad" else f"{far[joint]:g} m"
-    warn(
-        f"the gain is too low for the friction of {robot.velocity_names[joint]}: {friction[joint]:.3g} {effort} hold "
-        f"it {size} off at the end, where the law gives {abs(stiffness[joint]):.3g} {effort}/{unit}; an error below "
-        f"{within} takes kp of {enough:.3g} {effort}/{unit}, or a law with an integral or friction compensation",
-        StickingWarning,
+    unit, missing = units[joint], float(error[worst, joint])
+    return STICKS.above(
+        missing / far[joint],
+        joint=robot.velocity_names[joint],
+        friction=float(friction[joint]),
+        stiffness=abs(float(stiffness[joint])),
+        enough=float(friction[joint] / far[joint]),
+        missing=f"{np.degrees(missing):.3g}°" if unit == "rad" else f"{missing:.3g} m",
+        within=f"{np.degrees(far[joint]):.2g}°" if unit == "rad" else f"{far[joint]:g} m",
+        effort="N·m" if unit == "rad" else "N",
+        unit=unit,
     )
 
 
@@ -158,32 +210,30 @@ def _values_of_run(loop: ClosedLoop, state: Floats, values: Mapping[str, Floats]
     }
 
 
-def _reason(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> str | None:
-    """Say which joint's gain is too high for the period, if one is."""
+def _causes(
+    loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int
+) -> tuple[Finding, ...]:
+    """Find the joint whose gain is too high for the period, if one is."""
     robot, T = loop.plant.robot, loop.period
     q = loop.layout.split(state.reshape(-1, state.shape[-1])[run]).plant.q
     masses, directions = np.linalg.eigh(robot.mass_matrix(q))
-    if not masses[0] > _SINGULAR * masses[-1]:
-        name = robot.velocity_names[int(np.argmax(np.abs(directions[:, 0])))]
-        return f"the mass matrix is singular: {name} moves no mass; give its links mass and inertia, or rotor inertia"
-    if robot.nq != robot.n:
-        return None
+    massless = robot.velocity_names[int(np.argmax(np.abs(directions[:, 0])))]
+    singular = SINGULAR.below(masses[0] / masses[-1] if masses[-1] > 0.0 else 0.0, joint=massless)
+    if singular or robot.nq != robot.n:
+        return singular
     own = _feedback(loop, state, times, values, run)
     damping, stiffness = own.damping * T / own.inertia, own.stiffness * T**2 / own.inertia
-    excess = np.maximum(np.maximum(damping / _STABLE_DAMPING, stiffness / _STABLE_STIFFNESS), -damping)
-    joint = int(np.argmax(excess))
-    if not excess[joint] > 1.0:
-        return None
+    shares = np.array([-damping / POSITIVE.limit, damping / DAMPING.limit, stiffness / STIFFNESS.limit])
+    joint = int(np.argmax(shares.max(axis=0)))
     unit = "kg" if robot.description.velocity_units[joint] == "m/s" else "kg·m²"
     moves = f"{robot.velocity_names[joint]} moves {own.inertia[joint]:.2g} {unit}"
     if not any(part.motor_inertia for part in robot.description.joints) and loop.plant.motors is None:
         moves += " without rotor inertia (robot.with_motor_inertia gives it)"
-    if damping[joint] < -1.0:
-        gain = -damping[joint]
-        return f"{moves}, and its velocity is fed back with positive sign, gain {gain:.2g}: compensate less friction"
-    if damping[joint] > _STABLE_DAMPING:
-        return f"{moves}, and kd·T/M = {damping[joint]:.2g} must be below 2: lower kd or shorten the period"
-    return f"{moves}, and kp·T²/M = {stiffness[joint]:.2g} must be below 4: lower kp or shorten the period"
+    return (
+        POSITIVE.above(-damping[joint], moves=moves)
+        or DAMPING.above(damping[joint], moves=moves)
+        or STIFFNESS.above(stiffness[joint], moves=moves)
+    )
 
 
 def _feedback(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats], run: int) -> JointFeedback:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import math
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -16,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from chasles.base import verbs
 from chasles.base.errors import ArgumentError, MissingExtraError
+from chasles.base.findings import Finding
 from chasles.base.writing import TABLE, path_to_write, replacing
 from chasles.model.formats.mesh_files import with_meshes
 from chasles.model.formats.to_toml import to_toml
@@ -268,6 +270,18 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
             If Plotly is not installed.
         """
         return verbs.report(self, path, title, packages=packages)
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """What the run calls for saying: divergence, saturation, sticking joints, and their causes.
+
+        The files of ``to_netcdf`` keep them. Programs read their codes, ``finding.rule.code``.
+        """
+        return tuple(Finding.of_record(record) for record in json.loads(self.attrs.get("findings", "[]")))
+
+    def with_findings(self, findings: Sequence[Finding]) -> Self:
+        """Return the run with findings; itself if there are none."""
+        return self.assign_attrs(findings=json.dumps([own.record for own in findings])) if findings else self
 
     def _repr_html_(self) -> str:
         try:

@@ -16,7 +16,7 @@ from chasles.integrators import Integrator
 from chasles.robot.robot import Robot
 from chasles.simulation import stepping
 from chasles.simulation.controlled_period import first_pace
-from chasles.simulation.diagnosis import warn_of
+from chasles.simulation.diagnosis import told
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
 from chasles.simulation.plant.plant import Plant
@@ -178,8 +178,7 @@ def simulate(
     if speeds == "raise":
         raise_at_overspeed(ready.loop.plant.robot, ready.times[:, 0], recorded[1])
     run = _label(ready, recorded, speeds)
-    warn_of(run, ready.loop, ready.state, ready.times, ready.values)
-    return run
+    return run.with_findings(told(run, ready.loop, ready.state, ready.times, ready.values))
 
 
 def _recorded(ready: Prepared, progress: bool) -> tuple[list[Floats], Floats]:
