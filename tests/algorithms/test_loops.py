@@ -10,6 +10,7 @@ from tests.oracles.closed_machines import FREEDOMS, MACHINES, at, five_bar, four
 
 import chasles as ch
 from chasles import algorithms as alg
+from chasles.algorithms import assembled
 from chasles.algorithms.loops import loop_jacobian_derivative
 from chasles.base.errors import ArgumentError, ModelError
 from chasles.engine.linear.least_squares import least_squares
@@ -75,13 +76,13 @@ def test_a_screw_that_is_closed_moves_as_it_turns() -> None:
 
 @pytest.mark.parametrize("name", MACHINES)
 def test_mobility_is_grueblers(name: str) -> None:
-    found = MACHINES[name]().mobility
+    found = assembled(MACHINES[name]()).mobility
     assert (len(found.independent), found.rank, found.count) == FREEDOMS[name]
 
 
 def test_a_planar_linkage_in_a_tilted_plane_keeps_its_freedom() -> None:
     T = at(0.1, 0.2, 0.3, 0.7) @ np.array([[1, 0, 0, 0], [0, 0.8, -0.6, 0], [0, 0.6, 0.8, 0], [0, 0, 0, 1.0]])
-    tilted = four_bar().replace(T_world_base=T).mobility
+    tilted = assembled(four_bar().replace(T_world_base=T)).mobility
     assert (len(tilted.independent), tilted.rank) == (1, 2)
 
 
@@ -96,14 +97,14 @@ def test_bennetts_linkage_moves_against_grueblers_count() -> None:
     t2 = 2.0 * np.arctan(np.sin(0.5 * (beta + alpha)) / np.sin(0.5 * (beta - alpha)) / np.tan(0.5 * t1))
     home = np.array([t1, t2, -t1, -t2])
     linkage = with_loop(chain.replace(home=home), "closing", "fixed", "link0", "tool")
-    assert str(linkage.mobility) == "1 degree of freedom; 3 of 6 constraints independent"
+    assert str(assembled(linkage).mobility) == "1 degree of freedom; 3 of 6 constraints independent"
 
 
 def test_structures_that_do_not_move_or_close_are_refused_by_name() -> None:
     with pytest.raises(ModelError, match="no degree of freedom: with loop 'lock' the loops put 3 independent"):
         ch.Robot(
             with_loop(four_bar(), "lock", "spherical", "ground", "coupler", closed_at_home=True).replace(
-                home=four_bar().mobility.home
+                home=assembled(four_bar()).home
             )
         )
     short = four_bar()

@@ -62,10 +62,10 @@ CASES = [case if case in QUICK else pytest.param(case, marks=pytest.mark.slow) f
 @cache
 def made(case: str | int) -> tuple[Tree, np.ndarray]:
     """A robot and a closed configuration of it, away from home."""
-    description = MACHINES[case]() if isinstance(case, str) else random_closed_robot(case)
+    description = alg.assembled(MACHINES[case]() if isinstance(case, str) else random_closed_robot(case))
     tree = build_tree(description)
     rng = np.random.default_rng(5)
-    q = of(tree, "integrate", description.mobility.home, 0.05 * rng.normal(size=len(tree.independent)))
+    q = of(tree, "integrate", description.home, 0.05 * rng.normal(size=len(tree.independent)))
     assert np.abs(alg.loop_constraints(tree, q).residual).max() < 1e-9
     return tree, q
 

@@ -114,9 +114,8 @@ def test_the_refusal_names_a_tolerance_that_suffices_and_a_kind_that_does_not_ne
     tolerant = bent.replace(loops=(bent.loops[0].replace(tolerance=enough),))
     spherical = bent.replace(loops=(bent.loops[0].replace(kind="spherical"),))
     for cured in (tolerant, spherical):
-        assert ch.Robot(cured).mass_matrix(four_bar().mobility.home) == pytest.approx(
-            ch.Robot(four_bar()).mass_matrix(four_bar().mobility.home), rel=1e-7
-        )
+        exact = ch.Robot(four_bar())
+        assert ch.Robot(cured).mass_matrix(exact.home) == pytest.approx(exact.mass_matrix(exact.home), rel=1e-7)
 
 
 @pytest.mark.parametrize("tolerance", [-1e-9, 0.02, np.nan])

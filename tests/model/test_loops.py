@@ -6,11 +6,12 @@ import pickle
 
 import numpy as np
 import pytest
-from tests.oracles.closed_machines import MACHINES, delta, five_bar, four_bar
+from tests.oracles.closed_machines import MACHINES, at, delta, five_bar, four_bar
 
+from chasles.algorithms import assembled
 from chasles.base.errors import ModelError
 from chasles.model import (
-    Description,
+    Inertia,
     Loop,
     attach,
     load,
@@ -77,6 +78,37 @@ def test_loops_and_motors_name_what_exists(changes: dict[str, object], said: str
         four_bar().replace(**changes)
 
 
+def test_a_plan_can_be_edited_and_saved_and_says_how_its_loops_are_closed() -> None:
+    plan = four_bar()
+    assert not plan.is_assembled
+    with pytest.raises(ModelError, match=r"'four-bar' is a plan: nobody has closed its loops .* chasles.Robot"):
+        _ = plan.n
+    for edited in (
+        plan.with_gravity([0.0, 0.0, 0.0]),
+        parse_toml(to_toml(plan), check=False),
+        renamed(plan, prefix="x_"),
+    ):
+        assert not edited.is_assembled
+    closed = assembled(plan)
+    assert not plan.is_assembled  # it is the copy that knows
+    assert (closed.n, assembled(closed)) == (1, closed)
+
+
+def test_what_loops_leave_free_is_kept_until_the_mechanism_changes() -> None:
+    closed = assembled(four_bar())
+    heavier = closed.replace(links=[link.replace(inertia=Inertia()) for link in closed.links], gravity=[0.0, 0.0, 1.0])
+    assert heavier.mobility is closed.mobility
+    assert pickle.loads(pickle.dumps(closed)).mobility.independent == closed.mobility.independent
+    longer = [joint.replace(T_parent_joint=at(0.21)) if joint.name == "knee" else joint for joint in closed.joints]
+    changes: list[dict[str, object]] = [
+        {"joints": longer}, {"loops": [closed.loops[0].replace(kind="spherical")]}, {"home": [0.9, -0.3, 1.7]},
+        {"independent": ["swing"]}, {"actuated": []},
+    ]  # fmt: skip
+    for change in changes:
+        assert not closed.replace(**change).is_assembled, change
+    assert closed.replace(loops=[]).n == 3
+
+
 def test_independent_velocities_need_loops() -> None:
     with pytest.raises(ModelError, match="has no loops: all are independent"):
         load("planar2r").replace(independent=["joint1"])
@@ -121,7 +153,7 @@ def test_motors_in_files_are_lists_of_names() -> None:
 def test_a_dh_table_takes_loops() -> None:
     text = to_toml(load("planar2r"), "dh") + '[[loop]]\nname = "rod"\nkind = "rod"\nfirst = "link0"\nsecond = "tool"\n'
     held = parse_toml(text + "length = 0.3\nfirst_placement = { position = [0.75, 0.3, 0.0] }\n", check=False)
-    assert str(held.mobility) == "1 degree of freedom; 1 of 1 constraints independent"
+    assert str(assembled(held).mobility) == "1 degree of freedom; 1 of 1 constraints independent"
 
 
 def test_formats_without_loops_refuse_them() -> None:
@@ -135,25 +167,25 @@ def test_formats_without_loops_refuse_them() -> None:
 
 def test_copies_carry_loops_along() -> None:
     machine = five_bar()
-    named = renamed(machine, prefix="left_", joints={"tip": "pin"})
+    named = assembled(renamed(machine, prefix="left_", joints={"tip": "pin"}))
     assert (named.loops[0].name, named.loops[0].first, named.actuated[0]) == ("pin", "left_lower1", "left_motor1")
     assert named.velocity_names == ("left_motor1", "left_motor2")
-    two = attach(machine, four_bar(), "ground", prefix="b_")
+    two = assembled(attach(machine, four_bar(), "ground", prefix="b_"))
     assert [loop.name for loop in two.loops] == ["tip", "b_pin"]
     assert two.velocity_names == ("motor1", "motor2", "b_motor")
-    arm = attach(load("planar2r"), four_bar(), prefix="b_")
+    arm = assembled(attach(load("planar2r"), four_bar(), prefix="b_"))
     assert (arm.nv, arm.actuated) == (3, ("joint1", "joint2", "b_motor"))
-    assert str(simplified(delta()).mobility) == str(delta().mobility)
+    assert str(assembled(simplified(delta())).mobility) == str(assembled(delta()).mobility)
 
 
 def test_locked_joints_leave_fewer_freedoms() -> None:
-    locked = lock_joints(five_bar(), {"motor2": 0.9})
+    locked = assembled(lock_joints(five_bar(), {"motor2": 0.9}))
     assert (locked.nv, locked.actuated, locked.velocity_names) == (1, ("motor1",), ("motor1",))
 
 
 def test_parts_keep_whole_loops_only() -> None:
     two = attach(load("planar2r"), four_bar(), "link0", prefix="b_")
-    assert sub_tree(two, "b_ground").nv == 1
+    assert assembled(sub_tree(two, "b_ground")).nv == 1
     assert without(two, "b_ground").loops == ()
     with pytest.raises(ModelError, match="loop 'tip' joins this part to the rest of the robot"):
         without(five_bar(), "upper2")
@@ -178,10 +210,10 @@ MJCF = """<mujoco><worldbody>
     ],
 )
 def test_mujoco_constraints_are_loops_closed_where_mujoco_closes_them(constraint: str, kind: str) -> None:
-    robot = parse_mjcf(MJCF % constraint)  # a warning would be an error
+    robot = assembled(parse_mjcf(MJCF % constraint))  # a warning would be an error
     (loop,) = robot.loops
     assert (loop.name, loop.kind, robot.actuated) == ("k", kind, ("j1",))
-    assert np.allclose(robot.mobility.home, 0.0, atol=1e-12)  # MuJoCo takes anchors at qpos0
+    assert np.allclose(robot.home, 0.0, atol=1e-12)  # MuJoCo takes anchors at qpos0
     assert robot.nv == (2 if kind == "spherical" else 1)
 
 
@@ -194,6 +226,6 @@ def test_constraints_that_are_off_or_curved_are_no_loops() -> None:
 
 def test_a_weld_to_the_world_holds_what_it_held() -> None:
     text = MJCF.replace("<worldbody>", '<worldbody><body name="f"><freejoint/><geom size=".1"/></body>')
-    robot: Description = parse_mjcf(text % '<weld body1="f"/><connect body1="b" body2="c" anchor=".5 0 0"/>')
+    robot = assembled(parse_mjcf(text % '<weld body1="f"/><connect body1="b" body2="c" anchor=".5 0 0"/>'))
     assert robot.loops[0].second == "world"
     assert str(robot.mobility) == "2 degrees of freedom; 8 of 9 constraints independent"

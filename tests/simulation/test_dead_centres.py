@@ -19,6 +19,7 @@ from tests.oracles.closed_machines import LINKAGES, scissor, slider_crank
 from tests.simulation.plant.test_base_motion import Moving, no_turn
 
 import chasles as ch
+from chasles.algorithms import assembled
 from chasles.base.errors import ArgumentError
 from chasles.model import Description
 from chasles.simulation.bifurcations import BifurcationWarning
@@ -34,7 +35,7 @@ GRAVITY = {"Stephenson": (0.0, 0.0, -9.81), "slider-crank": (0.0, 0.0, -9.81)}
 def free(description: Description, independent: tuple[str, ...] = ()) -> ch.Robot:
     """The machine without friction."""
     gravity = GRAVITY.get(description.name, (5.0, -7.0, 0.0))
-    chosen = description.replace(independent=independent, home=description.mobility.home, gravity=gravity)
+    chosen = assembled(description).replace(independent=independent, gravity=gravity)
     return ch.Robot(chosen).with_friction(viscous=0.0, coulomb=0.0)
 
 

@@ -54,7 +54,7 @@ from chasles.algorithms.mass_matrix import coriolis_matrix as coriolis_matrix
 from chasles.algorithms.mass_matrix import mass_matrix as mass_matrix
 from chasles.algorithms.mass_matrix import operational_space_inertia as operational_space_inertia
 from chasles.algorithms.mass_matrix import operational_space_mobility as operational_space_mobility
-from chasles.algorithms.mobility import Mobility as Mobility
+from chasles.algorithms.mobility import assembled as assembled
 from chasles.algorithms.mobility import closed_configurations as closed_configurations
 from chasles.algorithms.mobility import regular_configurations as regular_configurations
 from chasles.algorithms.multipliers import ClosedState as ClosedState

@@ -50,10 +50,11 @@ def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
     --------
     Both joints of an arm whose tip hangs on a rod have motors; stretched out, G = (1, -3):
 
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> arm = load("planar2r").replace(actuated=["joint1", "joint2"])
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
-    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(arm, "rod", "rod", "link0", "tool", **rod)))
     >>> actuator_forces(tree, np.zeros(2), np.array([10.0]))  # 10 = 1 · 1 - 3 · (-3)
     array([ 1., -3.])
     """
@@ -87,10 +88,11 @@ def generalized_forces(tree: Tree, q: Array, actuator_forces: Array) -> Array:
 
     Examples
     --------
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> arm = load("planar2r").replace(actuated=["joint1", "joint2"])
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
-    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(arm, "rod", "rod", "link0", "tool", **rod)))
     >>> generalized_forces(tree, np.zeros(2), np.array([1.0, -3.0]))
     array([10.])
     """

@@ -111,9 +111,10 @@ def joint_torques(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping
 
     Examples
     --------
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
-    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod)))
     >>> joint_torques(tree, np.zeros(2), np.zeros(1), np.zeros(1)).round(5)
     array([55.15993,  6.12888])
     """

@@ -71,9 +71,10 @@ def loop_constraints(tree: Tree, q: Array) -> LoopConstraints:
     --------
     A rod of 0.3 m shall hold the arm's tip 0.3 m below its end; with the arm stretched out it does:
 
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
-    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod)))
     >>> loop_constraints(tree, np.zeros(2)).J  # the tip approaches the end by 0.75 m and 0.25 m per rad
     array([[-0.75, -0.25]])
     """
@@ -149,9 +150,10 @@ def constraint_wrenches(tree: Tree, q: Array) -> Array:
     --------
     The arm hangs on a rod, which pulls its tip upward if it is under tension:
 
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
-    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod)))
     >>> constraint_wrenches(tree, np.zeros(2)) + 0.0
     array([[ 0.,  0.,  0.,  0., -1.,  0.]])
     """
@@ -186,9 +188,11 @@ def velocity_map(tree: Tree, q: Array) -> Array:
     --------
     A rod holds the arm's tip from above. Stretched out, the second joint turns back by (0.5 + 0.25) / 0.25 rad:
 
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> arm = load("planar2r").replace(actuated=["joint1"])
-    >>> tree = build_tree(with_loop(arm, "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3))
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+    >>> tree = build_tree(assembled(with_loop(arm, "rod", "rod", "link0", "tool", **rod)))
     >>> velocity_map(tree, np.zeros(2)).T
     array([[ 1., -3.]])
     """
@@ -227,9 +231,10 @@ def joint_accelerations(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
     An arm on a rod, stretched out: its tip, 0.3 m below the rod's end, stays there while the first joint starts to
     turn at 1 rad/s, but the rod demands no acceleration across it.
 
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "independent": ["joint1"]}
-    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod)))
     >>> joint_accelerations(tree, np.zeros(2), np.array([1.0]), np.array([0.0])).round(9) + 0.0
     array([0., 0.])
     """

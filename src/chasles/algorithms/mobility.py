@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 
 import numpy as np
@@ -23,11 +23,10 @@ import numpy as np
 from chasles.algorithms.closing import WEAK_PER_GAP, Closing, close_loops, column_scales, tree_size
 from chasles.algorithms.configuration import difference, integrate
 from chasles.algorithms.loops import LoopConstraints, loop_constraints, velocity_map
-from chasles.base import verbs
 from chasles.base.errors import ModelError
 from chasles.geometry.elementary import Array
-from chasles.model.description import Description, Link
-from chasles.model.joint import Joint
+from chasles.model.description import Description
+from chasles.model.mobility import Mobility
 from chasles.model.tree import Tree, spanning_tree
 
 SAMPLES = 6
@@ -51,46 +50,10 @@ LARGEST_GAIN = 10.0
 """Joint velocities for independent ones beyond this, in multiples of those at the start, are near a singularity."""
 
 
-@dataclass(frozen=True)
-class Mobility:
-    """Degrees of freedom that the loops of a robot leave.
+def assembled(description: Description) -> Description:
+    """Return a robot whose loops are closed in its home configuration, and which knows what they leave free.
 
-    Attributes
-    ----------
-    independent
-        Indices of the independent velocities among those of all joints.
-    constraints
-        Indices of the constraints that are not fulfilled in every configuration, among those of all loops.
-    count
-        Number of all constraints.
-    rank
-        Number of constraints that are independent of each other.
-    home
-        The home configuration with closed loops, shape (nq,).
-
-    Examples
-    --------
-    >>> from chasles.model import load, with_loop
-    >>> guided = with_loop(load("planar2r"), "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3)
-    >>> print(guided.mobility)
-    1 degree of freedom; 1 of 1 constraints independent
-    """
-
-    independent: tuple[int, ...]
-    constraints: tuple[int, ...]
-    count: int
-    rank: int
-    home: Array
-
-    def __str__(self) -> str:
-        freedoms = len(self.independent)
-        noun = "degree" if freedoms == 1 else "degrees"
-        return f"{freedoms} {noun} of freedom; {self.rank} of {self.count} constraints independent"
-
-
-@verbs.mobility.register(Description)
-def mobility(description: Description) -> Mobility:
-    """Return the degrees of freedom that the loops of a robot leave.
+    A robot without loops, or one whose loops are closed, is returned as it is.
 
     Raises
     ------
@@ -102,33 +65,10 @@ def mobility(description: Description) -> Mobility:
     --------
     >>> from chasles.model import load, with_loop
     >>> tip = with_loop(load("planar2r"), "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3)
-    >>> mobility(tip).rank
+    >>> assembled(tip).mobility.rank
     1
     """
-    return _mobility(_skeleton(description))
-
-
-def _skeleton(description: Description) -> Description:
-    """Return what of a robot its mobility depends on."""
-    return description.replace(
-        links=tuple(Link(link.name) for link in description.links),
-        joints=tuple(
-            Joint(
-                joint.name,
-                joint.kind,
-                joint.parent,
-                joint.child,
-                joint.T_parent_joint,
-                joint.T_joint_child,
-                joint.axis,
-                joint.pitch,
-                joint.second_axis,
-                mimic=joint.mimic,
-            )
-            for joint in description.joints
-        ),
-        source="",
-    )
+    return description if description.is_assembled else description.with_mobility(_mobility(description.skeleton))
 
 
 @lru_cache(maxsize=64)
@@ -243,7 +183,7 @@ def regular_configurations(
     --------
     >>> from chasles.model import build_tree, load, with_loop
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
-    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod)))
     >>> [place.shape for place in regular_configurations(tree, np.zeros(2), 2, np.random.default_rng(0))]
     [(2,), (2,)]
     """

@@ -91,9 +91,10 @@ def constrained_accelerations(
     A rod holds the tip of a stretched arm, which falls at the elbow; the tip, at 0.75 m and 0.25 m from the joints,
     stays where it is:
 
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
-    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod)))
     >>> rest = np.zeros(2)
     >>> a = constrained_accelerations(tree, rest, rest, rest)
     >>> bool(a[0] < 0.0), float(round(0.75 * a[0] + 0.25 * a[1], 9)) + 0.0
@@ -129,9 +130,10 @@ def closed_state(tree: Tree, q: Array, joint_velocities: Array) -> ClosedState:
     --------
     A rod of 0.3 m holds the tip of an arm, and the tip has sunk by 0.1 mm:
 
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import build_tree, load, with_loop
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
-    >>> tree = build_tree(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod))
+    >>> tree = build_tree(assembled(with_loop(load("planar2r"), "rod", "rod", "link0", "tool", **rod)))
     >>> q, _ = closed_state(tree, np.array([0.0, -0.0004]), np.zeros(2))
     >>> float(round(abs(0.5 * np.exp(1j * q[0]) + 0.25 * np.exp(1j * (q[0] + q[1])) - 0.75 - 0.3j), 12))
     0.3

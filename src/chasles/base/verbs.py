@@ -42,7 +42,6 @@ __all__ = [
     "ViewOptions",
     "check",
     "follow",
-    "mobility",
     "movie",
     "peaks",
     "picture",
@@ -440,8 +439,3 @@ def to_html(*subjects: object, **options: object) -> str:
 
     Known are robots, descriptions, DH tables, solutions of inverse kinematics, motions and reports of checks.
     """
-
-
-@Verb
-def mobility(*subjects: object, **options: object) -> Any:
-    """Find the degrees of freedom that the loops of a robot leave; see `chasles.algorithms.mobility`."""

@@ -71,6 +71,7 @@ def _with_batch(shape: str) -> str:
 def _called_on_robot(examples: str, algorithm: str, method: str) -> str:
     """Return the examples with a robot in place of its tree."""
     text = re.sub(r'build_tree\(load\(("\w+")\)((?:\.\w+\(.*\))?)\)', r"ch.load(\1)\2", examples)
+    text = re.sub(r"build_tree\(assembled\((.*)\)\)", r"ch.Robot(\1)", text)
     text = text.replace("build_tree(", "ch.Robot(").replace("tree, q = ", "arm, q = ").replace("tree = ", "arm = ")
     text = re.sub(rf"\b{algorithm}\(tree, ", f"arm.{method}(", text)
     text = re.sub(r"\b(\w+)\(tree, ", r"arm.\1(", text)

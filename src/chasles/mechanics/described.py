@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles import model
+from chasles.algorithms.mobility import assembled
 from chasles.base.sealed import Sealed
 from chasles.model import Description
 
@@ -22,7 +23,7 @@ class Described(Sealed):
                 f"{type(self).__name__} takes a Description, not {description!r}; robots by name or file: "
                 "chasles.load(...)"
             )
-        self.description = _closed_at_home(description) if description.loops else description
+        self.description = assembled(description)
 
     @property
     def name(self) -> str:
@@ -133,13 +134,3 @@ class Described(Sealed):
         joints = len(self.joint_names)
         freedom = "" if joints == self.n else f" with {self.n} degrees of freedom"
         return f"<{type(self).__name__} '{self.name}': {joints} joints{freedom}, {len(self.description.links)} links>"
-
-
-def _closed_at_home(description: Description) -> Description:
-    """Return a robot with loops whose home configuration closes them."""
-    mobility = description.mobility
-    if np.array_equal(mobility.home, description.home):
-        return description
-    closed = description.replace(home=mobility.home)
-    closed.__dict__["mobility"] = mobility
-    return closed

@@ -10,17 +10,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles import algorithms, model
-from chasles.algorithms import ClosedState, LoopConstraints, Mobility, Singularities, closed_chain
+from chasles.algorithms import ClosedState, LoopConstraints, Singularities, closed_chain
 from chasles.algorithms.actuators import bounded_forces
 from chasles.algorithms.kinematics import body_poses, frame_pose
 from chasles.algorithms.singularities import ROWS, MotionPart
-from chasles.base.errors import ModelError
 from chasles.engine.validators import choice, real, reals, whole_number
 from chasles.mechanics.closing import Closings, closing_search
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
 from chasles.mechanics.part import Part
-from chasles.model import Tree
+from chasles.model import Mobility, Tree
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +57,7 @@ class Loops(Part[Described]):
 
     @property
     def mobility(self) -> Mobility:
-        """Degrees of freedom that the loops leave, in words and indices; see `chasles.algorithms.Mobility`.
+        """Degrees of freedom that the loops leave, in words and indices; see `chasles.model.Mobility`.
 
         Raises
         ------
@@ -73,12 +72,7 @@ class Loops(Part[Described]):
         >>> print(arm.loops.mobility)
         1 degree of freedom; 1 of 1 constraints independent
         """
-        if not self.description.loops:
-            raise ModelError(
-                f"robot '{self.robot.name}' has no loops: each of its {self.robot.n} joint velocities is free"
-            )
-        found: Mobility = self.description.mobility
-        return found
+        return self.description.mobility
 
     @computes(algorithms.loop_constraints, closed=algorithms.loop_constraints, outputs=LoopConstraints)
     def constraints(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> LoopConstraints: ...

@@ -58,6 +58,7 @@ from chasles.model.locking import lock_joints as lock_joints
 from chasles.model.locking import simplified as simplified
 from chasles.model.loop import Loop as Loop
 from chasles.model.loop import LoopKind as LoopKind
+from chasles.model.mobility import Mobility as Mobility
 from chasles.model.nominal_bodies import with_nominal_bodies as with_nominal_bodies
 from chasles.model.parameters import parameter_shapes as parameter_shapes
 from chasles.model.parameters import parameter_value as parameter_value

@@ -23,7 +23,7 @@ from chasles.model.inertia import (
 )
 from chasles.model.placement import compose
 from chasles.model.plausibility import Lines, implausible
-from chasles.model.tree import Tree, build_tree
+from chasles.model.tree import Tree, build_tree, spanning_tree
 
 if TYPE_CHECKING:
     from chasles.model.description import Description
@@ -206,7 +206,7 @@ def missing_rotors(description: Description) -> tuple[str, ...]:
     Such joints are the last ones of their branches. Behind a gear the rotor is often most of the inertia that a joint
     feels; without it the effort limit would accelerate the joint as no motor does.
     """
-    tree = build_tree(description)
+    tree = spanning_tree(description)
     if description.loops or any(body.armature for body in tree.bodies):
         return ()
     inner = {body.parent for body in tree.bodies}

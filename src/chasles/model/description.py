@@ -19,6 +19,7 @@ from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
 from chasles.model.loop import Loop
+from chasles.model.mobility import Mobility, geometry_alone
 from chasles.model.numbers import frozen_array, unit_vector
 from chasles.model.placement import frozen_placement
 from chasles.model.record import DescriptionRecord, plain, shortened
@@ -63,7 +64,7 @@ class Description(DescriptionRecord):
         of a robot without loops, none in particular of a robot with loops.
     independent
         Names of the joints, or single velocities, that are the independent velocities of a robot with loops. Empty:
-        chosen at random closed configurations, the actuated ones first; see `mobility`.
+        chosen at random closed configurations, the actuated ones first; see `chasles.algorithms.assembled`.
     disabled_pairs
         Pairs of names of links whose distance `chasles.clearance` leaves out, as an SRDF file gives them.
 
@@ -138,6 +139,11 @@ class Description(DescriptionRecord):
             raise ModelError("independent velocities are named, but the robot has no loops: all are independent")
         self.velocity_indices(self.independent, "independent")
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the fields, and what its loops leave free if that is known."""
+        known = {name: self.__dict__[name] for name in ("_mobility",) if name in self.__dict__}
+        return super().__getstate__() | known
+
     def __setstate__(self, state: dict[str, Any]) -> None:
         """Restore the fields and what follows from them."""
         super().__setstate__(state)
@@ -202,18 +208,55 @@ class Description(DescriptionRecord):
         """Units of the elements of tau: "N·m" or "N"."""
         return tuple("N m" if unit == "rad" else "N" for unit in self._displacement_units)
 
+    @property
+    def mobility(self) -> Mobility:
+        """Degrees of freedom that the loops leave, known once they are closed.
+
+        Raises
+        ------
+        ModelError
+            The robot has no loops, or nobody has closed them yet.
+        """
+        if not self.loops:
+            raise ModelError(f"robot '{self.name}' has no loops: each of its {self.n} joint velocities is free")
+        if not self.is_assembled:
+            raise ModelError(
+                f"robot '{self.name}' is a plan: nobody has closed its loops yet, so its degrees of freedom are not "
+                "known; chasles.Robot(description) closes them"
+            )
+        mobility: Mobility = self.__dict__["_mobility"]
+        return mobility
+
+    @property
+    def is_assembled(self) -> bool:
+        """Whether its loops are closed, so that its `mobility` is known; always without loops."""
+        return not self.loops or "_mobility" in self.__dict__
+
+    def with_mobility(self, mobility: Mobility) -> Self:
+        """Make a copy that carries what its loops leave free; see `chasles.algorithms.assembled`."""
+        assembled = self.replace(home=mobility.home)
+        assembled._set(_mobility=mobility)
+        return assembled
+
+    def replace(self, **changes: Any) -> Self:
+        """Make a copy with some fields changed, checked like a new one; a mobility that may be another is left out."""
+        changed = super().replace(**changes)
+        if "_mobility" in self.__dict__ and changed.skeleton == self.skeleton:
+            changed._set(_mobility=self.mobility)
+        return changed
+
     @cached_property
-    def mobility(self) -> Any:
-        """Degrees of freedom that the loops leave, and how they were found; see `chasles.algorithms.Mobility`."""
-        return verbs.mobility(self)
+    def skeleton(self) -> Self:
+        """What decides the mobility: the same robot without masses, gravity, shapes, limits and motors."""
+        fields = geometry_alone(self.links, self.joints)
+        return super().replace(**fields, gravity=STANDARD_GRAVITY, payload=Inertia(), source="", disabled_pairs=())
 
     @cached_property
     def independent_indices(self) -> tuple[int, ...]:
         """Indices of the independent velocities among those of all joints; all of them without loops."""
         if not self.loops:
             return tuple(range(len(self.joint_velocity_names)))
-        indices: tuple[int, ...] = self.mobility.independent
-        return indices
+        return self.mobility.independent
 
     @cached_property
     def coordinate_of_velocity(self) -> tuple[int | None, ...]:

@@ -88,9 +88,10 @@ def with_loop(
     --------
     A rod holds the tip of an arm at 0.3 m from a point of the base:
 
+    >>> from chasles.algorithms import assembled
     >>> from chasles.model import load
     >>> held = with_loop(load("planar2r"), "rod", "rod", "link0", "tool", T_first_joint=[0.75, 0.3, 0], length=0.3)
-    >>> print(held.mobility)
+    >>> print(assembled(held).mobility)
     1 degree of freedom; 1 of 1 constraints independent
     """
     for field in ("T_first_joint", "T_second_joint"):

@@ -26,7 +26,7 @@ from chasles.model.formats.xml import MAX_BYTES, parse_xml, root_tag
 from chasles.model.plausibility import LENGTH, Lines, implausible, place, too_dense
 from chasles.model.robots import shipped, shipped_path
 from chasles.model.shapes import Mesh
-from chasles.model.tree import build_tree
+from chasles.model.tree import spanning_tree
 
 REFUSED = Rule("refused", math.nan, "no robot can be made of the file", "{reason}", "refusal")
 IMPOSSIBLE = Rule(
@@ -192,7 +192,7 @@ def _massless(description: Description, lines: Lines) -> Iterator[Finding]:
     """Yield the moving bodies at the end of a branch whose links have no mass, of robots that have masses."""
     if not description.mass > 0.0:
         return
-    tree = build_tree(description)
+    tree = spanning_tree(description)
     inner = {body.parent for body in tree.bodies}
     for index, body in enumerate(tree.bodies):
         if index not in inner and body.carries and body.mass == 0.0 and not body.inertia.any():
