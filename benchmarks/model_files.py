@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.tables import Table
 from chasles.base.errors import ChaslesError
-from chasles.model import read
+from chasles.model import load
 
 SUFFIXES = (".urdf", ".xacro", ".sdf", ".world", ".xml")
 #: Roots of files that MuJoCo's models include, and that are no models by themselves.
@@ -78,7 +78,7 @@ def root_tag(file: Path) -> str:
 def refusal(file: Path) -> str:
     """Reason why Chasles refuses a file; empty if it loads, or each of its models does."""
     try:
-        read(file, check=False, trust=True)
+        load(file, check=False, trust=True)
     except ChaslesError as error:
         models = (
             [model.get("name", "") for model in ElementTree.parse(file).iter("model")]
@@ -89,7 +89,7 @@ def refusal(file: Path) -> str:
             return str(error)
         try:
             for model in models:
-                read(file, check=False, model=model)
+                load(file, check=False, model=model)
         except ChaslesError as other:
             return str(other)
     return ""

@@ -19,7 +19,6 @@ from chasles.model import (
     with_inertial_parameters,
     with_payload,
 )
-from chasles.model.formats import read
 from chasles.model.formats.configuration import configuration_text, parse_configuration
 from chasles.model.formats.roboop import (
     COLUMNS,
@@ -75,7 +74,7 @@ def test_a_file_as_people_write_it(tmp_path: Path) -> None:
     path = tmp_path / "arm.conf"
     path.write_text(ARM)  # no end of the last line
     with pytest.warns(ch.model.ModelWarning, match="limits of 'joint2' are equal, so inverse kinematics .* allow no"):
-        arm = read(path)
+        arm = load(path)
     first, second = arm.joints
     assert np.rad2deg([first.limits.lower, first.limits.upper]) == pytest.approx([-170.0, 170.0])
     assert (second.kind, second.limits.lower, second.limits.upper) == ("prismatic", 0.25, 0.25)  # immobile

@@ -25,7 +25,6 @@ from chasles.model import (
     load,
     parse_toml,
     parse_urdf,
-    read,
     shipped,
     shipped_path,
     sub_chain,
@@ -319,10 +318,10 @@ def original(file: str) -> Description:
     """The robot of a ROS package that another Python package ships."""
     toolbox = Path(importlib.import_module("rtbdata").__file__ or "").parent
     if not (toolbox / file).exists():
-        return read(example(file), check=False)
+        return load(example(file), check=False)
     folders = [*(toolbox / "xacro").iterdir(), *(toolbox / "xacro" / "kuka_description").iterdir()]
     packages = {folder.name + end: folder for folder in folders for end in ("", "_support")}
-    return read(toolbox / file, check=False, **({"packages": packages} if file.endswith(".xacro") else {}))
+    return load(toolbox / file, check=False, **({"packages": packages} if file.endswith(".xacro") else {}))
 
 
 @pytest.mark.slow

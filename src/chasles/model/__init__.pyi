@@ -12,7 +12,6 @@ from chasles.model.editing import attach as attach
 from chasles.model.editing import renamed as renamed
 from chasles.model.editing import with_free_base as with_free_base
 from chasles.model.editing import with_loop as with_loop
-from chasles.model.formats import read as read
 from chasles.model.formats.dh import from_dh as from_dh
 from chasles.model.formats.mesh_files import mesh_path as mesh_path
 from chasles.model.formats.mesh_files import missing_meshes as missing_meshes

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
-from chasles.base.errors import ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError, warn
+from chasles.model.consistency import missing_rotors, several_tools
 from chasles.model.description import Description
 from chasles.model.formats import read
+from chasles.model.inertia import ModelWarning
+from chasles.model.record import naming
 from chasles.model.robots import shipped, shipped_path
+from chasles.model.tools import with_tool_named
 
 
 def load(
@@ -36,33 +39,78 @@ def load(
     check
         Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even
         where these are not quite physical, and are not checked.
-    trust, arguments, packages, srdf, group, model
-        See `read`: of MJCF and of xacro files, a robot's SRDF file and one of its groups, and the model of an SDF
-        file with several.
+    trust
+        Whether an MJCF model may name files outside its folder.
+    arguments, packages
+        Values of a xacro file's arguments, and folders of the ROS packages that it names; see `from_xacro`.
+    srdf
+        SRDF file of the robot, whose disabled pairs of links `chasles.clearance` leaves out; see `from_srdf`. Default:
+        the file with the robot's file name and the suffix `.srdf`, if there is one.
+    group
+        Group of joints of that file which alone move: the others are locked at home, and the group's tip is the tool.
+    model
+        Name of the model, of an SDF file that holds several.
 
     Raises
     ------
     UnknownNameError
         It is neither a shipped robot nor a file.
     ModelError
-        The file does not describe a robot.
+        The file does not describe a robot, or its suffix is not known; the message says which are.
+    ArgumentError
+        `arguments` or `packages` are given for a file that is not xacro, `model` for one that is not SDF, or a `group`
+        without an SRDF file.
 
     Examples
     --------
     >>> load("puma560").n
     6
     """
-    reading: dict[str, Any] = {"tool": tool, "trust": trust, "arguments": arguments, "packages": packages}
-    reading |= {"srdf": srdf, "group": group, "model": model}
+    path, is_shipped = _path(name_or_path)
+    options = {"trust": trust, "arguments": arguments, "packages": packages, "model": model}
+    check = check and not is_shipped
+    description = read(path, check=check, **{name: value for name, value in options.items() if value})
+    companion = Path(path).with_suffix(".srdf") if srdf is None else Path(srdf)
+    if srdf is not None or companion.is_file():
+        description = _with_semantics(description, companion, group, tool, is_chosen=srdf is not None)
+    elif group:
+        raise ArgumentError(
+            f"{path}: '{group}' is a group of an SRDF file, but {companion} does not exist; give srdf=…"
+        )
+    if tool:
+        with naming(str(path)):
+            description = with_tool_named(description, tool)
+    if check:
+        sentences = (() if group or tool else several_tools(description)) + missing_rotors(description)
+        if sentences:
+            warn(f"robot '{description.name}': {'; '.join(sentences)}", ModelWarning)
+    return description
+
+
+def _path(name_or_path: str | Path) -> tuple[str | Path, bool]:
+    """Path of a robot's file, and whether it is a shipped one."""
     if name_or_path in shipped():
-        return read(shipped_path(str(name_or_path)), check=False, **reading)
+        return shipped_path(str(name_or_path)), True
     text = str(name_or_path)
     means_a_file = bool(Path(text).suffix) or "/" in text or "\\" in text
     # os.path answers False for texts that no path can be, where Path raises.
     if os.path.isfile(text) or (means_a_file and os.path.exists(text)):
-        return read(text, check=check, **reading)
+        return text, False
     if means_a_file:
         raise ModelError(f"the robot file '{text}' does not exist; robots by name: {', '.join(shipped())}")
     raise UnknownNameError(
         "robot", text, [*shipped(), "or the path of a .urdf, .xacro, .sdf, .xml, .toml, .dat or .conf file"]
     )
+
+
+def _with_semantics(description: Description, srdf: Path, group: str, tool: str, *, is_chosen: bool) -> Description:
+    """Add what an SRDF file says; one that nobody asked for, and that does not fit, is left out with a warning."""
+    from chasles.model.formats.srdf import with_semantics
+
+    try:
+        return with_semantics(description, srdf, group=group, tool=tool, complete=is_chosen)
+    except ModelError as error:
+        if is_chosen or group:
+            raise
+        warn(f"the SRDF file beside the robot is not used: {error}", ModelWarning)
+        return description

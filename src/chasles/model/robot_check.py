@@ -15,7 +15,6 @@ from chasles.base.errors import MissingExtraError, ModelError, UnknownNameError
 from chasles.base.findings import Finding, Rule, of_weight
 from chasles.model.consistency import inconsistencies
 from chasles.model.description import Description
-from chasles.model.formats import read
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.mesh_files import Packages, shown_name
 from chasles.model.formats.mesh_surfaces import surfaces
@@ -23,6 +22,7 @@ from chasles.model.formats.urdf import parse_urdf
 from chasles.model.formats.urdf_findings import element_findings, element_lines
 from chasles.model.formats.xacro import expanded
 from chasles.model.formats.xml import MAX_BYTES, parse_xml, root_tag
+from chasles.model.loading import load
 from chasles.model.plausibility import LENGTH, Lines, implausible, place, too_dense
 from chasles.model.robots import shipped, shipped_path
 from chasles.model.shapes import Mesh
@@ -153,7 +153,7 @@ def check_file(path: str | Path, *, packages: Mapping[str, str | Path] | None = 
             lines = element_lines(root)
         else:
             read_bytes(file, 10 * MAX_BYTES)
-            description, lines = read(file, check=False), {}
+            description, lines = load(file, check=False), {}
     except ModelError as error:
         if not file.is_file():
             raise
