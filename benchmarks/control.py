@@ -276,7 +276,14 @@ def study() -> Table:
         for _ in range(4):
             start = perf_counter()
             with ch.threads(cores):
-                ch.simulate(arm, controller, motion, vary={"payload.mass": masses}, save_every=10, progress=False)
+                ch.simulate(
+                    arm,
+                    controller,
+                    motion,
+                    vary={"payload.mass": masses},
+                    record=ch.Recording(every=10),
+                    progress=False,
+                )
             times.append(perf_counter() - start)
         table.add(controller.name, seconds(median(times[1:])), at_most(10.0, median(times[1:])))
     return table

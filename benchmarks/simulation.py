@@ -33,8 +33,8 @@ def explicit_steps() -> Table:
     times: dict[str, list[float]] = {"sparse": [], "full": [], "peer": []}
     for warm_up in (True, *[False] * REPEATS):
         for name, call in {
-            "sparse": lambda: closed_loop(save_every=10),
-            "full": lambda: closed_loop(save_every=1),
+            "sparse": lambda: closed_loop(every=10),
+            "full": lambda: closed_loop(every=1),
             "peer": mujoco_run,
         }.items():
             start = perf_counter()
@@ -85,7 +85,13 @@ def implicit_steps() -> Table:
 
     def ours(integrator: str) -> Any:
         return ch.simulate(
-            arm, q0=start, duration=DURATION, period=PERIOD, integrator=integrator, save_every=10, progress=False
+            arm,
+            start=start,
+            duration=DURATION,
+            period=PERIOD,
+            integrator=integrator,
+            record=ch.Recording(every=10),
+            progress=False,
         )
 
     calls = {
@@ -126,13 +132,15 @@ def implicit_steps() -> Table:
     return table
 
 
-def closed_loop(*, save_every: int) -> Any:
+def closed_loop(*, every: int) -> Any:
     """Our simulation of all runs."""
     arm = panda.chasles_arm()
     controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
     motion = ch.PointToPoint(arm.home, arm.home + 0.2, duration=DURATION)
     start = arm.home + np.linspace(-0.05, 0.05, RUNS)[:, None]
-    return ch.simulate(arm, controller, motion, period=PERIOD, q0=start, save_every=save_every, progress=False)
+    return ch.simulate(
+        arm, controller, motion, period=PERIOD, start=start, record=ch.Recording(every=every), progress=False
+    )
 
 
 def mujoco_steps(count: int) -> Any:

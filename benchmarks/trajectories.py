@@ -155,7 +155,9 @@ def simulation() -> Table:
     }
 
     def run(reference: Any) -> Any:
-        return ch.simulate(arm, controller, reference, period=PERIOD, q0=start, save_every=10, progress=False)
+        return ch.simulate(
+            arm, controller, reference, period=PERIOD, start=start, record=ch.Recording(every=10), progress=False
+        )
 
     expected = run(traced)
     times: dict[str, list[float]] = {name: [] for name in references}

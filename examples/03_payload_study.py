@@ -16,7 +16,9 @@ def main(count: int = 41, report: str = "payload_study.html") -> None:
     masses = np.linspace(0.0, 4.0, count)
     motion = ch.PointToPoint([0.0, -0.6, 0.4, 0.0, 0.5, 0.0], [1.0, 0.2, -0.4, 0.8, -0.2, 0.9], duration=1.0)
     controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
-    run = ch.simulate(arm, controller, motion, duration=1.5, vary={"payload.mass": masses}, save_every=10)
+    run = ch.simulate(
+        arm, controller, motion, duration=1.5, vary={"payload.mass": masses}, record=ch.Recording(every=10)
+    )
 
     worst = np.abs(run.error).max(["time", "joint"]).values
     torque = (np.abs(run.tau) / arm.effort_limits).max(["time", "joint"]).values

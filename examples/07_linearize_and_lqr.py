@@ -31,7 +31,7 @@ def main(count: int = 100) -> None:
 
     rest = ch.PointToPoint(upright, upright, duration=4.0)
     starts = upright + np.random.default_rng(0).uniform(-0.5, 0.5, (count, 2))
-    run = ch.simulate(arm, regulator, rest, q0=starts)
+    run = ch.simulate(arm, regulator, rest, start=starts)
     print(f"starts: {count}")
     print(f"largest tilt at the start [rad]: {float(np.abs(run.error.isel(time=0)).max()):.3f}")
     print(f"largest tilt at the end [rad]: {float(np.abs(run.error.isel(time=-1)).max()):.1e}")

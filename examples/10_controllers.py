@@ -42,7 +42,7 @@ def main(stiffness: float = 20_000.0) -> None:
         control.HybridForceMotion(arm, {"z": -10.0}, kp=400.0, kd=40.0, kf=1.0, kfi=5.0, force_damping=300.0),
     ]
     for controller in controllers:
-        run = ch.simulate(plant, controller, wipe, duration=3.0, q0=q0)
+        run = ch.simulate(plant, controller, wipe, duration=3.0, start=q0)
         tool = arm.forward_kinematics(run.q.values)[:, :3, 3]
         force = stiffness * np.maximum(start[2, 3] + 0.01 - tool[:, 2], 0.0)
         along = np.abs(tool[:, 1] - wipe(run.time.values).pose[:, 1, 3])

@@ -26,7 +26,10 @@ def main(masses: int = 4, duration: float = 6.0) -> None:
     adaptive = control.CompositeAdaptive(
         arm, rate=20.0, damping=damping, adaptation=0.5, bandwidth=50.0, forgetting=2.0, unknown="payload"
     )
-    runs = {law.name: ch.simulate(arm, law, motion, vary=payloads, memory=True) for law in (fixed, adaptive)}
+    runs = {
+        law.name: ch.simulate(arm, law, motion, vary=payloads, record=ch.Recording(memory=True))
+        for law in (fixed, adaptive)
+    }
     for name, run in runs.items():
         rms = 1000.0 * np.sqrt((run.error**2).mean(("time", "joint")))
         print(f"{name}, RMS error with 3 kg [mrad]: {float(rms.isel(run=-1)):.3f}")

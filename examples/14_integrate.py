@@ -32,7 +32,13 @@ def block(t: Any, y: Any, mass: Any, friction: Any) -> Any:
 def main(count: int = 1000) -> None:
     """Integrate the three."""
     lengths = np.linspace(0.25, 1.0, count)
-    swings = ch.integrate(pendulum, [0.01, 0.0], [0.0, 1.0, 2.0], parameters=[lengths], rtol=1e-9, atol=1e-12)
+    swings = ch.integrate(
+        pendulum,
+        [0.01, 0.0],
+        [0.0, 1.0, 2.0],
+        parameters=[lengths],
+        integrator=ch.integrators.Within("dormand-prince", rtol=1e-9, atol=1e-12),
+    )
     print(swings)
     print(f"angle of the longest after 2 s [rad]: {swings.y[-1, -1, 0]:.7f}")
 

@@ -42,6 +42,7 @@ from chasles.planning.plan import plan as plan
 from chasles.robot.robot import Robot as Robot
 from chasles.robot.robot import load as load
 from chasles.robot.symbolic import SymbolicRobot as SymbolicRobot
+from chasles.simulation.initial_state import State as State
 from chasles.simulation.plant import BaseMotion as BaseMotion
 from chasles.simulation.plant import ContactPlane as ContactPlane
 from chasles.simulation.plant import ElasticJoints as ElasticJoints
@@ -51,6 +52,7 @@ from chasles.simulation.plant import Motors as Motors
 from chasles.simulation.plant import PickedPayload as PickedPayload
 from chasles.simulation.plant import Plant as Plant
 from chasles.simulation.plant import Sensors as Sensors
+from chasles.simulation.recording import Recording as Recording
 from chasles.simulation.simulate import simulate as simulate
 from chasles.trajectories import BlendedWaypoints as BlendedWaypoints
 from chasles.trajectories import BSpline as BSpline

@@ -34,7 +34,7 @@ def test_runs_are_plotted_and_reported_even_as_plain_datasets(tmp_path: Path) ->
     import xarray
 
     arm = ch.load("planar2r")
-    run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), MOTION, audit=True)
+    run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), MOTION, record=ch.Recording(energies=True))
     plain = xarray.Dataset(run.data_vars, run.coords, run.attrs)
     assert ch.plot(plain).to_json() == run.plot().to_json()
     assert ch.plot(run.energy_audit()).layout.annotations[0].text == "<b>Work done on the plant</b> [J]"

@@ -34,7 +34,14 @@ def test_joint_errors_obey_their_equation_while_the_base_moves_freely() -> None:
     start = FLYING.home.copy()
     start[7:] += 0.1
     rest = ch.PointToPoint(FLYING.home, FLYING.home, 0.3)
-    run = ch.simulate(FLYING, ch.ComputedTorque(FLYING, kp=400.0, kd=40.0), rest, q0=start, period=1e-4, save_every=100)
+    run = ch.simulate(
+        FLYING,
+        ch.ComputedTorque(FLYING, kp=400.0, kd=40.0),
+        rest,
+        start=start,
+        period=1e-4,
+        record=ch.Recording(every=100),
+    )
     t = run.time.values
     expected = 0.1 * (1.0 + 20.0 * t) * np.exp(-20.0 * t)
     np.testing.assert_allclose(run.q.values[:, 7:] - FLYING.home[7:], expected[:, None] + np.zeros(7), atol=2e-4)
@@ -48,7 +55,7 @@ def test_springs_in_the_joints_bring_them_to_the_goal(law: str) -> None:
     robot = SATELLITE.with_gravity([0.0, 0.0, -9.81])
     kp = np.r_[np.zeros(6), 600.0, 600.0, 300.0, 300.0, 20.0, 20.0, 5.0]
     controller = getattr(control, law)(robot, kp=kp, kd=0.1 * kp)
-    run = ch.simulate(robot, controller, moving_joints(), duration=1.5, save_every=10)
+    run = ch.simulate(robot, controller, moving_joints(), duration=1.5, record=ch.Recording(every=10))
     np.testing.assert_allclose(run.q.values[-1, 7:], moving_joints()(0.5).q[7:], atol=2e-3)
     assert np.abs(run.tau.values[:, :6]).max() == 0.0
     centre = robot.center_of_mass(run.q.values)  # nothing but gravity moves it
@@ -64,7 +71,14 @@ def test_a_frame_is_moved_from_a_floating_base(kind: str) -> None:
     goal = T.copy()
     goal[:3, 3] += [0.05, 0.03, -0.04]
     hold = ch.StraightLine(goal, goal, duration=0.2)
-    run = ch.simulate(SATELLITE, law, hold, q0=SATELLITE.home, period=5e-4, save_every=20, effort_limits=False)
+    run = ch.simulate(
+        ch.Plant(SATELLITE, effort_limits=False),
+        law,
+        hold,
+        start=SATELLITE.home,
+        period=5e-4,
+        record=ch.Recording(every=20),
+    )
     t = run.time.values
     error = goal[:3, 3] - SATELLITE.forward_kinematics(run.q.values)[:, :3, 3]
     expected = ((1.0 + 20.0 * t) * np.exp(-20.0 * t))[:, None] * [0.05, 0.03, -0.04]
@@ -143,7 +157,9 @@ def test_a_standing_robot_lifts_its_base() -> None:
     goal[7:] = -0.05 - np.sin(0.05) * 0.5 * np.array([1, -1, -1, 1])
     law = ch.ComputedTorque(robot, kp=400.0, kd=40.0, supports=feet)
     motion = ch.PointToPoint(robot.neutral, goal, 0.5)
-    run = ch.simulate(ch.Plant(robot, contacts=ground), law, motion, duration=0.7, period=2e-3, save_every=10)
+    run = ch.simulate(
+        ch.Plant(robot, contacts=ground), law, motion, duration=0.7, period=2e-3, record=ch.Recording(every=10)
+    )
     assert float(np.abs(run.tau.values[:, :6]).max()) == 0.0
     np.testing.assert_allclose(run.q.values[-1, 6], 0.05, atol=2e-3)
     np.testing.assert_allclose(run.q.values[-1, 1], goal[1], atol=2e-3)

@@ -56,7 +56,7 @@ def line() -> ch.StraightLine:
 
 @pytest.mark.parametrize("name", list(FRAME))
 def test_a_cartesian_reference_is_followed(name: str) -> None:
-    run = ch.simulate(ARM, FRAME[name](), line(), duration=1.0, q0=ARM.home)
+    run = ch.simulate(ARM, FRAME[name](), line(), duration=1.0, start=ARM.home)
     T = ARM.forward_kinematics(run.q.values)
     assert np.abs(T - line()(run.time.values).pose).max() < {"impedance": 0.04, "hybrid": 0.01}.get(name, 2e-3)
 
@@ -81,7 +81,7 @@ def test_a_law_computes_the_same_on_numbers_and_compiled(name: str) -> None:
     controller, q0 = ALL[name](), ARM.home + 0.05
     motion = ch.PointToPoint(ARM.home, ARM.home + 0.1, duration=0.5)
     qd0 = np.linspace(-0.2, 0.2, 7)
-    run = ch.simulate(ARM, controller, motion, duration=2e-3, q0=q0, qd0=qd0)
+    run = ch.simulate(ARM, controller, motion, duration=2e-3, start=ch.State(q0, qd0))
     tau, state = called(controller, q0, qd0, motion(0.0), wrench=np.zeros(6))
     np.testing.assert_allclose(run.tau.values[0], tau, rtol=1e-9, atol=1e-9)
     again, _ = called(controller, run.q.values[1], run.qd.values[1], motion(1e-3), state, t=1e-3, wrench=np.zeros(6))
@@ -117,7 +117,7 @@ def test_the_measured_wrench_of_the_plant_is_used(name: str) -> None:
     controller = FRAME[name]()
     push = ch.ExternalWrench("push", lambda t, p: np.array([0.0, 0.0, 0.0, 0.0, 10.0, 0.0]), axes="world")
     hold = ch.PointToPoint(ARM.home, ARM.home, duration=4.0)
-    run = ch.simulate(ch.Plant(ARM, wrenches=[push]), controller, hold, save_every=50)
+    run = ch.simulate(ch.Plant(ARM, wrenches=[push]), controller, hold, record=ch.Recording(every=50))
     way = ARM.forward_kinematics(run.q.values[-1])[:3, 3] - ARM.forward_kinematics(ARM.home)[:3, 3]
     np.testing.assert_allclose(way, [0.0, 0.025, 0.0], atol=1e-5)
 
@@ -130,7 +130,14 @@ def test_pressing_on_a_plane(name: str) -> None:
     goal = T.copy()
     goal[2, 3] -= 0.02
     down = ch.StraightLine(T, goal, duration=0.5)
-    run = ch.simulate(ch.Plant(ARM, contacts=[plane]), FRAME[name](), down, duration=5.0, q0=ARM.home, save_every=20)
+    run = ch.simulate(
+        ch.Plant(ARM, contacts=[plane]),
+        FRAME[name](),
+        down,
+        duration=5.0,
+        start=ARM.home,
+        record=ch.Recording(every=20),
+    )
     depth = T[2, 3] - ARM.forward_kinematics(run.q.values[-1])[2, 3]
     np.testing.assert_allclose(2000.0 * depth, 0.02 / (1 / 400 + 1 / 2000), rtol=1e-3)
 

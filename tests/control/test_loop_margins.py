@@ -69,7 +69,7 @@ def test_a_loss_is_foreseen(known: bool) -> None:
     assert (margins.disk.min() > 0.2) == known
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        run = ch.simulate(ARM.with_payload(0.1), law, MOTION, period=1 / 60, delay=2 / 60, duration=1.5)
+        run = ch.simulate(ch.Plant(ARM.with_payload(0.1), delay=2 / 60), law, MOTION, period=1 / 60, duration=1.5)
     lost = not np.abs(run["error"].values).max() < 1.0
     assert lost != known
 

@@ -29,7 +29,7 @@ def laws() -> dict[str, ch.Controller]:
 @pytest.mark.parametrize("name", laws())
 def test_calls_one_after_the_other_are_those_of_the_loop(name: str) -> None:
     law = laws()[name]
-    run = ch.simulate(ARM, law, MOTION, duration=0.05, period=0.005, q0=[0.1, 0.2])
+    run = ch.simulate(ARM, law, MOTION, duration=0.05, period=0.005, start=[0.1, 0.2])
     q, qd, tau, memory = run["q"].values, run["qd"].values, run["tau"].values, None
     for k, t in enumerate(run["time"].values[:-1]):
         command = law.evaluate(q[k], qd[k], MOTION, t=t, memory=memory, period=0.005)

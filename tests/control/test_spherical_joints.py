@@ -121,7 +121,9 @@ LAWS: dict[str, Callable[[], control.Controller]] = {
     ],
 )
 def test_every_law_of_joints_leads_a_ball_joint_back_to_its_reference(kind: str) -> None:
-    run = ch.simulate(BALL, LAWS[kind](), MOTION, q0=START, duration=1.2, period=0.002, save_every=20)
+    run = ch.simulate(
+        BALL, LAWS[kind](), MOTION, start=START, duration=1.2, period=0.002, record=ch.Recording(every=20)
+    )
     q_end, errors = run.q.values[-1], np.asarray(BALL.difference(run.q.values, run.q_reference.values))
     assert np.abs(errors[0]).max() == pytest.approx(0.05, rel=1e-6)
     bound = 0.04 if kind in ("PID", "ModelReferenceAdaptive") else 2e-3  # which know no gravity

@@ -48,7 +48,7 @@ def controller(arm: ch.Robot) -> ch.PDGravity:
 @pytest.fixture(scope="module")
 def log(arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity) -> dict[str, Any]:
     real = plant(arm, TRUTH[:2], TRUTH[2:4], **FRICTION)
-    run = ch.simulate(real, controller, motion, period=PERIOD, delay=0.002)
+    run = ch.simulate(ch.Plant(real, delay=0.002), controller, motion, period=PERIOD)
     rng = np.random.default_rng(0)
     q = run["q_measured"].values + 1e-5 * rng.normal(size=run["q"].shape)
     return {"t": run["time"].values, "q": q, "tau": run["tau"].values + 0.05 * rng.normal(size=q.shape)}
@@ -59,7 +59,7 @@ def test_springs_play_friction_and_delay_are_found(
     arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity, log: dict[str, Any]
 ) -> None:
     guess = plant(arm, [1500.0, 1500.0], 0.005, viscous=[0.5, 1.0], coulomb=[1.0, 2.0], coulomb_velocity=0.02)
-    found = refine(guess, controller, motion, log, NAMES, period=PERIOD, delay=[0.0, 0.001, 0.002, 0.003])
+    found = refine(guess, controller, motion, log, NAMES, period=PERIOD, delays=[0.0, 0.001, 0.002, 0.003])
     assert found.delay == 0.002
     assert [p.name for p in found.parameters][:2] == ["elastic_joints.stiffness[0]", "elastic_joints.stiffness[1]"]
     for parameter, truth in zip(found.parameters, TRUTH, strict=True):
@@ -69,7 +69,7 @@ def test_springs_play_friction_and_delay_are_found(
     assert (found.unseen < 0.1 * found.before).all()
     assert "best of 4" in found.summary()
     # The values go back into a simulation as they are.
-    run = ch.simulate(guess, controller, motion, period=PERIOD, delay=0.002, vary=found.values)
+    run = ch.simulate(ch.Plant(guess, delay=0.002), controller, motion, period=PERIOD, vary=found.values)
     assert np.abs(run["q_measured"].values - log["q"]).max() < 1e-3
 
 
@@ -165,8 +165,8 @@ def test_bad_input_is_answered(
         attempt([])
     with pytest.raises(ArgumentError, match="outputs"):
         attempt(outputs=["q", "torque"])
-    with pytest.raises(ArgumentError, match="delay"):
-        attempt(delay=-0.001)
+    with pytest.raises(ArgumentError, match="delays"):
+        attempt(delays=[-0.001])
     rng = np.random.default_rng(1)
     noise = {
         "t": log["t"],

@@ -43,7 +43,7 @@ def exact_wave() -> np.ndarray:
 @pytest.mark.parametrize("method", METHODS, ids=name)
 def test_halving_the_step_shows_the_order(method: Any) -> None:
     counts = (10, 20, 40) if method.order > 4 else (40, 80, 160)
-    runs = [ch.integrate(wave, [1.0, 0.5], [0.0, 2.0], integrator=method, steps=k) for k in counts]
+    runs = [ch.integrate(wave, [1.0, 0.5], [0.0, 2.0], integrator=ch.integrators.Steps(method, k)) for k in counts]
     errors = [float(np.abs(run.y[-1] - exact_wave()).max()) for run in runs]
     assert np.all(np.abs(observed(errors) - method.order) < 0.45), (observed(errors), errors)
     assert [int(run.steps) for run in runs] == list(counts)
@@ -58,7 +58,10 @@ def test_between_the_steps_the_interpolant_is_of_the_same_order(method: Any) -> 
     errors = [
         float(
             np.abs(
-                ch.integrate(wave, [1.0, 0.5], [0.0, 2.0], integrator=method, steps=k, dense=True)(times) - exact
+                ch.integrate(wave, [1.0, 0.5], [0.0, 2.0], integrator=ch.integrators.Steps(method, k), dense=True)(
+                    times
+                )
+                - exact
             ).max()
         )
         for k in counts
@@ -83,7 +86,9 @@ def test_orders_on_a_stiff_oscillator(method: str, least: float, largest: float)
     errors = oscillator_errors(method, 1e3, (50, 100, 200))
     assert np.all(observed(errors) > least), (observed(errors), errors)
     assert errors[-1] < largest
-    assert not ch.integrate(oscillator, [2.0, -0.66], [0.0, 0.5], parameters=[1e3], integrator="rk4", steps=50).success
+    assert not ch.integrate(
+        oscillator, [2.0, -0.66], [0.0, 0.5], parameters=[1e3], integrator=ch.integrators.Steps("rk4", 50)
+    ).success
 
 
 def oscillator(t: Any, y: Any, rate: Any) -> Any:
@@ -94,8 +99,12 @@ def oscillator_errors(method: str, rate: float, counts: tuple[int, ...]) -> list
     exact = solve_ivp(oscillator, (0.0, 0.5), [2.0, -0.66], method="Radau", rtol=1e-12, atol=1e-13, args=(rate,)).y[
         :, -1
     ]
-    options: dict[str, Any] = {"parameters": [rate], "integrator": method}
-    runs = [ch.integrate(oscillator, [2.0, -0.66], [0.0, 0.5], steps=k, **options) for k in counts]
+    runs = [
+        ch.integrate(
+            oscillator, [2.0, -0.66], [0.0, 0.5], parameters=[rate], integrator=ch.integrators.Steps(method, k)
+        )
+        for k in counts
+    ]
     return [float(np.abs(run.y[-1] - exact).max()) for run in runs]
 
 
@@ -114,7 +123,9 @@ def test_prothero_and_robinson(method: str, least: float, largest: float, rate: 
 
     errors = []
     for steps in (10, 20, 40):
-        run = ch.integrate(follow, [np.sin(0.3)], [0.3, 2.3], parameters=[rate], integrator=method, steps=steps)
+        run = ch.integrate(
+            follow, [np.sin(0.3)], [0.3, 2.3], parameters=[rate], integrator=ch.integrators.Steps(method, steps)
+        )
         errors.append(abs(float(run.y[-1, 0]) - np.sin(2.3)))
     # Below, rounding of λ y takes over.
     assert np.all((observed(errors) > least) | (np.array(errors[1:]) < 1e-14)), (observed(errors), errors)
@@ -124,7 +135,7 @@ def test_prothero_and_robinson(method: str, least: float, largest: float, rate: 
 @pytest.mark.parametrize("method", IMPLICIT, ids=name)
 def test_what_is_infinitely_fast_is_gone_after_one_step(method: Any) -> None:
     """L-stability in arithmetic: R(-1e12) = O(1e-12)."""
-    run = ch.integrate(lambda t, y: -1e12 * y, [1.0], [0.0, 1.0], integrator=method, steps=1)
+    run = ch.integrate(lambda t, y: -1e12 * y, [1.0], [0.0, 1.0], integrator=ch.integrators.Steps(method, 1))
     assert abs(float(run.y[-1, 0])) < 1e-10
 
 
@@ -132,7 +143,7 @@ def test_steps_are_exact_where_methods_are() -> None:
     """Where f does not depend on y a method is a quadrature: of order 3 and more it integrates t² exactly."""
     for method in METHODS:
         if method.order >= 3:
-            run = ch.integrate(lambda t, y: [t * t], [0.0], [0.0, 3.0], integrator=method, steps=1)
+            run = ch.integrate(lambda t, y: [t * t], [0.0], [0.0, 3.0], integrator=ch.integrators.Steps(method, 1))
             assert abs(float(run.y[-1, 0]) - 9.0) < 2e-13, method.name
 
 
@@ -148,8 +159,8 @@ def test_the_symplectic_method_keeps_the_energy_of_an_oscillator_bounded() -> No
 
 def test_step_doubling_is_rkqc() -> None:
     """One step of the book: y₂ + (y₂ - y₁) / 15, from one step and two halves (Numerical Recipes, section 16.2)."""
-    once = ch.integrate(wave, [1.0, 0.5], [0.0, 0.2], integrator="rk4", steps=1).y[-1]
-    twice = ch.integrate(wave, [1.0, 0.5], [0.0, 0.2], integrator="rk4", steps=2).y[-1]
+    once = ch.integrate(wave, [1.0, 0.5], [0.0, 0.2], integrator=ch.integrators.Steps("rk4", 1)).y[-1]
+    twice = ch.integrate(wave, [1.0, 0.5], [0.0, 0.2], integrator=ch.integrators.Steps("rk4", 2)).y[-1]
     own = StepDoubling(RK4).step(lambda t, y: np.array(wave(t, y)), 0.0, np.array([1.0, 0.5]), 0.2)
     np.testing.assert_allclose(own.y, twice + (twice - once) / 15.0, rtol=1e-15)
     np.testing.assert_allclose(own.error, (twice - once) / 15.0, rtol=1e-10)

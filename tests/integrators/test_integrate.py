@@ -13,7 +13,7 @@ from scipy.integrate import solve_ivp
 import chasles as ch
 from chasles.base.errors import ArgumentError, TraceError, UnknownNameError
 from chasles.engine import log, sin, where
-from chasles.integrators import RODAS5P, Step, adaptive, compiled
+from chasles.integrators import RODAS5P, Step, Steps, Within, adaptive, compiled
 
 TIMES = np.linspace(0.0, 3.0, 31)
 ADAPTIVE = ["bogacki-shampine", "dormand-prince", "rodas5p"]
@@ -25,8 +25,9 @@ def pendulum(t: Any, y: Any, length: Any = 1.0, damping: Any = 0.0) -> Any:
 
 @pytest.mark.parametrize("method", [*ADAPTIVE, "rk4"])
 def test_a_pendulum_swings_as_by_scipy(method: str) -> None:
-    options: dict[str, Any] = {"steps": 20} if method == "rk4" else {"rtol": 1e-8, "atol": 1e-10}
-    own = ch.integrate(pendulum, [2.0, 0.0], TIMES, integrator=method, **options)
+    within = ch.integrators.Within(method, rtol=1e-8, atol=1e-10)
+    chosen = ch.integrators.Steps("rk4", 20) if method == "rk4" else within
+    own = ch.integrate(pendulum, [2.0, 0.0], TIMES, integrator=chosen)
     peer = solve_ivp(pendulum, (0.0, 3.0), [2.0, 0.0], method="DOP853", t_eval=TIMES, rtol=1e-12, atol=1e-13)
     assert own.y.shape == (31, 2)
     np.testing.assert_allclose(own.y, peer.y.T, atol=3e-6)
@@ -63,8 +64,16 @@ def test_batches_beyond_memory_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_backwards_is_forwards_reversed() -> None:
-    there = ch.integrate(pendulum, [2.0, 0.0], TIMES, rtol=1e-10, atol=1e-12)
-    back = ch.integrate(pendulum, there.y[-1], TIMES[::-1], rtol=1e-10, atol=1e-12, dense=True)
+    there = ch.integrate(
+        pendulum, [2.0, 0.0], TIMES, integrator=ch.integrators.Within("dormand-prince", rtol=1e-10, atol=1e-12)
+    )
+    back = ch.integrate(
+        pendulum,
+        there.y[-1],
+        TIMES[::-1],
+        integrator=ch.integrators.Within("dormand-prince", rtol=1e-10, atol=1e-12),
+        dense=True,
+    )
     np.testing.assert_allclose(back.y[::-1], there.y, atol=1e-7)
     np.testing.assert_allclose(back(TIMES), there.y, atol=1e-7)
 
@@ -93,7 +102,13 @@ def test_compiled_functions_declare_the_shapes_of_their_parameters() -> None:
 
     rng = np.random.default_rng(0)
     A, b = rng.normal(size=(4, 2, 2)) - 2.0 * np.eye(2), rng.normal(size=(4, 2))
-    run = ch.integrate(linear, [1.0, 0.0], [0.0, 1.0], parameters={"b": b, "A": A}, rtol=1e-10, atol=1e-12)
+    run = ch.integrate(
+        linear,
+        [1.0, 0.0],
+        [0.0, 1.0],
+        parameters={"b": b, "A": A},
+        integrator=ch.integrators.Within("dormand-prince", rtol=1e-10, atol=1e-12),
+    )
     from scipy.linalg import expm
 
     for k in range(4):
@@ -115,7 +130,13 @@ def test_states_have_parts_with_names() -> None:
     def falling(t, y):
         return {"qd": arm.forward_dynamics(y["q"], y["qd"], np.zeros(2)), "q": y["qd"]}
 
-    run = ch.integrate(falling, {"q": [[0.1, 0.2], [0.3, 0.4]], "qd": [0.0, 0.0]}, TIMES, rtol=1e-9, dense=True)
+    run = ch.integrate(
+        falling,
+        {"q": [[0.1, 0.2], [0.3, 0.4]], "qd": [0.0, 0.0]},
+        TIMES,
+        integrator=ch.integrators.Within("dormand-prince", rtol=1e-9),
+        dense=True,
+    )
     assert run.y["q"].shape == run.y["qd"].shape == (2, 31, 2)
     assert set(run(1.0)) == {"q", "qd"}
     energy = arm.kinetic_energy(run.y["q"], run.y["qd"]) + arm.potential_energy(run.y["q"])
@@ -126,13 +147,14 @@ def test_states_have_parts_with_names() -> None:
 
 @pytest.mark.parametrize("method", [*ADAPTIVE, "rk4", "semi-implicit-euler"])
 def test_dense_output_passes_through_the_states_and_keeps_close_between(method: str) -> None:
-    options: dict[str, Any] = (
-        {"steps": 50} if method in ("rk4", "semi-implicit-euler") else {"rtol": 1e-7, "atol": 1e-9}
-    )
-    run = ch.integrate(pendulum, [[2.0, 0.0], [0.5, 1.0]], TIMES, integrator=method, dense=True, **options)
+    within = ch.integrators.Within(method, rtol=1e-7, atol=1e-9)
+    chosen = ch.integrators.Steps(method, 50) if method in ("rk4", "semi-implicit-euler") else within
+    run = ch.integrate(pendulum, [[2.0, 0.0], [0.5, 1.0]], TIMES, integrator=chosen, dense=True)
     np.testing.assert_allclose(np.moveaxis(run(TIMES), 1, 0), np.moveaxis(run.y, 1, 0), atol=1e-13)
     finer = np.linspace(0.0, 3.0, 1001)
-    fine = ch.integrate(pendulum, [[2.0, 0.0], [0.5, 1.0]], finer, integrator="rodas5p", rtol=1e-11, atol=1e-12)
+    fine = ch.integrate(
+        pendulum, [[2.0, 0.0], [0.5, 1.0]], finer, integrator=ch.integrators.Within("rodas5p", rtol=1e-11, atol=1e-12)
+    )
     assert float(np.abs(run(finer) - fine.y).max()) < (2e-2 if method == "semi-implicit-euler" else 3e-5)
     assert run(0.5).shape == (2, 2)
     assert run([[0.5], [1.0]]).shape == (2, 2, 1, 2)
@@ -171,7 +193,9 @@ def test_what_is_not_finite_is_said() -> None:
     assert at_once.failed_at == 0.0
     assert at_once.steps == 0
     assert np.isnan(at_once(0.5)).all()
-    fixed = ch.integrate(lambda t, y: y * y, [[2.0], [0.5]], np.linspace(0.0, 1.0, 5), integrator="rk4", steps=1000)
+    fixed = ch.integrate(
+        lambda t, y: y * y, [[2.0], [0.5]], np.linspace(0.0, 1.0, 5), integrator=ch.integrators.Steps("rk4", 1000)
+    )
     assert fixed.success.tolist() == [False, True]
     assert 0.5 <= fixed.failed_at[0] <= 0.75
     assert np.isnan(fixed.y[0, -1, 0])
@@ -188,7 +212,12 @@ def test_too_many_steps_are_said() -> None:
 
 def test_a_jump_is_found_and_passed() -> None:
     """A force that turns round at t = 1: the steps shorten there, and the corner is where it should be."""
-    run = ch.integrate(lambda t, y: [where(t < 1.0, 1.0, -2.0)], [0.0], [0.0, 1.0, 3.0], rtol=1e-8, atol=1e-10)
+    run = ch.integrate(
+        lambda t, y: [where(t < 1.0, 1.0, -2.0)],
+        [0.0],
+        [0.0, 1.0, 3.0],
+        integrator=ch.integrators.Within("dormand-prince", rtol=1e-8, atol=1e-10),
+    )
     np.testing.assert_allclose(run.y[:, 0], [0.0, 1.0, -3.0], atol=1e-7)
     assert run.rejections > 3
 
@@ -216,16 +245,25 @@ class Midpoint:
 
 
 def test_a_user_may_write_a_method() -> None:
-    exact = ch.integrate(pendulum, [1.0, 0.0], TIMES, rtol=1e-11, atol=1e-12).y
-    own = ch.integrate(pendulum, [1.0, 0.0], TIMES, integrator=Heun(), rtol=1e-6, atol=1e-8, dense=True)
+    exact = ch.integrate(
+        pendulum, [1.0, 0.0], TIMES, integrator=ch.integrators.Within("dormand-prince", rtol=1e-11, atol=1e-12)
+    ).y
+    own = ch.integrate(
+        pendulum, [1.0, 0.0], TIMES, integrator=ch.integrators.Within(Heun(), rtol=1e-6, atol=1e-8), dense=True
+    )
     np.testing.assert_allclose(own.y, exact, atol=1e-3)
     assert own.integrator == "heun"
     assert own(0.5).shape == (2,)
     changing = Midpoint()
-    first = ch.integrate(pendulum, [1.0, 0.0], TIMES, integrator=changing, steps=100).y
+    first = ch.integrate(pendulum, [1.0, 0.0], TIMES, integrator=ch.integrators.Steps(changing, 100)).y
     np.testing.assert_allclose(first, exact, atol=1e-4)
     changing.share = 0.0
-    assert np.abs(ch.integrate(pendulum, [1.0, 0.0], TIMES, integrator=changing, steps=100).y - first).max() > 1e-3
+    assert (
+        np.abs(
+            ch.integrate(pendulum, [1.0, 0.0], TIMES, integrator=ch.integrators.Steps(changing, 100)).y - first
+        ).max()
+        > 1e-3
+    )
     with pytest.raises(ArgumentError, match="has no order, embedded_order"):
         ch.integrate(pendulum, [1.0, 0.0], TIMES, integrator=type("Half", (), {"name": "half", "stages": 1})())
 
@@ -263,12 +301,12 @@ def test_what_a_function_refers_to_may_change() -> None:
         ({"times": [0.0, np.inf]}, ArgumentError, "times must be finite"),
         ({"times": "now"}, ArgumentError, "times must be an array of numbers"),
         ({"integrator": "rk5"}, UnknownNameError, "there is no integrator 'rk5'. Did you mean 'rk4'"),
-        ({"rtol": -1.0}, ArgumentError, "rtol must be from 0 to 1"),
-        ({"rtol": "small"}, ArgumentError, "rtol must be a number"),
-        ({"atol": [1.0, 2.0, 3.0]}, ArgumentError, r"an array of shape \(2,\)"),
-        ({"rtol": 0.0, "atol": [1e-6, 0.0]}, ArgumentError, "both 0 for a component"),
+        ({"integrator": Within(rtol=-1.0)}, ArgumentError, "rtol must be from 0 to 1"),
+        ({"integrator": Within(rtol="small")}, ArgumentError, "rtol must be a number"),
+        ({"integrator": Within(atol=[1.0, 2.0, 3.0])}, ArgumentError, r"an array of shape \(2,\)"),
+        ({"integrator": Within(rtol=0.0, atol=[1e-6, 0.0])}, ArgumentError, "both 0 for a component"),
         ({"max_steps": 0}, ArgumentError, "max_steps must be a positive whole number"),
-        ({"steps": 2.5}, ArgumentError, "steps must be a positive whole number"),
+        ({"integrator": Steps("rk4", 2.5)}, ArgumentError, "count must be a positive whole number"),
         ({"parameters": ["x"]}, ArgumentError, r"parameter parameters\[0\] must be a number or an array"),
         (
             {"parameters": [[1.0, 2.0]], "y0": [[1.0, 0.0]] * 3},
@@ -299,8 +337,8 @@ def test_results_and_methods_pickle() -> None:
 @pytest.mark.parametrize("method", ["dormand-prince", "rodas5p", "rk4"])
 def test_without_a_compiler_it_is_the_same(method: str, monkeypatch: pytest.MonkeyPatch) -> None:
     y0, times = np.array([[2.0, 0.0], [0.5, 1.0], [1.0, -1.0]]), np.linspace(0.0, 1.0, 5)
-    options: dict[str, Any] = {"steps": 10} if method == "rk4" else {"max_steps": 80}
-    options |= {"parameters": [[0.5, 1.0, 2.0]], "integrator": method}
+    options: dict[str, Any] = {"integrator": Steps("rk4", 10) if method == "rk4" else method, "max_steps": 80}
+    options["parameters"] = [[0.5, 1.0, 2.0]]
     compiled_run = ch.integrate(pendulum, y0, times, **options)
     monkeypatch.setenv("CHASLES_JIT", "0")
     compiled._kept.clear()
@@ -328,13 +366,15 @@ class Averaged:
 
 def test_loops_of_a_users_method_are_kept_until_it_computes_something_else(monkeypatch: pytest.MonkeyPatch) -> None:
     def end() -> float:
-        return float(ch.integrate(pendulum, [2.0, 0.0], [0.0, 0.5], integrator=Averaged(), steps=5).y[-1, 0])
+        return float(
+            ch.integrate(pendulum, [2.0, 0.0], [0.0, 0.5], integrator=ch.integrators.Steps(Averaged(), 5)).y[-1, 0]
+        )
 
     compiled._kept.clear()
     first = end()
     assert end() == first
     assert len(compiled._kept) == 1
     monkeypatch.setitem(SHARE, "end", 0.0)  # Euler's
-    euler = float(ch.integrate(pendulum, [2.0, 0.0], [0.0, 0.5], integrator="euler", steps=5).y[-1, 0])
+    euler = float(ch.integrate(pendulum, [2.0, 0.0], [0.0, 0.5], integrator=ch.integrators.Steps("euler", 5)).y[-1, 0])
     assert end() == pytest.approx(euler, rel=1e-12)
     assert abs(end() - first) > 1e-4

@@ -68,10 +68,14 @@ def test_the_error_follows_the_tolerance(method: str) -> None:
     def pendulum(t: Any, y: Any) -> Any:
         return [y[1], -sin(y[0])]
 
-    exact = ch.integrate(pendulum, [2.0, 0.0], [0.0, 20.0], integrator="rodas5p", rtol=1e-12, atol=1e-13).y[-1]
+    exact = ch.integrate(
+        pendulum, [2.0, 0.0], [0.0, 20.0], integrator=ch.integrators.Within("rodas5p", rtol=1e-12, atol=1e-13)
+    ).y[-1]
     errors, steps = [], []
     for tolerance in (1e-4, 1e-6, 1e-8):
-        run = ch.integrate(pendulum, [2.0, 0.0], [0.0, 20.0], integrator=method, rtol=tolerance, atol=tolerance)
+        run = ch.integrate(
+            pendulum, [2.0, 0.0], [0.0, 20.0], integrator=ch.integrators.Within(method, rtol=tolerance, atol=tolerance)
+        )
         errors.append(float(np.abs(run.y[-1] - exact).max()))
         steps.append(int(run.steps))
     assert np.all(np.array(errors) < 200.0 * np.array([1e-4, 1e-6, 1e-8])), errors
@@ -85,8 +89,15 @@ def test_every_component_keeps_its_tolerance_whatever_stands_beside_it() -> None
     def swinging(t: Any, y: Any) -> Any:
         return np.concatenate([[y[1], -sin(y[0])], 0.0 * y[2:]])
 
-    alone = ch.integrate(swinging, [2.0, 0.0], [0.0, 5.0], rtol=1e-6, atol=1e-9)
-    beside = ch.integrate(swinging, np.concatenate([[2.0, 0.0], np.ones(90)]), [0.0, 5.0], rtol=1e-6, atol=1e-9)
+    alone = ch.integrate(
+        swinging, [2.0, 0.0], [0.0, 5.0], integrator=ch.integrators.Within("dormand-prince", rtol=1e-6, atol=1e-9)
+    )
+    beside = ch.integrate(
+        swinging,
+        np.concatenate([[2.0, 0.0], np.ones(90)]),
+        [0.0, 5.0],
+        integrator=ch.integrators.Within("dormand-prince", rtol=1e-6, atol=1e-9),
+    )
     assert int(alone.rejections) == int(beside.rejections)
     # The first step is taken by a mean, as in the book.
     assert abs(int(alone.steps) - int(beside.steps)) <= 2

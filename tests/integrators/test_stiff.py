@@ -19,7 +19,13 @@ def test_van_der_pol_relaxes() -> None:
         return [y[1], mu * (1.0 - y[0] * y[0]) * y[1] - y[0]]
 
     times = [0.0, 2000.0]
-    own = ch.integrate(oscillator, [2.0, 0.0], times, parameters=[1e3], integrator="rodas5p", rtol=1e-8, atol=1e-10)
+    own = ch.integrate(
+        oscillator,
+        [2.0, 0.0],
+        times,
+        parameters=[1e3],
+        integrator=ch.integrators.Within("rodas5p", rtol=1e-8, atol=1e-10),
+    )
     np.testing.assert_allclose(own.y[-1], [1.706167732170483, -0.8928097010247975e-3], rtol=2e-6)
     assert own.steps < 3_000
     assert not ch.integrate(oscillator, [2.0, 0.0], times, parameters=[1e3], max_steps=20_000).success
@@ -32,8 +38,8 @@ def test_robertsons_reaction_over_eleven_decades() -> None:
         slow, back, fast = 0.04 * y[0], 1e4 * y[1] * y[2], 3e7 * y[1] * y[1]
         return [back - slow, slow - back - fast, fast]
 
-    times, options = [0.0, 0.4, 4e5, 1e11], {"rtol": 1e-7, "atol": [1e-11, 1e-15, 1e-11]}
-    run = ch.integrate(reaction, [1.0, 0.0, 0.0], times, integrator="rodas5p", **options)
+    times, within = [0.0, 0.4, 4e5, 1e11], ch.integrators.Within("rodas5p", rtol=1e-7, atol=[1e-11, 1e-15, 1e-11])
+    run = ch.integrate(reaction, [1.0, 0.0, 0.0], times, integrator=within)
     expected = [0.2083340149701255e-7, 0.8333360770334713e-13, 0.9999999791665050]
     np.testing.assert_allclose(run.y[-1], expected, rtol=2e-5)
     np.testing.assert_allclose(run.y.sum(axis=1), 1.0, atol=1e-11)
@@ -70,8 +76,8 @@ def test_prothero_and_robinson_with_steps_that_the_error_controls() -> None:
 
     rates, times = np.array([1e2, 1e5, 1e8]), np.linspace(0.0, 10.0, 1001)
     for tolerance in (1e-4, 1e-6):
-        options: dict[str, Any] = {"integrator": "rodas5p", "rtol": tolerance, "atol": tolerance}
-        run = ch.integrate(follow, [0.5], times, parameters=[rates], **options)
+        within = ch.integrators.Within("rodas5p", rtol=tolerance, atol=tolerance)
+        run = ch.integrate(follow, [0.5], times, parameters=[rates], integrator=within)
         exact = np.sin(times) + 0.5 * np.exp(-rates[:, None] * times)
         assert float(np.abs(run.y[..., 0] - exact).max()) < 5.0 * tolerance
         assert run.steps.max() < 100
@@ -80,10 +86,13 @@ def test_prothero_and_robinson_with_steps_that_the_error_controls() -> None:
 def test_stiff_is_what_an_explicit_method_cannot_do() -> None:
     """Its steps are bounded by stability: they grow with the rate, and those of an implicit method do not."""
     rates = np.array([1e3, 1e4, 1e5])
-    options: dict[str, Any] = {"parameters": [rates], "rtol": 1e-4, "atol": 1e-6}
     steps = {
         method: ch.integrate(
-            lambda t, y, rate: rate * (0.1 * t - y), [0.0], [0.0, 1.0], integrator=method, **options
+            lambda t, y, rate: rate * (0.1 * t - y),
+            [0.0],
+            [0.0, 1.0],
+            parameters=[rates],
+            integrator=ch.integrators.Within(method, rtol=1e-4, atol=1e-6),
         ).steps
         for method in ("dormand-prince", "rodas5p")
     }

@@ -20,7 +20,7 @@ _FILES = {
 }
 ARMS = ("xarm6", "xarm7", "ur5e", "kinova", "so101")
 #: Error tolerances of the finer runs.
-_TIGHT = {"integrator": "rodas5p", "rtol": 1e-8, "atol": 1e-10}
+_TIGHT = ch.integrators.Within("rodas5p", rtol=1e-8, atol=1e-10)
 
 
 class Drawn(NamedTuple):
@@ -100,9 +100,15 @@ def drawn_runs(name: str, velocity: float, periods: int, runs: int, seed: int = 
             warnings.simplefilter("ignore")
             pair = [
                 ch.simulate(
-                    plant, law, motion, period=period, vary=gains, effort_limits=False, progress=False, **options
+                    ch.Plant(plant, effort_limits=False),
+                    law,
+                    motion,
+                    period=period,
+                    vary=gains,
+                    progress=False,
+                    integrator=integrator,
                 )
-                for options in ({}, _TIGHT)
+                for integrator in ("automatic", _TIGHT)
             ]
         if pair[0].attrs["integrator"] != "rodas5p":
             raise AssertionError(f"{name}: the default is {pair[0].attrs['integrator']}")

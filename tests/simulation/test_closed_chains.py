@@ -30,7 +30,7 @@ def gap(robot: ch.Robot, run: Any) -> float:
 
 def test_a_long_swing_neither_opens_the_loop_nor_loses_energy() -> None:
     robot = ch.Robot(four_bar()).with_friction(viscous=0.0, coulomb=0.0)
-    run = ch.simulate(robot, no_torque, rest(robot, 10.0), qd0=[8.0], audit=True)
+    run = ch.simulate(robot, no_torque, rest(robot, 10.0), start=ch.State(qd=[8.0]), record=ch.Recording(energies=True))
     assert gap(robot, run) < 1e-12
     energy = robot.kinetic_energy(run.q.values, run.qd.values) + robot.potential_energy(run.q.values)
     assert np.ptp(energy) < 1e-8 * np.ptp(robot.kinetic_energy(run.q.values, run.qd.values))
@@ -41,7 +41,7 @@ def test_a_long_swing_neither_opens_the_loop_nor_loses_energy() -> None:
 def test_the_energy_audit_closes(name: str) -> None:
     robot = ch.Robot(MACHINES[name]())
     weight = robot.gravity_torque(robot.home)
-    run = ch.simulate(robot, lambda now: weight + 0.2, rest(robot, 0.5), audit=True)
+    run = ch.simulate(robot, lambda now: weight + 0.2, rest(robot, 0.5), record=ch.Recording(energies=True))
     audit = run.energy_audit()
     assert gap(robot, run) < 1e-12
     assert float(np.abs(audit.residual).max()) < 1e-7
@@ -118,7 +118,9 @@ def test_friction_and_rotors_at_the_motors_of_a_plant_are_those_of_the_robot() -
     motion, law = ch.PointToPoint(bare.home, bare.integrate(bare.home, [0.3]), 0.3), PD(bare, kp=300.0, kd=20.0)
     friction = ch.Friction(bare, viscous=0.5, coulomb=2.0, smoothing_velocity=0.1)
     motors = ch.Motors(bare, rotor_inertia=2e-5, gear_ratio=100.0)
-    with_effects = ch.simulate(ch.Plant(bare, friction=friction, motors=motors), law, motion, audit=True)
+    with_effects = ch.simulate(
+        ch.Plant(bare, friction=friction, motors=motors), law, motion, record=ch.Recording(energies=True)
+    )
     values = {"viscous_friction": 0.5, "coulomb_friction": 2.0, "coulomb_velocity": 0.1, "motor_inertia": 0.203}
     own = bare.with_values({f"joints.motor.{name}": value for name, value in values.items()})
     in_joints = ch.simulate(own, law, motion)
@@ -131,10 +133,17 @@ def test_springs_between_motors_and_a_linkage_carry_its_weight() -> None:
     robot = ch.Robot(four_bar()).with_friction(viscous=0.0, coulomb=0.0)
     springs = ch.ElasticJoints(robot, stiffness=500.0, rotor_inertia=0.1, damping=5.0)
     weight = robot.gravity_torque(robot.home)
-    run = ch.simulate(ch.Plant(robot, elastic_joints=springs), lambda now: weight, rest(robot, 0.2), audit=True)
+    run = ch.simulate(
+        ch.Plant(robot, elastic_joints=springs),
+        lambda now: weight,
+        rest(robot, 0.2),
+        record=ch.Recording(energies=True),
+    )
     assert run.q.values == pytest.approx(np.broadcast_to(robot.home, run.q.shape), abs=1e-9)
     assert run.motor_position.values[-1] == pytest.approx(robot.home[:1] + weight / 500.0, abs=1e-9)
-    moved = ch.simulate(ch.Plant(robot, elastic_joints=springs), None, rest(robot, 0.2), audit=True)
+    moved = ch.simulate(
+        ch.Plant(robot, elastic_joints=springs), None, rest(robot, 0.2), record=ch.Recording(energies=True)
+    )
     assert gap(robot, moved) < 1e-12
     assert float(np.abs(moved.energy_audit().residual).max()) < 1e-6
 
@@ -172,7 +181,9 @@ def test_nothing_drifts_in_a_minute_of_control_with_friction(name: str) -> None:
     free = list(robot.description.independent_indices)
     way = np.array([robot.home, goal])[:, free]
     motion = ch.QuinticSpline(np.arange(61.0), way[np.arange(61) % 2])
-    run = ch.simulate(robot, ch.ComputedTorque(robot, kp=400.0, kd=40.0), motion, audit=True, save_every=20)
+    run = ch.simulate(
+        robot, ch.ComputedTorque(robot, kp=400.0, kd=40.0), motion, record=ch.Recording(every=20, energies=True)
+    )
     assert run.time.values[-1] == pytest.approx(60.0, abs=0.1)
     assert gap(robot, run) < 1e-12
     audit = run.energy_audit()

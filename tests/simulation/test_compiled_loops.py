@@ -42,18 +42,18 @@ def test_the_same_simulation_is_traced_once(traced: list[Any]) -> None:
         {"plant": ARM.with_payload(1.0)},
         {"plant": ch.Plant(ARM, friction=ch.Friction(ARM, viscous=1.0))},
         {"plant": ch.Plant(ARM, friction=ch.Friction(ARM, viscous=1.5))},
-        {"controller": ch.PDGravity(ARM.with_payload(1.0), kp=100.0, kd=20.0)},
-        {"controller": ch.PDGravity(ARM, kp=101.0, kd=20.0)},
-        {"reference": ch.PointToPoint([0.0, 0.1], [1.0, -0.4], 0.05)},
-        {"reference": ch.PointToPoint([0.0, 0.1], [1.0, -0.5], 0.05, scaling="cubic")},
+        {"law": ch.PDGravity(ARM.with_payload(1.0), kp=100.0, kd=20.0)},
+        {"law": ch.PDGravity(ARM, kp=101.0, kd=20.0)},
+        {"motion": ch.PointToPoint([0.0, 0.1], [1.0, -0.4], 0.05)},
+        {"motion": ch.PointToPoint([0.0, 0.1], [1.0, -0.5], 0.05, scaling="cubic")},
         {"period": 2e-3},
-        {"substeps": 2},
+        {"integrator": ch.integrators.Steps("rk4", 2)},
         {"integrator": "euler"},
-        {"delay": 1e-3},
+        {"plant": ch.Plant(ARM, delay=1e-3)},
     ],
 )
 def test_what_differs_differs(change: dict[str, Any]) -> None:
-    base: dict[str, Any] = {"plant": ARM, "controller": ch.PDGravity(ARM, kp=100.0, kd=20.0), "reference": MOTION}
+    base: dict[str, Any] = {"plant": ARM, "law": ch.PDGravity(ARM, kp=100.0, kd=20.0), "motion": MOTION}
     first = ch.simulate(**base)
     other = ch.simulate(**(base | change))
     compiled_loops._loops.clear()
@@ -108,10 +108,10 @@ def push(t: Any, parameters: Any) -> Any:
 
 
 USERS: dict[str, dict[str, Any]] = {
-    "function": {"controller": hold},
-    "class": {"controller": Own()},
-    "function in a law of the library": {"controller": ch.PythonLaw(hold)},
-    "motion": {"reference": Line()},
+    "function": {"law": hold},
+    "class": {"law": Own()},
+    "function in a law of the library": {"law": ch.PythonLaw(hold)},
+    "motion": {"motion": Line()},
     "wrench": {"plant": ch.Plant(ARM, wrenches=[ch.ExternalWrench("push", push, axes="world")])},
 }
 
@@ -120,7 +120,7 @@ USERS: dict[str, dict[str, Any]] = {
 def test_what_a_user_wrote_is_known_by_what_it_does(
     users: dict[str, Any], traced: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    base = {"plant": ARM, "controller": ch.PDGravity(ARM, kp=100.0, kd=20.0), "reference": MOTION, "q0": [0.1, 0.1]}
+    base = {"plant": ARM, "law": ch.PDGravity(ARM, kp=100.0, kd=20.0), "motion": MOTION, "start": [0.1, 0.1]}
 
     def last() -> Any:
         return ch.simulate(**(base | users)).q[-1]
@@ -139,7 +139,7 @@ def test_what_a_user_wrote_is_known_by_what_it_does(
 
 
 def test_gains_and_memory_of_a_users_law_need_no_new_loop(traced: list[Any]) -> None:
-    runs = [ch.simulate(ARM, Own(kd), MOTION, q0=[0.1, 0.1]) for kd in (1.0, 5.0)]
+    runs = [ch.simulate(ARM, Own(kd), MOTION, start=[0.1, 0.1]) for kd in (1.0, 5.0)]
     assert len(traced) == 1
     assert abs(runs[0].q - runs[1].q).max() > 0.0
 
@@ -159,9 +159,9 @@ def test_a_law_of_the_library_that_was_patched_is_known_by_what_it_does(
     traced: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     law = ch.PDGravity(ARM, kp=100.0, kd=20.0)
-    first = ch.simulate(ARM, law, MOTION, q0=[0.1, 0.1])
+    first = ch.simulate(ARM, law, MOTION, start=[0.1, 0.1])
     monkeypatch.setattr(ch.PDGravity, "law", lambda self, now: 50.0 * (now.reference.q - now.q))
-    other = [ch.simulate(ARM, law, MOTION, q0=[0.1, 0.1]) for _ in range(2)]
+    other = [ch.simulate(ARM, law, MOTION, start=[0.1, 0.1]) for _ in range(2)]
     assert len(traced) == 2
     assert abs(other[0].q - first.q).max() > 0.0
     np.testing.assert_array_equal(other[0].q, other[1].q)
@@ -171,7 +171,7 @@ def test_a_law_that_draws_numbers_is_traced_anew(traced: list[Any]) -> None:
     def random(now: ch.control.Now) -> Any:
         return np.random.uniform(10.0, 20.0) * (now.reference.q - now.q)
 
-    torques = [ch.simulate(ARM, random, MOTION, q0=[0.2, 0.2]).tau[0, 0] for _ in range(2)]
+    torques = [ch.simulate(ARM, random, MOTION, start=[0.2, 0.2]).tau[0, 0] for _ in range(2)]
     assert len(traced) == 2
     assert torques[0] != torques[1]
 

@@ -55,7 +55,9 @@ def energy(run: Any) -> np.ndarray:
 def swung(robot: ch.Robot, qd0: Any, duration: float = 10.0, **options: Any) -> Any:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        run = ch.simulate(robot, None, duration=duration, qd0=qd0, audit=True, **options)
+        run = ch.simulate(
+            robot, None, duration=duration, start=ch.State(qd=qd0), record=ch.Recording(energies=True), **options
+        )
     assert np.abs(robot.loops.constraints(run.q.values).residual).max() < 1e-12
     return run
 
@@ -132,7 +134,7 @@ def test_drawn_machines_keep_their_energy(seed: int) -> None:
     robot = ch.Robot(description).with_friction(viscous=0.0, coulomb=0.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", BifurcationWarning)
-        run = ch.simulate(robot, None, duration=2.0, audit=True)
+        run = ch.simulate(robot, None, duration=2.0, record=ch.Recording(energies=True))
     assert np.ptp(energy(run)) < 1e-6 * np.ptp(run["energy.kinetic"].values)
 
 
@@ -146,18 +148,18 @@ def test_a_bifurcation_of_the_loops_is_said(stages: int, chosen: str) -> None:
     (index,) = robot.description.independent_indices
     inwards = [-0.8 * G[index, 0] / G[0, 0]]
     with pytest.warns(BifurcationWarning, match=r"passed a bifurcation at t = .*'centre0'.*freedoms instead of 1"):
-        run = ch.simulate(robot, None, duration=1.5, qd0=inwards)
+        run = ch.simulate(robot, None, duration=1.5, start=ch.State(qd=inwards))
     assert run.q.values[:, 0].min() < 0.0
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        ch.simulate(robot, None, duration=0.3, qd0=inwards)
+        ch.simulate(robot, None, duration=0.3, start=ch.State(qd=inwards))
 
 
 def test_a_robot_that_starts_at_rest_at_a_dead_centre_falls() -> None:
     robot = ch.Robot(slider_crank().replace(independent=("stroke",))).with_friction(viscous=0.0, coulomb=0.0)
     folded = [0.0, 0.0, 0.4]
     assert not np.isfinite(robot.loops.velocity_map(folded)).all()
-    run = ch.simulate(robot, None, duration=1.0, q0=folded, audit=True)
+    run = ch.simulate(robot, None, duration=1.0, start=folded, record=ch.Recording(energies=True))
     assert np.ptp(run.q.values[:, 0]) > 1.0
     assert np.ptp(energy(run)) < BAR
 
@@ -175,7 +177,10 @@ def test_a_linkage_on_an_accelerating_base_swings_as_in_another_gravity() -> Non
     pull = [ch.ExternalWrench("pull", lambda t, parameters: down, axes="world")]
     carried = ch.Plant(robot, base=ch.BaseMotion(Moving([0, 0, 1], no_turn, forward)), wrenches=pull)
     other = robot.with_gravity(np.array([0.0, 0.0, -9.81]) - across)
-    runs = [ch.simulate(plant, None, duration=1.0, audit=True) for plant in (carried, ch.Plant(other, wrenches=pull))]
+    runs = [
+        ch.simulate(plant, None, duration=1.0, record=ch.Recording(energies=True))
+        for plant in (carried, ch.Plant(other, wrenches=pull))
+    ]
     assert runs[0].q.values == pytest.approx(runs[1].q.values, abs=1e-6)
     assert np.abs(runs[0].energy_audit().residual).max() < BAR
     G = robot.loops.velocity_map(runs[0].q.values)

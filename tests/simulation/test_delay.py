@@ -51,7 +51,7 @@ def test_the_torque_takes_effect_exactly_by_the_delay_later(periods: float, inte
     states, torques, in_force = exact(delay, 31)
     control = ch.PDGravity(slider(), kp=30.0, kd=8.0)
     run = ch.simulate(
-        slider(), control, STAY, duration=1.5, period=PERIOD, q0=[0.3], delay=delay, integrator=integrator
+        ch.Plant(slider(), delay=delay), control, STAY, duration=1.5, period=PERIOD, start=[0.3], integrator=integrator
     )
     np.testing.assert_allclose(run.q[:, 0], states[:, 0], atol=1e-10)
     np.testing.assert_allclose(run.qd[:, 0], states[:, 1], atol=1e-10)
@@ -61,7 +61,7 @@ def test_the_torque_takes_effect_exactly_by_the_delay_later(periods: float, inte
 
 
 def test_without_a_delay_nothing_is_recorded_of_it() -> None:
-    run = ch.simulate(slider(), ch.PDGravity(slider(), kp=30.0, kd=8.0), STAY, duration=0.5, q0=[0.3])
+    run = ch.simulate(slider(), ch.PDGravity(slider(), kp=30.0, kd=8.0), STAY, duration=0.5, start=[0.3])
     assert "tau_applied" not in run
 
 
@@ -69,10 +69,11 @@ def test_a_plain_law_sees_the_same_delay() -> None:
     def law(now: ch.control.Now) -> Any:
         return -30.0 * now.q - 8.0 * now.qd if float(now.t) >= 0.0 else None  # cannot be traced
 
-    options: dict[str, Any] = {"duration": 1.0, "period": PERIOD, "q0": [[0.3], [0.1]], "delay": 0.7 * PERIOD}
+    options: dict[str, Any] = {"duration": 1.0, "period": PERIOD, "start": [[0.3], [0.1]]}
+    late = ch.Plant(slider(), delay=0.7 * PERIOD)
     with pytest.warns(ch.simulation.UncompiledWarning):
-        plain = ch.simulate(slider(), law, STAY, **options)
-    compiled = ch.simulate(slider(), ch.PDGravity(slider(), kp=30.0, kd=8.0), STAY, **options)
+        plain = ch.simulate(late, law, STAY, **options)
+    compiled = ch.simulate(late, ch.PDGravity(slider(), kp=30.0, kd=8.0), STAY, **options)
     for name in ("q", "qd", "tau", "tau_applied"):
         np.testing.assert_allclose(plain[name], compiled[name], atol=1e-12)
 
@@ -87,7 +88,13 @@ def test_too_long_a_delay_makes_the_loop_unstable() -> None:
     growth = {}
     for share in (0.9, 1.1):
         run = ch.simulate(
-            slider(), control, STAY, duration=8.0, period=period, q0=[0.01], delay=share * longest, save_every=10
+            ch.Plant(slider(), delay=share * longest),
+            control,
+            STAY,
+            duration=8.0,
+            period=period,
+            start=[0.01],
+            record=ch.Recording(every=10),
         )
         swing = np.abs(run.q.values[:, 0])
         growth[share] = swing[-2000:].max() / swing[2000:4000].max()

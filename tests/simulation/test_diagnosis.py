@@ -43,7 +43,7 @@ def test_joints_that_arrive_or_are_free_of_friction_say_nothing() -> None:
 
 def test_a_free_run_that_diverges_hears_nothing_of_gains() -> None:
     with pytest.warns(DivergenceWarning, match="no controller runs") as caught:
-        ch.simulate(ARM, duration=1.0, qd0=[1e6, -2e6], period=0.01, integrator="rk4")
+        ch.simulate(ARM, duration=1.0, start=ch.State(qd=[1e6, -2e6]), period=0.01, integrator="rk4")
     assert not any("gain" in str(warning.message) for warning in caught)
 
 
@@ -51,7 +51,7 @@ def test_findings_of_a_run_are_kept_in_its_file(tmp_path: Path) -> None:
     """A joint alone, sampled and held: kd·T/M beyond 2 makes it diverge, and the finding has this number."""
     rotor = ch.Robot.from_dh([{"a": 0.5, "mass": 0.0, "motor_inertia": 0.1}], check=False).with_gravity([0.0, 0.0, 0.0])
     with pytest.warns(DivergenceWarning, match=r"kd·T/M = 3 must be below 2"):
-        run = ch.simulate(rotor, ch.PDGravity(rotor, kp=0.0, kd=300.0), duration=2.0, qd0=[1.0])
+        run = ch.simulate(rotor, ch.PDGravity(rotor, kp=0.0, kd=300.0), duration=2.0, start=ch.State(qd=[1.0]))
     assert codes(run.findings) == ["diverged", "damping-gain-too-high"]
     assert run.findings[1].value == pytest.approx(3.0, rel=1e-6)
     run.to_netcdf(tmp_path / "run.nc")

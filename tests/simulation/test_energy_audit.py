@@ -38,21 +38,23 @@ def smooth_plant() -> ch.Plant:
 
 def closed_books(plant: ch.Plant, **options: object) -> ch.simulation.EnergyAudit:
     controller = ch.PDGravity(ARM, kp=40.0, kd=4.0)
-    return ch.simulate(plant, controller, MOTION, period=0.01, audit=True, **options).energy_audit(
-        electrical=plant.motors is not None
-    )
+    return ch.simulate(
+        plant, controller, MOTION, period=0.01, record=ch.Recording(energies=True), **options
+    ).energy_audit(electrical=plant.motors is not None)
 
 
 @pytest.mark.parametrize(("integrator", "order"), [("rk4", 4), ("euler", 1), ("semi-implicit-euler", 1)])
 def test_the_residual_falls_with_the_step_at_the_integrators_order(integrator: str, order: int) -> None:
     plant = smooth_plant()
-    residuals = [float(closed_books(plant, integrator=integrator, substeps=steps).residual) for steps in (8, 16, 32)]
+    residuals = [
+        float(closed_books(plant, integrator=ch.integrators.Steps(integrator, steps)).residual) for steps in (8, 16, 32)
+    ]
     rates = np.log2(np.array(residuals[:-1]) / residuals[1:])
     assert rates[-1] == pytest.approx(order, abs=0.35), (residuals, rates)
 
 
 def test_the_books_of_a_variable_step_close_to_its_tolerance() -> None:
-    audit = closed_books(smooth_plant(), integrator="DOP853", rtol=1e-10, atol=1e-12)
+    audit = closed_books(smooth_plant(), integrator=ch.integrators.Within("DOP853", rtol=1e-10, atol=1e-12))
     assert float(audit.relative_residual) < 1e-9
     assert float(audit.balance.loss.isel(time=-1).min()) > 0.0
 
@@ -72,7 +74,16 @@ def test_the_books_of_an_arm_that_falls_on_the_floor(law: str) -> None:
     )
     plant = ch.Plant(ARM, contacts=[floor])
     rest = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], duration=0.6)
-    runs = [ch.simulate(plant, lambda now: 0.0 * now.q, rest, audit=True, substeps=steps) for steps in (1, 4)]
+    runs = [
+        ch.simulate(
+            plant,
+            lambda now: 0.0 * now.q,
+            rest,
+            record=ch.Recording(energies=True),
+            integrator=ch.integrators.Steps("rk4", steps),
+        )
+        for steps in (1, 4)
+    ]
     coarse, fine = (run.energy_audit() for run in runs)
     assert float(fine.relative_residual) < min(1e-5, 0.5 * float(coarse.relative_residual))
     at_end = fine.balance.isel(time=-1)
@@ -87,7 +98,11 @@ def test_a_payload_brings_and_takes_its_energy() -> None:
     model = ARM.with_payload(2.0)
     way = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
     run = ch.simulate(
-        ch.Plant(ARM, payloads=[box]), ch.ComputedTorque(model, kp=400.0, kd=40.0), way, duration=1.6, audit=True
+        ch.Plant(ARM, payloads=[box]),
+        ch.ComputedTorque(model, kp=400.0, kd=40.0),
+        way,
+        duration=1.6,
+        record=ch.Recording(energies=True),
     )
     audit = run.energy_audit()
     assert float(audit.relative_residual) < 1e-8
@@ -103,7 +118,7 @@ def test_a_batch_is_audited_run_by_run() -> None:
         plant,
         ch.PDGravity(ARM, kp=400.0, kd=40.0),
         MOTION,
-        audit=True,
+        record=ch.Recording(energies=True),
         vary={"motors.resistance": [[1.0, 1.0], [2.0, 2.0]]},
     )
     audit = run.energy_audit(electrical=True)
@@ -186,5 +201,5 @@ def test_books_without_losses() -> None:
 
 
 def test_a_run_without_audit() -> None:
-    with pytest.raises(ch.ChaslesError, match="audit=True"):
+    with pytest.raises(ch.ChaslesError, match="energies=True"):
         energy_audit(ledger().drop_vars(["energy.kinetic", "energy.potential", "energy.motors"]))

@@ -34,7 +34,7 @@ def turning(times: np.ndarray, spin: np.ndarray) -> np.ndarray:
 
 
 def test_a_free_body_at_100_rad_per_s() -> None:
-    run = ch.simulate(STONE, duration=1.0, period=0.01, qd0=SPIN)
+    run = ch.simulate(STONE, duration=1.0, period=0.01, start=ch.State(qd=SPIN))
     np.testing.assert_allclose(run.qd, turning(run.time.values, SPIN), rtol=0, atol=1e-2)
     energy = 0.5 * (MOMENTS * run.qd.values**2).sum(axis=-1)
     np.testing.assert_allclose(energy, energy[0], rtol=1e-4)
@@ -43,17 +43,17 @@ def test_a_free_body_at_100_rad_per_s() -> None:
 
 def test_only_fast_runs_of_a_batch_are_repeated() -> None:
     spins = np.array([SPIN, 0.01 * SPIN])
-    both = ch.simulate(STONE, duration=0.5, period=0.01, qd0=spins)
+    both = ch.simulate(STONE, duration=0.5, period=0.01, start=ch.State(qd=spins))
     for k, spin in enumerate(spins):
-        alone = ch.simulate(STONE, duration=0.5, period=0.01, qd0=spin)
+        alone = ch.simulate(STONE, duration=0.5, period=0.01, start=ch.State(qd=spin))
         np.testing.assert_array_equal(both.q.values[k], alone.q.values)
 
 
 def test_a_double_pendulum_in_steps_of_20_ms() -> None:
     arm = ch.load("planar2r")
-    start = {"q0": [0.3, 0.5], "qd0": [5.0, 5.0], "duration": 1.0}
+    start = {"start": ch.State([0.3, 0.5], [5.0, 5.0]), "duration": 1.0}
     run = ch.simulate(arm, period=0.02, **start)
-    fine = ch.simulate(arm, period=0.02, substeps=100, **start)
+    fine = ch.simulate(arm, period=0.02, integrator=ch.integrators.Steps("rk4", 100), **start)
     assert abs(run.q[-1].values - fine.q[-1].values).max() < 1e-4
 
 
@@ -83,7 +83,7 @@ def test_a_mass_passes_its_pivot_on_a_straight_line(nearest: float, period: floa
     far = np.hypot(*start)
     q0 = [np.arctan2(start[1], start[0]), far]
     qd0 = [-start[1] * speed / far**2, start[0] * speed / far]
-    run = ch.simulate(polar_arm(), duration=1.0, period=period, q0=q0, qd0=qd0)
+    run = ch.simulate(polar_arm(), duration=1.0, period=period, start=ch.State(q0, qd0))
     angle, reach = run.q.values.T
     place = np.stack([reach * np.cos(angle), reach * np.sin(angle)], axis=-1)
     line = start + np.outer(run.time.values, [speed, 0.0])
@@ -115,7 +115,7 @@ def test_small_fast_oscillations_of_a_high_gain() -> None:
     """Between the calls of a law a rigid joint moves by a parabola, which no step misses, however fast the loop is."""
     mass, period, kp, kd = 2.0, 1e-3, 6e5, 1e3
     law = ch.control.PD(SLIDE, kp=kp, kd=kd)
-    run = ch.simulate(SLIDE, law, ch.PointToPoint([0.0], [0.0], 0.3), q0=[1e-4], period=period)
+    run = ch.simulate(SLIDE, law, ch.PointToPoint([0.0], [0.0], 0.3), start=[1e-4], period=period)
     advance = np.array([[1.0, period], [0.0, 1.0]]) - np.outer([period**2 / 2.0, period], [kp, kd]) / mass
     x, expected = np.array([1e-4, 0.0]), []
     for _ in range(run.sizes["time"]):
@@ -150,7 +150,7 @@ def double_pendulum(start: list[float], times: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize(("thrown", "period"), [((15.0, -30.0), 5e-3), ((-4.0, 9.0), 1e-2), ((3.0, 40.0), 2e-3)])
 def test_a_double_pendulum_thrown(thrown: tuple[float, float], period: float) -> None:
     arm = ch.load("planar2r")
-    run = ch.simulate(arm, duration=0.5, period=period, q0=[0.3, 0.5], qd0=thrown)
+    run = ch.simulate(arm, duration=0.5, period=period, start=ch.State([0.3, 0.5], thrown))
     np.testing.assert_allclose(run.q, double_pendulum([0.3, 0.5, *thrown], run.time.values), atol=1e-4)
 
 
@@ -178,7 +178,7 @@ def test_a_slider_crank_that_spins() -> None:
         value = inertia(x[0] + 1e-20j)
         return [x[1], -0.5 * value.imag / 1e-20 / value.real * x[1] ** 2]
 
-    run = ch.simulate(robot, duration=0.3, period=period, qd0=[speed])
+    run = ch.simulate(robot, duration=0.3, period=period, start=ch.State(qd=[speed]))
     start, times = run.q.values[0, 0], run.time.values
     found = solve_ivp(rates, (0.0, 0.3), [start, speed], method="DOP853", t_eval=times, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(run.q.values[:, 0], found.y[0], atol=1e-3)
@@ -189,8 +189,8 @@ def test_a_law_that_cannot_be_repeated_is_warned_of() -> None:
     def law(now):
         return np.array([float(value) * 0.0 for value in now.qd])
 
-    with pytest.warns(StiffnessWarning, match=r"steps of 0.01 s are too long .*'stone'.*substeps=\d"):
-        ch.simulate(STONE, law, duration=0.3, period=0.01, qd0=SPIN)
+    with pytest.warns(StiffnessWarning, match=r"steps of 0.01 s are too long .*'stone'.*Steps\('rk4', \d+\)"):
+        ch.simulate(STONE, law, duration=0.3, period=0.01, start=ch.State(qd=SPIN))
 
 
 @pytest.mark.parametrize(("method", "size"), [("rk4", 1.0), ("euler", 0.15), ("semi-implicit-euler", 0.15)])
@@ -198,7 +198,7 @@ def test_steps_of_ones_own_choice_are_warned_of(method: str, size: float) -> Non
     """The warning tells the error of the worst run."""
     spins = np.array([0.01 * SPIN, size * SPIN, 0.02 * SPIN])
     with pytest.warns(StiffnessWarning, match=rf"steps of 0.01 s are too long .*'{method}' misses about") as caught:
-        run = ch.simulate(STONE, duration=1.0, period=0.01, qd0=spins, integrator=method)
+        run = ch.simulate(STONE, duration=1.0, period=0.01, start=ch.State(qd=spins), integrator=method)
     missed = run.qd.values[1] - turning(run.time.values, spins[1])
     true = np.sqrt((missed**2).sum(axis=-1).mean()) / np.linalg.norm(spins[1])
     said = next(str(each.message) for each in caught if each.category is StiffnessWarning)
@@ -209,11 +209,11 @@ def test_who_ignores_the_warning_does_not_pay_for_it(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("chasles.simulation.step_accuracy._error_of", lambda *arguments: pytest.fail("repeated"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", StiffnessWarning)
-        ch.simulate(STONE, duration=0.3, period=0.01, qd0=SPIN, integrator="rk4")
+        ch.simulate(STONE, duration=0.3, period=0.01, start=ch.State(qd=SPIN), integrator="rk4")
 
 
 def test_enough_steps_are_not_warned_of() -> None:
-    ch.simulate(STONE, duration=0.5, period=0.01, qd0=SPIN, integrator="rk4", substeps=20)
+    ch.simulate(STONE, duration=0.5, period=0.01, start=ch.State(qd=SPIN), integrator=ch.integrators.Steps("rk4", 20))
 
 
 @pytest.mark.parametrize("period", [1e-3, 1e-2])

@@ -30,7 +30,7 @@ def no_torque(now: ch.control.Now) -> Any:
 def test_a_free_body_keeps_its_momentum_and_energy(integrator: str) -> None:
     robot = body()
     start = np.array([0.3, 2.0, -0.1, 0.2, 0.0, 0.4])
-    run = ch.simulate(robot, no_torque, rest(robot, 2.0), qd0=start, integrator=integrator)
+    run = ch.simulate(robot, no_torque, rest(robot, 2.0), start=ch.State(qd=start), integrator=integrator)
     R, v = rotation_from_quaternion(run.q.values[:, :4]), run.qd.values  # velocities in the body's axes
     angular = np.einsum("kij,j,kj->ki", R, np.array([0.02, 0.05, 0.06]), v[:, :3])
     linear = np.einsum("kij,kj->ki", R, v[:, 3:])

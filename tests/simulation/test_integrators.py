@@ -16,7 +16,7 @@ ORDERS = {"euler": 1, "semi-implicit-euler": 1, "implicit-friction-euler": 1, "r
 ADAPTIVE = ("RK45", "DOP853", "Radau", "LSODA")
 ARM = ch.load("planar2r")
 REST = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], 1.0)
-START = {"q0": [-1.0, 0.4], "duration": 1.0}
+START = {"start": [-1.0, 0.4], "duration": 1.0}
 
 
 def free(now: ch.control.Now) -> Any:
@@ -43,7 +43,7 @@ def test_halving_the_step_shows_the_order(integrator: str, order: int) -> None:
     exact = falling_arm(1.0)
     errors = []
     for substeps in (8, 16, 32):
-        run = ch.simulate(ARM, free, REST, period=0.05, substeps=substeps, integrator=integrator, **START)
+        run = ch.simulate(ARM, free, REST, period=0.05, integrator=ch.integrators.Steps(integrator, substeps), **START)
         errors.append(float(np.linalg.norm(np.concatenate([run.q[-1], run.qd[-1]]) - exact)))
     orders = observed_orders(errors)
     assert np.all(np.abs(orders - order) < 0.3), (orders, errors)
@@ -72,12 +72,13 @@ def stiff_plant() -> ch.Plant:
 def test_plants_with_states_of_their_own_have_the_same_orders(integrator: str, order: int) -> None:
     """The audit's integrals too."""
     hold = ch.PDGravity(ARM, kp=[300.0, 60.0], kd=[30.0, 6.0])
-    options: dict[str, Any] = {"q0": [0.3, -0.2], "duration": 0.2, "period": 0.02, "audit": True}
-    exact = ch.simulate(stiff_plant(), hold, REST, substeps=1024, **options)
+    options: dict[str, Any] = {"start": [0.3, -0.2], "duration": 0.2, "period": 0.02}
+    options["record"] = ch.Recording(energies=True)
+    exact = ch.simulate(stiff_plant(), hold, REST, integrator=ch.integrators.Steps("rk4", 1024), **options)
     names = ("q", "qd", "current", "motor_position", "motor_velocity", "work.motors", "loss.friction")
     errors = []
     for substeps in (32, 64, 128):
-        run = ch.simulate(stiff_plant(), hold, REST, substeps=substeps, integrator=integrator, **options)
+        run = ch.simulate(stiff_plant(), hold, REST, integrator=ch.integrators.Steps(integrator, substeps), **options)
         errors.append([float(np.abs(run[name] - exact[name]).max()) for name in names])
     orders = observed_orders(np.array(errors))
     assert np.all(np.abs(orders - order) < 0.4), dict(zip(names, orders.T, strict=True))
@@ -100,9 +101,11 @@ def test_free_fall_is_exact() -> None:
 @pytest.mark.parametrize("integrator", ADAPTIVE)
 def test_variable_steps_agree_with_small_fixed_ones(integrator: str) -> None:
     hold = ch.PDGravity(ARM, kp=[300.0, 60.0], kd=[30.0, 6.0])
-    options: dict[str, Any] = {"q0": [0.3, -0.2], "duration": 0.1, "period": 0.02, "delay": 0.007, "audit": True}
-    exact = ch.simulate(stiff_plant(), hold, REST, substeps=400, **options)
-    run = ch.simulate(stiff_plant(), hold, REST, integrator=integrator, rtol=1e-9, atol=1e-10, **options)
+    options: dict[str, Any] = {"start": [0.3, -0.2], "duration": 0.1, "period": 0.02}
+    options["record"] = ch.Recording(energies=True)
+    late = stiff_plant().with_drives(delay=0.007)
+    exact = ch.simulate(late, hold, REST, integrator=ch.integrators.Steps("rk4", 400), **options)
+    run = ch.simulate(late, hold, REST, integrator=ch.integrators.Within(integrator, rtol=1e-9, atol=1e-10), **options)
     for name in exact.data_vars:
         if exact[name].dtype.kind == "f":
             np.testing.assert_allclose(run[name], exact[name], rtol=2e-6, atol=2e-6, err_msg=name)
@@ -122,7 +125,7 @@ def test_batches_under_a_variable_step_are_single_runs() -> None:
 
 def test_a_run_that_is_too_stiff_leaves_the_others_of_its_batch_alone(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chasles.simulation.stepping._MOST_EVALUATIONS", 500)
-    options: dict[str, Any] = {"period": 0.05, "duration": 0.1, "q0": [-1.0, 0.4], "integrator": "RK45"}
+    options: dict[str, Any] = {"period": 0.05, "duration": 0.1, "start": [-1.0, 0.4], "integrator": "RK45"}
     arm = ARM.with_friction(viscous=1.0)
     stiff = {"joints.joint2.viscous_friction": 1e7}
     with pytest.raises(ch.simulation.IntegrationError, match="too stiff"):
@@ -138,7 +141,7 @@ def test_implicit_friction_of_any_strength_makes_an_arm_creep() -> None:
     """Steps a million times too long for an explicit method; dry friction turns round within a ten-thousandth."""
     arm = ARM.with_friction(viscous=1e7, coulomb=5.0, coulomb_velocity=1e-4)
     run = ch.simulate(
-        arm, duration=0.05, period=1e-3, q0=[-1.0, 0.4], qd0=[1.0, -2.0], integrator="implicit-friction-euler"
+        arm, duration=0.05, period=1e-3, start=ch.State([-1.0, 0.4], [1.0, -2.0]), integrator="implicit-friction-euler"
     )
     weight = arm.gravity_torque(run.q[-1])
     np.testing.assert_allclose(arm.friction_torque(run.qd[-1]), -weight, rtol=1e-6)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.simulation import DivergenceWarning, SamplingWarning, SaturationWarning, VelocityLimitError
 
@@ -56,13 +56,13 @@ def test_plain_python_laws_and_delayed_torques_are_limited_too() -> None:
     with pytest.warns(UserWarning, match="cannot be compiled"):
         plain = ch.simulate(slider(), law, REST)
     np.testing.assert_allclose(plain.q[:, 0], expected(plain.time, LIMIT), atol=1e-9)
-    late = ch.simulate(slider(), push, REST, delay=0.0015)
+    late = ch.simulate(ch.Plant(slider(), delay=0.0015), push, REST)
     assert late.tau_applied.max() == LIMIT
     np.testing.assert_allclose(late.q[-1, 0], expected(1.0, LIMIT), atol=0.01)
 
 
 def test_limits_can_be_switched_off_and_zero_or_infinity_is_none() -> None:
-    free = ch.simulate(slider(), push, REST, effort_limits=False)
+    free = ch.simulate(ch.Plant(slider(), effort_limits=False), push, REST)
     np.testing.assert_allclose(free.q[:, 0], expected(free.time, 3.0 * LIMIT), atol=1e-9)
     for robot in (slider(effort=np.inf), slider(effort=0.0)):
         same = ch.simulate(robot, push, REST)
@@ -72,40 +72,46 @@ def test_limits_can_be_switched_off_and_zero_or_infinity_is_none() -> None:
         assert "tau_demanded" not in same
     assert not free.saturation_time.any()
     with pytest.raises(ArgumentError, match="effort_limits must be True or False"):
-        ch.simulate(slider(), push, REST, effort_limits=1)
+        ch.simulate(ch.Plant(slider(), effort_limits=1), push, REST)
 
 
 def test_overspeed_is_reported_for_each_run() -> None:
-    run = ch.simulate(slider(velocity=0.5), lambda now: 2.0 + 0.0 * now.q, REST, qd0=[[0.0], [-0.25]])
+    run = ch.simulate(slider(velocity=0.5), lambda now: 2.0 + 0.0 * now.q, REST, start=ch.State(qd=[[0.0], [-0.25]]))
     np.testing.assert_allclose(run.overspeed_time[:, 0], [0.5, 0.25], atol=1.1e-3)  # faster than 0.5 m/s at 1 m/s²
     np.testing.assert_allclose(run.overspeed_excess[:, 0], [0.5, 0.25], atol=1e-9)
 
 
 def test_a_drive_at_its_velocity_limit_speeds_nothing_up() -> None:
     """2 N on 2 kg until 0.5 m/s, constant velocity from then on: 0.125 m in 0.5 s and 0.25 m in the rest."""
-    run = ch.simulate(slider(velocity=0.5), lambda now: 2.0 + 0.0 * now.q, REST, velocity_limits="stop")
+    run = ch.simulate(ch.Plant(slider(velocity=0.5), velocity_limits=True), lambda now: 2.0 + 0.0 * now.q, REST)
     np.testing.assert_allclose(run.qd[-1, 0], 0.5, atol=1.1e-3)  # the period in which the limit is met goes on
     np.testing.assert_allclose(run.q[-1, 0], 0.375, atol=1e-3)
     np.testing.assert_array_equal(run.tau[510:, 0], 0.0)
     np.testing.assert_array_equal(run.tau_demanded, 2.0)
     assert 0.0 < float(run.overspeed_time[0]) <= 0.5
     assert float(run.overspeed_excess[0]) < 1.1e-3
-    braking = ch.simulate(slider(velocity=0.5), lambda now: -2.0 + 0.0 * now.q, REST, qd0=[1.0], velocity_limits="stop")
+    braking = ch.simulate(
+        ch.Plant(slider(velocity=0.5), velocity_limits=True),
+        lambda now: -2.0 + 0.0 * now.q,
+        REST,
+        start=ch.State(qd=[1.0]),
+    )
     np.testing.assert_allclose(braking.qd[400, 0], 0.6, atol=1e-9)  # it may always slow down
 
 
-def test_what_becomes_of_velocity_limits_is_chosen() -> None:
+def test_a_run_beyond_velocity_limits_is_refused_on_demand() -> None:
     def law(now: ch.control.Now) -> Any:
         return 2.0 + 0.0 * now.q
 
     message = r"slide of run 1 moves at 0.501 m/s at t = 0.251 s, beyond its velocity limit of 0.5 m/s: plan a slower"
     with pytest.raises(VelocityLimitError, match=message):
-        ch.simulate(slider(velocity=0.5), law, REST, qd0=[[0.0], [0.25]], velocity_limits="raise")
-    assert ch.simulate(slider(velocity=2.0), law, REST, velocity_limits="raise").overspeed_time == 0.0
-    assert ch.simulate(slider(velocity=0.0), law, REST, velocity_limits="raise").overspeed_time == 0.0
-    assert "overspeed_time" not in ch.simulate(slider(velocity=0.5), law, REST, velocity_limits="ignore")
-    with pytest.raises(UnknownNameError, match=r"velocity_limits 'halt'\. Existing: report, stop, raise, ignore"):
-        ch.simulate(slider(), law, REST, velocity_limits="halt")  # type: ignore[arg-type]
+        ch.simulate(slider(velocity=0.5), law, REST, start=ch.State(qd=[[0.0], [0.25]])).require_limits()
+    slow = ch.simulate(slider(velocity=2.0), law, REST)
+    assert slow.require_limits() is slow
+    assert slow.overspeed_time == 0.0
+    assert ch.simulate(slider(velocity=0.0), law, REST).overspeed_time == 0.0
+    with pytest.raises(ArgumentError, match="velocity_limits must be True or False, not 'stop'"):
+        ch.Plant(slider(), velocity_limits="stop")  # type: ignore[arg-type]
 
 
 def test_without_controller_and_reference_a_robot_falls() -> None:
@@ -114,12 +120,12 @@ def test_without_controller_and_reference_a_robot_falls() -> None:
     falling = ch.Robot(stone.replace(joints=(stone.joints[0].replace(axis=axis),)))
     run = ch.simulate(falling, duration=0.5)
     np.testing.assert_allclose(run.q[:, 0], -0.5 * 9.81 * run.time**2, atol=1e-12)
-    batch = ch.simulate(falling, q0=[[0.0], [1.0]], qd0=[[0.0], [2.0]], duration=0.5)
+    batch = ch.simulate(falling, start=ch.State([[0.0], [1.0]], [[0.0], [2.0]]), duration=0.5)
     np.testing.assert_allclose(batch.q[1, :, 0], 1.0 + 2.0 * run.time - 0.5 * 9.81 * run.time**2, atol=1e-12)
     np.testing.assert_allclose(batch.error, batch.q.values[:, :1] - batch.q.values, atol=1e-12)
     free = ch.Robot(Description("rock", (Link("rock", Inertia(1.0, matrix=np.eye(3))),))).with_free_base()
     np.testing.assert_allclose(ch.simulate(free, duration=0.2).q[-1, 6], -0.5 * 9.81 * 0.04, atol=1e-12)
-    held = ch.simulate(falling, ch.PDGravity(falling, kp=100.0, kd=20.0), q0=[0.3], duration=0.1)
+    held = ch.simulate(falling, ch.PDGravity(falling, kp=100.0, kd=20.0), start=[0.3], duration=0.1)
     np.testing.assert_allclose(held.q, 0.3, atol=1e-12)
     with pytest.raises(ArgumentError, match=r"needs a duration, such as duration=1\.0"):
         ch.simulate(falling)
@@ -129,7 +135,7 @@ def test_within_the_limits_nothing_changes() -> None:
     arm = ch.load("panda")
     motion = ch.PointToPoint(arm.home, arm.home + 0.2, 1.0)
     law = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
-    run, free = ch.simulate(arm, law, motion), ch.simulate(arm, law, motion, effort_limits=False)
+    run, free = ch.simulate(arm, law, motion), ch.simulate(ch.Plant(arm, effort_limits=False), law, motion)
     np.testing.assert_array_equal(run.tau, free.tau)
     assert set(run.data_vars) == set(free.data_vars)
 
@@ -142,7 +148,7 @@ def test_an_integral_does_not_wind_up_at_the_limits() -> None:
     wound = ch.ComputedTorque(slider(effort=np.inf), kp=25.0, kd=10.0, ki=20.0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", SaturationWarning)
-        runs = [ch.simulate(robot, law, step, q0=[0.0]) for law in (held, wound)]
+        runs = [ch.simulate(robot, law, step, start=[0.0]) for law in (held, wound)]
     overshoots = [float(run.q.max()) - 1.0 for run in runs]
     assert overshoots[0] < 0.5 * overshoots[1]
 
@@ -170,7 +176,7 @@ def test_the_error_of_computed_torque_obeys_its_equation_with_the_friction_as_da
     kp, D = 100.0, 8.0 * MASS
     robot = slider(effort=np.inf).with_friction(viscous=D)
     law = ch.ComputedTorque(robot, kp=kp, kd=2.0 * np.sqrt(kp) - D / MASS)
-    run = ch.simulate(robot, law, REST, q0=[0.01], period=1e-4)
+    run = ch.simulate(robot, law, REST, start=[0.01], period=1e-4)
     w = np.sqrt(kp)
     np.testing.assert_allclose(run.q[:, 0], 0.01 * (1.0 + w * run.time) * np.exp(-w * run.time), atol=2e-5)
 
@@ -190,14 +196,14 @@ def test_a_run_that_diverges_says_why_in_terms_of_the_robot() -> None:
     with pytest.warns(
         DivergenceWarning, match=rf"panda_joint7 moves {inertia:.2g} kg·m² without rotor .*, and kd·T/M = 31"
     ):
-        ch.simulate(arm, law, motion, effort_limits=False)
+        ch.simulate(ch.Plant(arm, effort_limits=False), law, motion)
     with pytest.warns(SaturationWarning, match=r"panda_joint7 was at its effort limit for \d+%.* kd·T/M = 31"):
         run = ch.simulate(arm, law, motion)
     assert np.isfinite(run.q).all()
     assert float(run.saturation_time[6]) > 0.4
     law = ch.PDGravity(arm, kp=9.0 * inertia / 1e-6 * np.eye(7)[6], kd=0.0)
     with pytest.warns(DivergenceWarning, match=r"kp·T²/M = 9 must be below 4"):
-        ch.simulate(arm, law, motion, effort_limits=False)
+        ch.simulate(ch.Plant(arm, effort_limits=False), law, motion)
 
 
 def test_of_a_batch_the_run_that_diverged_first_is_explained() -> None:
@@ -206,4 +212,4 @@ def test_of_a_batch_the_run_that_diverged_first_is_explained() -> None:
     motion = ch.PointToPoint(arm.home, arm.home + 0.1, 0.5)
     law = ch.PDGravity(arm, kp=0.0, kd=0.0)
     with pytest.warns(DivergenceWarning, match=r"2 of 3 runs diverged.*panda_joint7 .*kd·T/M = 31"):
-        ch.simulate(arm, law, motion, vary={"controller.kd": gains}, effort_limits=False)
+        ch.simulate(ch.Plant(arm, effort_limits=False), law, motion, vary={"controller.kd": gains})

@@ -11,12 +11,15 @@ from tests.engine.run_wasm import Loaded
 import chasles as ch
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.wasm import lower
-from chasles.simulation.simulate import _start_of_loop, prepare
+from chasles.integrators import Steps
+from chasles.simulation.preparation import Setup, prepare
+from chasles.simulation.simulate import _start_of_loop
 
 
-def _agree(robot: ch.Robot, law: Any, **options: Any) -> None:
+def _agree(robot: ch.Robot, law: Any, integrator: Any) -> None:
     motion = ch.PointToPoint(robot.home, robot.home + 0.4, 0.3)
-    ready = prepare(robot, law, motion, duration=None, period=1e-2, delay=0.0, save_every=5, **options)
+    setup = Setup(robot, law, motion, period=1e-2, integrator=integrator)
+    ready = prepare(setup, record=ch.Recording(every=5))
     assert ready.compiled is not None
     loop, (state, further) = ready.loop, _start_of_loop(ready)
     arguments = [state, loop.inputs.given(ready.times, 0), *further, *loop.packed(ready.values)]
@@ -33,16 +36,16 @@ def test_laws_in_steps_of_a_fixed_length(kind: str) -> None:
     planar = ch.load("planar2r")
     motion = ch.PointToPoint(planar.home, planar.home + 0.4, 0.3)
     law = ch.control.laws()[kind].tuned(planar, motion, 1e-2)
-    _agree(planar, law, integrator="rk4", substeps=2)
+    _agree(planar, law, Steps("rk4", 2))
 
 
 def test_steps_that_the_error_controls_are_repeated() -> None:
     planar = ch.load("planar2r")
     law = ch.PDGravity.tuned(planar, ch.PointToPoint(planar.home, planar.home + 0.4, 0.3), 1e-2)
-    _agree(planar, law, integrator="dormand-prince")
+    _agree(planar, law, "dormand-prince")
 
 
 @pytest.mark.slow
 def test_an_arm_of_seven_joints() -> None:
     panda = ch.load("panda")
-    _agree(panda, ch.ComputedTorque(panda, kp=400.0, kd=40.0), integrator="rk4", substeps=1)
+    _agree(panda, ch.ComputedTorque(panda, kp=400.0, kd=40.0), "rk4")

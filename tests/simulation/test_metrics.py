@@ -93,7 +93,7 @@ def test_errors_effort_and_work_of_a_known_motion() -> None:
 def test_work_of_held_torques_is_exact() -> None:
     """Without friction the work is the change of energy, to the accuracy of the integrator."""
     free = ch.load("planar2r").with_friction(viscous=0.0, coulomb=0.0)
-    run = ch.simulate(free, ch.PDGravity(free, kp=100.0, kd=20.0), MOTION, substeps=4)
+    run = ch.simulate(free, ch.PDGravity(free, kp=100.0, kd=20.0), MOTION, integrator=ch.integrators.Steps("rk4", 4))
     q, qd = run.q.values, run.qd.values
     energy = free.kinetic_energy(q, qd) + free.potential_energy(q)
     assert float(run.metrics().work.sum()) == pytest.approx(energy[-1] - energy[0], rel=1e-8)
@@ -257,7 +257,7 @@ def test_joints_with_several_freedoms(tmp_path) -> None:
     joints = (Joint("fly", "free", "ground", "body"), Joint("neck", "spherical", "body", "head"))
     home = [1.0, 0, 0, 0, 0, 0, 0, 1.0, 0, 0, 0]
     robot = ch.Robot(Description("falling", links, joints, home=home))
-    run = ch.simulate(robot, lambda now: 0.0 * now.qd, Floating(), audit=True)
+    run = ch.simulate(robot, lambda now: 0.0 * now.qd, Floating(), record=ch.Recording(energies=True))
     numbers = run.metrics()
     assert numbers.rms_error.sizes == {"joint": 9}
     assert "settling_time" not in numbers
@@ -273,7 +273,11 @@ def test_joints_with_several_freedoms(tmp_path) -> None:
 def test_motors_behind_springs_do_their_work_at_their_own_position() -> None:
     joints = ch.ElasticJoints(2, stiffness=500.0, damping=2.0, rotor_inertia=0.1)
     run = ch.simulate(
-        ch.Plant(ARM, elastic_joints=joints), ch.PDGravity(ARM, kp=40.0, kd=8.0), MOTION, substeps=4, audit=True
+        ch.Plant(ARM, elastic_joints=joints),
+        ch.PDGravity(ARM, kp=40.0, kd=8.0),
+        MOTION,
+        integrator=ch.integrators.Steps("rk4", 4),
+        record=ch.Recording(energies=True),
     )
     worked = run.energy_audit().balance.work.isel(time=-1).sel(source="motors")
     assert float(run.metrics().work.sum()) == pytest.approx(float(worked), rel=1e-8)

@@ -57,7 +57,7 @@ WAY = np.array([-0.05, 0.04, 0.0])
 
 def test_the_law_gets_the_pose_twist_and_acceleration_of_the_trajectory() -> None:
     motion = Shift(START, WAY, begin=1.0)
-    run = ch.simulate(ARM, Springs(), motion, q0=Q0, duration=1.0)
+    run = ch.simulate(ARM, Springs(), motion, start=Q0, duration=1.0)
     expected = motion(run.time.values)
     np.testing.assert_allclose(run.pose_reference, expected.pose, atol=1e-15)
     np.testing.assert_allclose(run.twist_reference, expected.twist, atol=1e-15)
@@ -72,7 +72,7 @@ def test_the_law_gets_the_pose_twist_and_acceleration_of_the_trajectory() -> Non
 @pytest.mark.parametrize("integrator", ["rk4", "DOP853"])
 def test_batches_of_trajectories_and_other_ways_of_running(integrator: str) -> None:
     ways = np.array([WAY, 0.5 * WAY, -WAY])
-    options: dict[str, Any] = {"q0": Q0, "period": 5e-3, "integrator": integrator, "save_every": 4}
+    options: dict[str, Any] = {"start": Q0, "period": 5e-3, "integrator": integrator, "record": ch.Recording(every=4)}
     run = ch.simulate(ARM, Springs(), Shift(START, ways), **options)
     assert run.pose_reference.dims == ("run", "time", "row", "column")
     for k, way in enumerate(ways):
@@ -94,10 +94,10 @@ def test_it_starts_where_the_tool_is_at_the_start() -> None:
     np.testing.assert_allclose(run.qd[0], 0.0, atol=1e-12)
     far = start.copy()
     far[:3, 3] += 5.0
-    with pytest.raises(ArgumentError, match="robot 'puma560' does not reach the start of the reference"):
+    with pytest.raises(ArgumentError, match="robot 'puma560' does not reach the start of the motion"):
         ch.simulate(arm, Still(), Shift(far, [0.1, 0.0, 0.0]))
 
 
 def test_controllers_of_joints_refuse_it() -> None:
     with pytest.raises(ArgumentError, match=r"Shift moves a frame in space, but this controller moves joints.*follow"):
-        ch.simulate(ARM, ch.PDGravity(ARM, kp=1.0, kd=1.0), Shift(START, WAY), q0=Q0)
+        ch.simulate(ARM, ch.PDGravity(ARM, kp=1.0, kd=1.0), Shift(START, WAY), start=Q0)

@@ -36,14 +36,19 @@ def assert_same(run: Any, expected: Any) -> None:
 
 
 def test_no_runs_are_refused() -> None:
-    with pytest.raises(ArgumentError, match="no runs to simulate: the batch of the reference"):
+    with pytest.raises(ArgumentError, match="no runs to simulate: the batch of the motion"):
         ch.simulate(ARM, CONTROLLER, ch.PointToPoint(START, np.empty((0, 2)), DURATION))
-    with pytest.raises(ArgumentError, match="no runs to simulate: the batch of q0, qd0 and varied values"):
+    with pytest.raises(ArgumentError, match="no runs to simulate: the batch of start and varied values"):
         ch.simulate(ARM, CONTROLLER, TRACED, vary={"payload.mass": []})
 
 
 def test_sampled_and_traced_references_give_the_same_run() -> None:
-    options = {"vary": {"payload.mass": [0.0, 2.0]}, "q0": START + 0.05, "save_every": 3, "duration": 0.7}
+    options = {
+        "vary": {"payload.mass": [0.0, 2.0]},
+        "start": START + 0.05,
+        "record": ch.Recording(every=3),
+        "duration": 0.7,
+    }
     run = ch.simulate(ARM, CONTROLLER, quintic(START, GOAL), **options)
     assert_same(run, ch.simulate(ARM, CONTROLLER, TRACED, **options))
     np.testing.assert_allclose(run.q_reference.values[:, -1], [GOAL, GOAL], atol=1e-15)
@@ -58,7 +63,7 @@ def test_so_they_do_step_by_step(integrator: str) -> None:
             stiffness * SPRINGS * (now.reference.q - now.q) + DAMPERS * (now.reference.qd - now.qd) + now.reference.qdd
         )
 
-    options = {"period": 0.01, "integrator": integrator, "save_every": 2}
+    options = {"period": 0.01, "integrator": integrator, "record": ch.Recording(every=2)}
     with pytest.warns(UncompiledWarning):
         run = ch.simulate(ARM, law, quintic(START, GOAL), **options)
     with pytest.warns(UncompiledWarning):
@@ -100,14 +105,18 @@ def test_the_clock_of_the_run_is_that_of_the_reference() -> None:
 
 def test_a_batch_of_trajectories_is_a_batch_of_runs() -> None:
     goals = np.array([[1.0, 0.5], [-1.0, 0.2], [0.3, 0.3]])
-    run = ch.simulate(ARM, CONTROLLER, quintic(START, goals), vary={"payload.mass": [[0.0], [2.0]]}, save_every=7)
+    run = ch.simulate(
+        ARM, CONTROLLER, quintic(START, goals), vary={"payload.mass": [[0.0], [2.0]]}, record=ch.Recording(every=7)
+    )
     assert run.q.dims == ("run_0", "run_1", "time", "joint")
     assert run.q.shape[:2] == (2, 3)
     for k, goal in enumerate(goals):
-        single = ch.simulate(ARM, CONTROLLER, quintic(START, goal), vary={"payload.mass": 2.0}, save_every=7)
+        single = ch.simulate(
+            ARM, CONTROLLER, quintic(START, goal), vary={"payload.mass": 2.0}, record=ch.Recording(every=7)
+        )
         for name in RECORDED:
             np.testing.assert_array_equal(run[name].values[1, k], single[name].values)
-    with pytest.raises(ArgumentError, match="batch axes of q0, qd0, varied parameters and reference"):
+    with pytest.raises(ArgumentError, match="batch axes of start, varied parameters and motion"):
         ch.simulate(ARM, CONTROLLER, quintic(START, goals), vary={"payload.mass": [0.0, 1.0]})
 
 
@@ -118,20 +127,20 @@ def test_batches_step_by_step() -> None:
     def law(now: ch.control.Now) -> Any:
         return SPRINGS * (now.reference.q - now.q) - DAMPERS * now.qd if float(now.t) < 0.3 else 0.0 * now.q
 
-    run = ch.simulate(ARM, law, quintic(START, goals), period=0.01, save_every=4)
+    run = ch.simulate(ARM, law, quintic(START, goals), period=0.01, record=ch.Recording(every=4))
     assert run.q.shape[:2] == (2, 1)
     for k in range(2):
-        single = ch.simulate(ARM, law, quintic(START, goals[k, 0]), period=0.01, save_every=4)
+        single = ch.simulate(ARM, law, quintic(START, goals[k, 0]), period=0.01, record=ch.Recording(every=4))
         np.testing.assert_array_equal(run.q.values[k, 0], single.q.values)
 
 
 @pytest.mark.parametrize("held", [1, 60, 100, 3000])
 def test_parts_join_without_a_seam(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
     goals = np.array([[1.0, 0.5], [-1.0, 0.2]])
-    whole = ch.simulate(ARM, CONTROLLER, quintic(START, goals), save_every=10)
+    whole = ch.simulate(ARM, CONTROLLER, quintic(START, goals), record=ch.Recording(every=10))
     monkeypatch.setattr(call_inputs, "_HELD", held)
     for progress in (False, True):
-        parts = ch.simulate(ARM, CONTROLLER, quintic(START, goals), save_every=10, progress=progress)
+        parts = ch.simulate(ARM, CONTROLLER, quintic(START, goals), record=ch.Recording(every=10), progress=progress)
         for name in RECORDED:
             np.testing.assert_array_equal(parts[name], whole[name])
 
@@ -152,7 +161,7 @@ class Delayed(JointTrajectory):
 
 
 def test_a_batch_may_start_and_end_at_different_times() -> None:
-    run = ch.simulate(ARM, CONTROLLER, Delayed([0.5, 1.0, 0.75]), period=0.25 / 8, save_every=8)
+    run = ch.simulate(ARM, CONTROLLER, Delayed([0.5, 1.0, 0.75]), period=0.25 / 8, record=ch.Recording(every=8))
     np.testing.assert_array_equal(run.time, 0.5 + 0.25 * np.arange(7))
     expected = np.clip(run.time.values - np.array([[0.5], [1.0], [0.75]]), 0.0, 1.0)
     np.testing.assert_allclose(run.q_reference.values, np.stack([expected, expected], axis=-1), atol=1e-15)

@@ -44,7 +44,7 @@ def expected(run: Any) -> np.ndarray:
 def test_each_row_arrives_at_its_call(held: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_inputs, "_HELD", held)
     controller = Scheduled()
-    run = ch.simulate(ARM, controller, MOTION, save_every=3)
+    run = ch.simulate(ARM, controller, MOTION, record=ch.Recording(every=3))
     np.testing.assert_allclose(run.tau, expected(run), atol=1e-12)
     times, motion = controller.calls[0]
     np.testing.assert_allclose(times, 1e-3 * np.arange(times.size), atol=1e-15)

@@ -55,7 +55,14 @@ def euler_equations(omega: np.ndarray, t: np.ndarray) -> np.ndarray:
 def test_a_thrown_body_tumbles_as_euler_says_and_falls(integrator: str) -> None:
     omega, velocity = np.array([0.1, 5.0, 0.05]), np.array([1.0, 0.0, 2.0])
     qd0 = np.concatenate([omega, velocity])
-    run = ch.simulate(ROBOT, free, Anything(), qd0=qd0, period=2e-3, integrator=integrator, rtol=1e-10, atol=1e-12)
+    run = ch.simulate(
+        ROBOT,
+        free,
+        Anything(),
+        start=ch.State(qd=qd0),
+        period=2e-3,
+        integrator="rk4" if integrator == "rk4" else ch.integrators.Within(integrator, rtol=1e-10, atol=1e-12),
+    )
     t = run.time.values
     assert run.q.dims == ("time", "coordinate")
     assert run.qd.dims == run.error.dims == ("time", "joint")
@@ -71,11 +78,13 @@ def test_a_thrown_body_tumbles_as_euler_says_and_falls(integrator: str) -> None:
 
 @pytest.mark.parametrize(("integrator", "order"), [("euler", 1), ("semi-implicit-euler", 1), ("rk4", 4)])
 def test_orders_hold_on_the_rotation_group(integrator: str, order: int) -> None:
-    options: dict[str, Any] = {"qd0": [2.0, 4.0, -1.0, 0.0, 0.0, 0.0], "duration": 0.5, "period": 0.05}
-    exact = ch.simulate(ROBOT, free, Anything(), substeps=256, **options).q.values[-1]
+    options: dict[str, Any] = {"start": ch.State(qd=[2.0, 4.0, -1.0, 0.0, 0.0, 0.0]), "duration": 0.5, "period": 0.05}
+    exact = ch.simulate(ROBOT, free, Anything(), integrator=ch.integrators.Steps("rk4", 256), **options).q.values[-1]
     errors = []
     for substeps in (8, 16, 32):
-        q = ch.simulate(ROBOT, free, Anything(), substeps=substeps, integrator=integrator, **options).q.values[-1]
+        q = ch.simulate(
+            ROBOT, free, Anything(), integrator=ch.integrators.Steps(integrator, substeps), **options
+        ).q.values[-1]
         errors.append(float(np.linalg.norm(ROBOT.difference(exact, q))))
     orders = np.log2(np.divide(errors[:-1], errors[1:]))
     assert np.all(np.abs(orders - order) < 0.3), orders
@@ -84,16 +93,16 @@ def test_orders_hold_on_the_rotation_group(integrator: str, order: int) -> None:
 def test_the_error_is_the_way_from_the_configuration_to_the_reference() -> None:
     turn = Rotation.from_rotvec([0.0, 0.0, 0.4])
     start = ROBOT.integrate(ROBOT.home, np.array([0.0, 0.0, 0.4, 0.1, 0.0, 0.0]))
-    run = ch.simulate(ROBOT, free, Anything(), q0=start, duration=0.01)
+    run = ch.simulate(ROBOT, free, Anything(), start=start, duration=0.01)
     np.testing.assert_allclose(run.error[0, :3], -turn.as_rotvec(), atol=1e-12)
 
 
 def test_energy_balances_and_batches_hold() -> None:
     rates = np.array([[0.1, 5.0, 0.05, 1.0, 0.0, 2.0], [1.0, 2.0, 3.0, 0.0, 0.0, 0.0]])
-    run = ch.simulate(ROBOT, free, Anything(), qd0=rates, audit=True)
+    run = ch.simulate(ROBOT, free, Anything(), start=ch.State(qd=rates), record=ch.Recording(energies=True))
     total = run["energy.kinetic"] + run["energy.potential"]
     np.testing.assert_allclose(total, np.tile(total[:, :1], 1001), rtol=1e-9)
-    single = ch.simulate(ROBOT, free, Anything(), qd0=rates[1], audit=True)
+    single = ch.simulate(ROBOT, free, Anything(), start=ch.State(qd=rates[1]), record=ch.Recording(energies=True))
     np.testing.assert_array_equal(run.q[1], single.q)
 
 

@@ -45,14 +45,14 @@ def test_sampled_control_of_a_double_integrator_equals_the_exact_discrete_system
         expected.append(state)
         state = blocks[:2, :2] @ state + blocks[:2, 2] * (-kp * state[0] - kd * state[1])
     run = ch.simulate(
-        slider(mass), ch.PDGravity(slider(mass), kp=kp, kd=kd), STAY, duration=2.0, period=period, q0=[0.3]
+        slider(mass), ch.PDGravity(slider(mass), kp=kp, kd=kd), STAY, duration=2.0, period=period, start=[0.3]
     )
     np.testing.assert_allclose(run.q.values[:, 0], np.array(expected)[:, 0], atol=1e-13)
     np.testing.assert_allclose(run.qd.values[:, 0], np.array(expected)[:, 1], atol=1e-13)
 
 
 def test_friction_slows_exponentially() -> None:
-    run = ch.simulate(slider(2.0, viscous=3.0), free, STAY, duration=1.0, qd0=[1.0])
+    run = ch.simulate(slider(2.0, viscous=3.0), free, STAY, duration=1.0, start=ch.State(qd=[1.0]))
     np.testing.assert_allclose(run.qd.values[:, 0], np.exp(-1.5 * run.time.values), rtol=1e-12)
 
 
@@ -62,7 +62,7 @@ def test_a_pendulum_keeps_its_energy_and_its_period() -> None:
 
     robot, q0 = pendulum(), 2.0
     swing = 4.0 * ellipk(np.sin(q0 / 2.0) ** 2) * np.sqrt(1.0 / 9.81)
-    run = ch.simulate(robot, free, STAY, duration=swing, period=swing / 4000, q0=[q0])
+    run = ch.simulate(robot, free, STAY, duration=swing, period=swing / 4000, start=[q0])
     energy = robot.kinetic_energy(run.q.values, run.qd.values) + robot.potential_energy(run.q.values)
     np.testing.assert_allclose(energy, energy[0], rtol=1e-10)
     np.testing.assert_allclose(run.q.values[-1], q0, atol=1e-9)
@@ -76,7 +76,14 @@ def test_computed_torque_with_an_exact_model_obeys_the_linear_error_equation() -
     controller = ch.ComputedTorque(arm.with_friction(coulomb=0.0), kp=100.0, kd=20.0, friction="measured")
     plant = arm.with_friction(coulomb=0.0)
     start = motion.start - offset
-    run = ch.simulate(plant, controller, motion, period=1e-4, q0=start, save_every=100, effort_limits=False)
+    run = ch.simulate(
+        ch.Plant(plant, effort_limits=False),
+        controller,
+        motion,
+        period=1e-4,
+        start=start,
+        record=ch.Recording(every=100),
+    )
     t = run.time.values[:, None]
     expected = offset * (1.0 + 10.0 * t) * np.exp(-10.0 * t)
     np.testing.assert_allclose(run.error.values, expected, atol=2e-4)
@@ -111,8 +118,8 @@ def test_one_gain_for_all_joints_varies() -> None:
     arm = ch.load("planar2r")
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.05)
     controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
-    run = ch.simulate(arm, controller, motion, vary={"controller.kp": [[100.0], [400.0]]}, q0=[0.1, 0.1])
-    same = ch.simulate(arm, controller, motion, q0=[0.1, 0.1])
+    run = ch.simulate(arm, controller, motion, vary={"controller.kp": [[100.0], [400.0]]}, start=[0.1, 0.1])
+    same = ch.simulate(arm, controller, motion, start=[0.1, 0.1])
     np.testing.assert_array_equal(run.q.values[1], same.q.values)
 
 
@@ -149,9 +156,9 @@ def test_a_plain_function_is_compiled_or_else_says_so_and_gives_the_same() -> No
         stiffness = 200.0 if now.t > 0.02 else 100.0
         return stiffness * (now.reference.q - now.q) - 20.0 * now.qd
 
-    fast = ch.simulate(arm, traced, motion, q0=[[0.0, 0.0], [0.1, 0.1]])
+    fast = ch.simulate(arm, traced, motion, start=[[0.0, 0.0], [0.1, 0.1]])
     with pytest.warns(UncompiledWarning, match="'untraced' cannot be compiled"):
-        slow = ch.simulate(arm, untraced, motion, q0=[[0.0, 0.0], [0.1, 0.1]])
+        slow = ch.simulate(arm, untraced, motion, start=[[0.0, 0.0], [0.1, 0.1]])
     np.testing.assert_allclose(slow.q, fast.q, atol=1e-12)
     np.testing.assert_allclose(slow.tau, fast.tau, atol=1e-10)
 
@@ -174,7 +181,7 @@ def test_recording_less_changes_nothing_else() -> None:
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 0.2)
     controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
     every = ch.simulate(arm, controller, motion)
-    tenth = ch.simulate(arm, controller, motion, save_every=10)
+    tenth = ch.simulate(arm, controller, motion, record=ch.Recording(every=10))
     np.testing.assert_array_equal(tenth.time, every.time[::10])
     np.testing.assert_array_equal(tenth.tau, every.tau[::10])
 
@@ -200,10 +207,15 @@ def test_the_result_is_a_labelled_dataset(tmp_path) -> None:
 def test_friction_too_fast_for_the_step_is_announced_with_the_remedy() -> None:
     """m v' = -b v with b/m = 5000 1/s: RK4 at 1 ms amplifies (a h = 5 > 2.785); with the substeps asked for not."""
     robot = slider(mass=2.0, viscous=10_000.0)
-    with pytest.warns(StiffnessWarning, match=r"acts at 5e\+03 1/s, too fast for steps of 0.001 s: use substeps=3"):
-        wrong = ch.simulate(robot, free, STAY, duration=0.01, qd0=[1.0], integrator="rk4")
+    with pytest.warns(
+        StiffnessWarning,
+        match=r"acts at 5e\+03 1/s, too fast for steps of 0.001 s: use integrator=.*Steps\(.rk4., 3\)",
+    ):
+        wrong = ch.simulate(robot, free, STAY, duration=0.01, start=ch.State(qd=[1.0]), integrator="rk4")
     assert np.abs(wrong.qd.values[-1]) > 1.0
-    right = ch.simulate(robot, free, STAY, duration=0.01, qd0=[1.0], substeps=3)
+    right = ch.simulate(
+        robot, free, STAY, duration=0.01, start=ch.State(qd=[1.0]), integrator=ch.integrators.Steps("rk4", 3)
+    )
     assert np.abs(right.qd.values[-1]) < 1e-3
     friction = {"joints.rail.viscous_friction": [0.0, 10_000.0]}
     with pytest.warns(StiffnessWarning):
@@ -231,17 +243,17 @@ GOOD = {"duration": 0.01, "period": 1e-3}
         ({"duration": np.inf}, ArgumentError, "duration is inf; it must be finite"),
         ({"period": 0.0}, ArgumentError, "period is 0.0; it must be positive"),
         ({"duration": 1e-4}, ArgumentError, "shorter than half a period"),
-        ({"substeps": 0}, ArgumentError, "substeps"),
-        ({"save_every": 0}, ArgumentError, "save_every"),
+        ({"integrator": ch.integrators.Steps("rk4", 0)}, ArgumentError, "count"),
+        ({"record": ch.Recording(every=0)}, ArgumentError, "every"),
+        ({"record": 10}, ArgumentError, r"record must be a chasles.Recording, such as Recording\(every=10\), not 10"),
+        ({"integrator": ch.integrators.Within("rk4")}, ArgumentError, "has no error estimate"),
+        ({"integrator": ch.integrators.Steps("RK45")}, ArgumentError, "chooses its steps itself"),
         ({"integrator": "midpoint"}, UnknownNameError, "Existing: automatic, euler, .*, rk4, .*, rodas5p, RK45"),
-        ({"q0": [0.0]}, ArgumentError, r"q0 has shape .*; expected \(..., 2\)"),
-        ({"qd0": [[0.0, 0.0, 0.0]]}, ArgumentError, "qd0 has shape"),
+        ({"start": [0.0]}, ArgumentError, r"the start's q has shape .*; expected \(..., 2\)"),
+        ({"start": ch.State(qd=[[0.0, 0.0, 0.0]])}, ArgumentError, "the start's qd has shape"),
         ({"vary": {"payload.maas": 1.0}}, UnknownNameError, "Did you mean 'payload.mass'"),
         ({"vary": {"gravity": [0.0, 1.0]}}, ArgumentError, r"vary\['gravity'\] must have shape \(..., 3\)"),
-        ({"vary": {"payload.mass": [1.0, 2.0]}, "q0": np.zeros((3, 2))}, ArgumentError, "do not broadcast"),
-        ({"delay": -1e-3}, ArgumentError, "delay is -0.001; it must be at least 0"),
-        ({"delay": np.nan}, ArgumentError, "delay is nan; it must be finite"),
-        ({"delay": "1 ms"}, ArgumentError, "delay must be an array of real numbers, not '1 ms'"),
+        ({"vary": {"payload.mass": [1.0, 2.0]}, "start": np.zeros((3, 2))}, ArgumentError, "do not broadcast"),
         (
             {"vary": {"payload.mass": "heavy"}},
             ArgumentError,
@@ -269,7 +281,7 @@ def test_wide_tables_have_a_row_for_each_time_and_run(tmp_path):
     assert len(table) == 3 * run.sizes["time"]
     np.testing.assert_array_equal(table["tau.joint2"].to_numpy(), run.tau.values[..., 1].ravel())
     np.testing.assert_array_equal(table.loc[2, "error.joint1"].to_numpy(), run.error.values[2, :, 0])
-    single = ch.simulate(arm, law, motion, save_every=10)
+    single = ch.simulate(arm, law, motion, record=ch.Recording(every=10))
     read = pandas.read_csv(single.to_csv(tmp_path / "run.csv"), index_col="time")
     np.testing.assert_array_equal(read["q.joint1"].to_numpy(), single.q.values[:, 0])
     assert list(read.index) == list(single.time.values)

@@ -83,7 +83,13 @@ def test_an_arm_with_a_light_wrist_follows_by_default() -> None:
     np.testing.assert_allclose(run.q[-1, 5], 0.0, atol=1e-4)
     assert float(np.abs(run.error[:, :2]).max()) < 0.1
     with pytest.warns(StickingWarning):
-        tight = ch.simulate(arm, control, ch.PointToPoint(np.zeros(6), goal, 1.0), duration=1.1, rtol=1e-9, atol=1e-11)
+        tight = ch.simulate(
+            arm,
+            control,
+            ch.PointToPoint(np.zeros(6), goal, 1.0),
+            duration=1.1,
+            integrator=ch.integrators.Within("automatic", rtol=1e-9, atol=1e-11),
+        )
     np.testing.assert_allclose(run.q, tight.q, atol=2e-6)
     np.testing.assert_allclose(run.qd, tight.qd, atol=2e-5)
     with pytest.warns(DivergenceWarning), pytest.warns(Warning, match="too fast for steps of 0.001 s"):
@@ -98,7 +104,7 @@ def test_the_light_wrist_moves_as_by_radau(smooth: float) -> None:
     q0, qd0 = np.array([0.1, -0.5, -0.4, 0.3, 0.6, -0.2]), np.array([0.5, -0.2, 0.3, 0.0, 1.0, -2.0])
     rest = ch.PointToPoint(q0, q0, 0.02)
     exact = by_radau(arm, torque, q0, qd0, 0.02)
-    run = ch.simulate(arm, lambda now: 0.0 * now.q + torque, rest, period=0.01, qd0=qd0)
+    run = ch.simulate(arm, lambda now: 0.0 * now.q + torque, rest, period=0.01, start=ch.State(qd=qd0))
     assert run.attrs["integrator"] == "rodas5p"
     np.testing.assert_allclose(run.q[-1], exact[:6], atol=1e-6)
     np.testing.assert_allclose(run.qd[-1], exact[6:], atol=1e-5)
@@ -111,7 +117,7 @@ def test_damping_alone_takes_no_more_than_a_step_a_period() -> None:
     exact = by_radau(arm, torque, q0, np.zeros(6), 0.05)
     errors = []
     for method in ("rodas5p", "linearly-implicit-euler"):
-        options: dict[str, Any] = {"integrator": method, "substeps": 1, "period": 2e-3}
+        options: dict[str, Any] = {"integrator": ch.integrators.Steps(method), "period": 2e-3}
         run = ch.simulate(arm, lambda now: 0.0 * now.q + torque, ch.PointToPoint(q0, q0, 0.05), **options)
         errors.append(float(np.abs(run.q[-1] - exact[:6]).max()))
     assert errors[0] < 1e-6, errors
@@ -127,7 +133,9 @@ def block(mass: float = 2.0, **friction: float) -> ch.Robot:
 def test_dry_friction_stops_a_block_where_and_when_it_should() -> None:
     """From v under F/m it stops after v m / F and (v²/2) m / F, and stays."""
     robot = block(coulomb_friction=4.0)
-    run = ch.simulate(robot, lambda now: 0.0 * now.q, STAY, duration=1.0, qd0=[1.0])  # 2 m/s²: 0.5 s, 0.25 m
+    run = ch.simulate(
+        robot, lambda now: 0.0 * now.q, STAY, duration=1.0, start=ch.State(qd=[1.0])
+    )  # 2 m/s²: 0.5 s, 0.25 m
     t = run.time.values
     np.testing.assert_allclose(run.q[:, 0], np.where(t < 0.5, t - t * t, 0.25), atol=2e-6)
     np.testing.assert_allclose(run.qd[:, 0], np.maximum(1.0 - 2.0 * t, 0.0), atol=5e-6)
@@ -184,10 +192,13 @@ PLANTS = {
 @pytest.mark.parametrize("name", PLANTS)
 def test_what_acts_fast_is_integrated_implicitly_by_default(name: str) -> None:
     """Beside SciPy's Radau, which takes its Jacobians by differences and its runs one by one."""
-    options: dict[str, Any] = {"period": 5e-3, "duration": 0.1, "q0": [0.05, 0.1], "audit": True}
+    options: dict[str, Any] = {"period": 5e-3, "duration": 0.1, "start": [0.05, 0.1]}
+    options["record"] = ch.Recording(energies=True)
     own = ch.simulate(PLANTS[name], HOLD, MOTION, **options)
     assert own.attrs["integrator"] == "rodas5p"
-    peer = ch.simulate(PLANTS[name], HOLD, MOTION, integrator="Radau", rtol=1e-8, atol=1e-9, **options)
+    peer = ch.simulate(
+        PLANTS[name], HOLD, MOTION, integrator=ch.integrators.Within("Radau", rtol=1e-8, atol=1e-9), **options
+    )
     for variable in ("q", "qd", "tau"):
         scale = float(np.abs(peer[variable]).max())
         np.testing.assert_allclose(own[variable], peer[variable], atol=2e-5 * scale, err_msg=variable)
@@ -220,11 +231,11 @@ def test_random_stiff_plants_move_as_by_radau(seed: int) -> None:
         surface |= {"normal": rng.normal(size=3), "friction_coefficient": 0.3}
         effects["contacts"] = [ch.ContactPlane("touched", "tool", point=place, **surface)]
     goal = ch.PointToPoint(arm.home, arm.home + rng.uniform(-0.3, 0.3, n), 0.1)
-    options: dict[str, Any] = {"period": 4e-3, "duration": 0.06, "q0": arm.home + 0.01, "effort_limits": False}
-    options["delay"] = float(rng.choice([0.0, 3e-3]))
-    plant, law = ch.Plant(arm, **effects), ch.PDGravity(arm, kp=200.0, kd=30.0)
+    options: dict[str, Any] = {"period": 4e-3, "duration": 0.06, "start": arm.home + 0.01}
+    delay = float(rng.choice([0.0, 3e-3]))
+    plant, law = ch.Plant(arm, **effects, delay=delay, effort_limits=False), ch.PDGravity(arm, kp=200.0, kd=30.0)
     own = ch.simulate(plant, law, goal, integrator="rodas5p", **options)
-    peer = ch.simulate(plant, law, goal, integrator="Radau", rtol=1e-7, atol=1e-9, **options)
+    peer = ch.simulate(plant, law, goal, integrator=ch.integrators.Within("Radau", rtol=1e-7, atol=1e-9), **options)
     np.testing.assert_allclose(own.q, peer.q, atol=2e-6)
     np.testing.assert_allclose(own.qd, peer.qd, atol=2e-5 * float(np.abs(peer.qd).max()))
 
@@ -232,7 +243,7 @@ def test_random_stiff_plants_move_as_by_radau(seed: int) -> None:
 def test_what_does_not_act_fast_goes_on_by_runge_and_kutta() -> None:
     run = ch.simulate(ARM.with_friction(viscous=1.0), HOLD, MOTION)
     assert (run.attrs["integrator"], run.attrs["substeps"]) == ("rk4", 1)
-    chosen = ch.simulate(PLANTS["springs"], HOLD, MOTION, substeps=300)
+    chosen = ch.simulate(PLANTS["springs"], HOLD, MOTION, integrator=ch.integrators.Steps("rk4", 300))
     assert (chosen.attrs["integrator"], chosen.attrs["substeps"]) == ("rk4", 300)
     np.testing.assert_allclose(chosen.q, ch.simulate(PLANTS["springs"], HOLD, MOTION).q, atol=1e-7)
 
@@ -245,7 +256,7 @@ def test_explicit_steps_are_no_choice_for_dry_friction_and_say_so() -> None:
             STAY,
             duration=0.01,
             integrator="dormand-prince",
-            qd0=[1.0],
+            start=ch.State(qd=[1.0]),
         )
 
 
@@ -256,10 +267,16 @@ def test_delays_and_events_are_met_exactly(delay: float) -> None:
         ARM.with_friction(viscous=[60.0, 20.0]),
         payloads=[ch.PickedPayload("box", 1.0, pick_time=0.0123, put_time=0.0456)],
         wrenches=[push_between(0.02, 0.0317)],
+        delay=delay,
     )
-    options: dict[str, Any] = {"period": 2e-3, "duration": 0.06, "delay": delay, "audit": True, "q0": [0.1, 0.2]}
-    own = ch.simulate(plant, HOLD, MOTION, integrator="rodas5p", rtol=1e-9, atol=1e-11, **options)
-    peer = ch.simulate(plant, HOLD, MOTION, integrator="DOP853", rtol=1e-10, atol=1e-12, **options)
+    options: dict[str, Any] = {"period": 2e-3, "duration": 0.06, "start": [0.1, 0.2]}
+    options["record"] = ch.Recording(energies=True)
+    own = ch.simulate(
+        plant, HOLD, MOTION, integrator=ch.integrators.Within("rodas5p", rtol=1e-9, atol=1e-11), **options
+    )
+    peer = ch.simulate(
+        plant, HOLD, MOTION, integrator=ch.integrators.Within("DOP853", rtol=1e-10, atol=1e-12), **options
+    )
     for name in peer.data_vars:
         if peer[name].dtype.kind == "f":
             np.testing.assert_allclose(own[name], peer[name], rtol=1e-6, atol=1e-6, err_msg=name)
@@ -278,11 +295,11 @@ def test_runs_of_a_batch_are_single_runs_and_what_diverges_touches_no_other() ->
     plant = ch.Plant(ARM, friction=ch.Friction(ARM, coulomb=1.0, viscous=0.5), sensors=ch.Sensors(ARM))
     gains = np.array([[30.0, 6.0], [30.0, 6e7], [6e7, 6.0], [20.0, 4.0]])
     with pytest.warns(DivergenceWarning, match="2 of 4 runs diverged"):
-        run = ch.simulate(plant, HOLD, MOTION, vary={"controller.kd": gains}, q0=[0.05, 0.0])
+        run = ch.simulate(plant, HOLD, MOTION, vary={"controller.kd": gains}, start=[0.05, 0.0])
     assert run.attrs["integrator"] == "rodas5p"
     assert list(np.isnan(run.diverged_at.values)) == [True, False, False, True]
     for k in (0, 3):
-        single = ch.simulate(plant, HOLD, MOTION, vary={"controller.kd": gains[k]}, q0=[0.05, 0.0])
+        single = ch.simulate(plant, HOLD, MOTION, vary={"controller.kd": gains[k]}, start=[0.05, 0.0])
         np.testing.assert_array_equal(run.q[k], single.q)
         np.testing.assert_array_equal(run.tau[k], single.tau)
 
@@ -294,8 +311,8 @@ def test_plain_python_laws_go_with_implicit_methods_too() -> None:
     def traced(now: ch.control.Now) -> Any:
         return 300.0 * (now.reference.q - now.q) - 30.0 * now.qd
 
-    options: dict[str, Any] = {"duration": 0.02, "delay": 0.4e-3, "q0": [[0.0, 0.1], [0.2, 0.0]]}
-    plant = ch.Plant(ARM, friction=ch.Friction(ARM, coulomb=2.0))
+    options: dict[str, Any] = {"duration": 0.02, "start": [[0.0, 0.1], [0.2, 0.0]]}
+    plant = ch.Plant(ARM, friction=ch.Friction(ARM, coulomb=2.0), delay=0.4e-3)
     compiled = ch.simulate(plant, traced, MOTION, **options)
     assert compiled.attrs["integrator"] == "rodas5p"
     with pytest.warns(UncompiledWarning):
@@ -307,10 +324,12 @@ def test_a_users_method_drives_a_loop() -> None:
     method = ch.integrators.StepDoubling(ch.integrators.RK4)
     run = ch.simulate(ARM, HOLD, MOTION, integrator=method)
     assert run.attrs["integrator"] == "rk4 with step doubling"
-    np.testing.assert_allclose(run.q, ch.simulate(ARM, HOLD, MOTION, substeps=10).q, atol=1e-8)
+    np.testing.assert_allclose(
+        run.q, ch.simulate(ARM, HOLD, MOTION, integrator=ch.integrators.Steps("rk4", 10)).q, atol=1e-8
+    )
 
 
 @pytest.mark.parametrize("wrong", [{"rtol": 0.0}, {"atol": -1.0}, {"rtol": "fine"}, {"atol": 1.0}])
 def test_impossible_tolerances_are_refused(wrong: dict[str, Any]) -> None:
     with pytest.raises(ch.ChaslesError, match=f"{next(iter(wrong))}.* must be"):
-        ch.simulate(ARM, HOLD, MOTION, integrator="rodas5p", **wrong)
+        ch.simulate(ARM, HOLD, MOTION, integrator=ch.integrators.Within("rodas5p", **wrong))

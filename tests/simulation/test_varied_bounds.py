@@ -11,6 +11,7 @@ from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.control import adaptive
 from chasles.inverse_kinematics import PostureTask
 from chasles.mechanics import computations
+from chasles.simulation.preparation import Setup, prepare
 
 ARM = ch.load("planar2r")
 REST = ch.PointToPoint([0.1, 0.1], [0.1, 0.1], duration=0.01)
@@ -124,7 +125,7 @@ def refuses(make):
 
 
 def ready(plant, law=HOLD, **vary):
-    return ch.simulation.preparation.prepare(plant, law, REST, duration=0.01, period=0.01, delay=0.0, vary=vary)
+    return prepare(Setup(plant, law, REST, duration=0.01, period=0.01), vary)
 
 
 def run_of_a_batch(nominal, value):

@@ -44,7 +44,7 @@ ch.set_threads(1)
 controller = {controller}
 warnings.simplefilter("ignore")
 print("ready", flush=True)
-ch.simulate(arm, controller, motion, save_every=1000, progress=False, {options})
+ch.simulate(arm, controller, motion, record=ch.Recording(every=1000), progress=False, {options})
 """
 
 

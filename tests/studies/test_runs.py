@@ -115,7 +115,7 @@ def test_a_run_is_what_simulate_gives() -> None:
         ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3),
         duration=0.35,
         period=1 / 250,
-        substeps=4,
+        integrator=ch.integrators.Steps("rk4", 4),
     )
     time, error = run["time"].values, run["error"].values
     mean = np.trapezoid((error**2).mean(axis=1), time) / time[-1]
@@ -332,7 +332,9 @@ def test_a_link_swings_at_the_resonance() -> None:
     vary = values_of(factors, made, {name: np.array([value]) for name, value in drawn.items()}, 1e-3)
     vary |= {"elastic_joints.rotor_inertia": np.full((1, 1), 1e6), "elastic_joints.damping": np.zeros((1, 1))}
     still = ch.PointToPoint([0.0], [0.0], 1.0)
-    run = ch.simulate(plant, ch.control.PD(rod, kp=0.0, kd=0.0), still, vary=vary, substeps=4)
+    run = ch.simulate(
+        plant, ch.control.PD(rod, kp=0.0, kd=0.0), still, vary=vary, integrator=ch.integrators.Steps("rk4", 4)
+    )
     q = run["q"].values[0, :, 0]
     # It swings between 0 and twice the deflection 50 N · 0.5 m / K, at 10 Hz.
     middle = 50.0 * 0.5 / vary["elastic_joints.stiffness"].item()

@@ -31,7 +31,7 @@ def arm() -> ch.Robot:
 def run(arm: ch.Robot) -> Any:
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
     law = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
-    return ch.simulate(arm, law, motion, vary={"payload.mass": [0.0, 2.0]}, audit=True)
+    return ch.simulate(arm, law, motion, vary={"payload.mass": [0.0, 2.0]}, record=ch.Recording(energies=True))
 
 
 def _data(figure: Any) -> list[dict[str, Any]]:

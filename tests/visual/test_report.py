@@ -321,7 +321,7 @@ def test_the_facts_name_delay_friction_payloads_and_saturation(tmp_path: Path) -
     box = ch.PickedPayload("box", 2.0, pick_time=0.02, put_time=0.05)
     law, motion = ch.ComputedTorque(arm, kp=400.0, kd=40.0), ch.PointToPoint([0.0, 0.0], [0.1, 0.1], 0.1)
     plain = ch.simulate(arm, law, motion, period=0.01, integrator="rk4").report(tmp_path / "plain.html").read_text()
-    run = ch.simulate(ch.Plant(arm, payloads=[box]), law, motion, period=0.01, delay=0.005, integrator="rk4")
+    run = ch.simulate(ch.Plant(arm, payloads=[box], delay=0.005), law, motion, period=0.01, integrator="rk4")
     run["saturation_time"].values[1] = 0.025
     text = run.report(tmp_path / "run.html").read_text()
     for fact in ("delay <b>5 ms", "payloads.box from 0.02 s to 0.05 s", "at effort limits <b>joint2, 0.025 s"):

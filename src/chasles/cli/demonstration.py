@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.table import Table
 
-from chasles.cli.experiment import Experiment
+from chasles.cli.experiment import experiment
 from chasles.cli.output import add_row, error_text, table
 from chasles.cli.speed import KernelSpeed
 from chasles.engine.validators import real
 from chasles.robot.robot import load
+from chasles.simulation.simulate import simulated
 from chasles.visual.summary import tracking_summary
 
 if TYPE_CHECKING:
@@ -106,17 +108,19 @@ def perform(arm: DemonstratedArm, seconds: float = 2.0) -> Outcome:
     """
     real(seconds, "--seconds", at_least=0.01, at_most=3600.0)
     robot = load(arm.robot)
-    experiment = Experiment.of(
+    setup = experiment(
         robot.with_friction(viscous=0.0, coulomb=0.0),
         robot.with_payload(PAYLOAD, *_STEEL_BALL).with_friction(**arm.friction),
         robot.home + arm.move,
         (1.0 - _REST) * seconds,
         settings=_GAINS,
     )
-    options = {"duration": seconds, "integrator": "rk4", "progress": False}
-    _, first_time = experiment.simulate(**options)
-    run, wall_time = experiment.simulate(**options)
-    return Outcome(arm, run, first_time, wall_time)
+    setup = replace(setup, duration=seconds, integrator="rk4")
+    begin = time.perf_counter()
+    simulated(setup, progress=False)
+    again = time.perf_counter()
+    run = simulated(setup, progress=False)
+    return Outcome(arm, run, again - begin, time.perf_counter() - again)
 
 
 def outcome_table(outcomes: list[Outcome]) -> Table:

@@ -22,11 +22,13 @@ from chasles.engine.validators import real
 from chasles.identification.filtering import Signals, filtered_like
 from chasles.identification.logs.log import Log
 from chasles.identification.regression import HUBER, Prior, WeightedFit, weighted_fit
+from chasles.integrators import Integrator, Steps, Within
 from chasles.model import parameter_value
-from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, simulate
+from chasles.simulation import DivergenceWarning, SaturationWarning, State, StickingWarning
 from chasles.simulation.plant import Plant
-from chasles.simulation.preparation import prepare
+from chasles.simulation.preparation import Setup, prepare
 from chasles.simulation.sensitivities import can_differentiate, sensitivities
+from chasles.simulation.simulate import simulated
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run  # needs xarray
@@ -102,16 +104,16 @@ class ReplayedLoop:
     """The closed loop beside its log."""
 
     plant: Plant
-    controller: Controller
-    reference: Any
+    law: Controller
+    motion: Any
     log: Log
     signals: Signals
     unknowns: FreeParameters
     outputs: Sequence[str]
     period: float
-    delay: float
     share: float
-    options: Mapping[str, Any]
+    velocity: FloatArray | None
+    integrator: str | Integrator | Steps | Within
 
     @property
     def measured(self) -> FloatArray:
@@ -142,19 +144,19 @@ class ReplayedLoop:
             slopes = (outputs[1 : count + 1] - outputs[count + 1 :]) / (2.0 * step[:, None, None])
             return outputs[0], slopes.transpose(1, 2, 0)
         rates = np.where(self.unknowns.is_log, np.exp(np.where(self.unknowns.is_log, x, 0.0)), 1.0)
-        q0 = np.broadcast_to(self._start(self.unknowns.values(around)), (len(around), self.plant.robot.n))
-        q0_slopes = (q0[1 : count + 1] - q0[count + 1 :]) / (2.0 * step * rates)[:, None]
+        start = np.broadcast_to(self._start(self.unknowns.values(around)), (len(around), self.plant.robot.n))
+        slopes = (start[1 : count + 1] - start[count + 1 :]) / (2.0 * step * rates)[:, None]
         with _quiet():
             found = sensitivities(
                 self.plant,
-                self.controller,
-                self.reference,
+                self.law,
+                self.motion,
                 self.unknowns.values(x),
                 duration=float(self.log.time[-1] - self.log.time[0]) + self.period,
                 period=self.period,
-                delay=self.delay,
-                q0_slopes=q0_slopes,
-                **{"q0": q0[0], **self.options},
+                start=State(start[0], self.velocity),
+                start_slopes=slopes,
+                integrator=self.integrator,
             )
         both = {name: np.concatenate([found.values[name][None], found.slopes[name]]) for name in found.values}
         outputs = self._as_logged(found.time, both)
@@ -165,16 +167,7 @@ class ReplayedLoop:
         """Whether sensitivities are exact."""
         values = self.unknowns.values(self.unknowns.prior.mean)
         with _quiet():
-            ready = prepare(
-                self.plant,
-                self.controller,
-                self.reference,
-                duration=self.period,
-                period=self.period,
-                delay=self.delay,
-                vary=values,
-                **{"q0": self.log.q[0], **self.options},
-            )
+            ready = prepare(self._setup(self.period, self.log.q[0]), values)
         return can_differentiate(ready)
 
     def _start(self, values: Mapping[str, FloatArray]) -> FloatArray:
@@ -202,19 +195,13 @@ class ReplayedLoop:
             )
         return np.stack(results)
 
-    def _run(self, values: Mapping[str, FloatArray], duration: float, q0: FloatArray) -> Run:
+    def _run(self, values: Mapping[str, FloatArray], duration: float, q: FloatArray) -> Run:
         with _quiet():
-            return simulate(
-                self.plant,
-                self.controller,
-                self.reference,
-                duration=duration,
-                period=self.period,
-                delay=self.delay,
-                vary=values,
-                progress=False,
-                **{"q0": q0, **self.options},
-            )
+            return simulated(self._setup(duration, q), values, progress=False)
+
+    def _setup(self, duration: float, q: FloatArray) -> Setup:
+        start = State(q, self.velocity)
+        return Setup(self.plant, self.law, self.motion, duration, self.period, start, self.integrator)
 
 
 @contextmanager

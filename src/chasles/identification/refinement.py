@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.control import Controller
@@ -32,7 +32,9 @@ from chasles.identification.output_error import (
     variation,
 )
 from chasles.identification.regression import WeightedFit, coloured_covariance
+from chasles.integrators import Integrator, Steps, Within
 from chasles.robot.robot import Robot
+from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.plant import Plant
 from chasles.simulation.plant.plant import as_plant
 
@@ -99,17 +101,18 @@ class Refinement:
 
 def refine(
     plant: Robot | Plant,
-    controller: Controller,
-    reference: Any,
+    law: Controller,
+    motion: Any,
     log: Any,
     parameters: Sequence[str] | Mapping[str, float],
     *,
     period: float,
-    delay: float | Sequence[float] = 0.0,
+    delays: Sequence[float] = (),
     outputs: Sequence[str] = OUTPUTS,
     cutoff: float | None = None,
     training: float = 0.5,
-    **options: Any,
+    start_velocity: ArrayLike | None = None,
+    integrator: str | Integrator | Steps | Within = AUTOMATIC,
 ) -> Refinement:
     """Refine parameters of a plant so that its simulated closed loop moves as the log says.
 
@@ -121,8 +124,8 @@ def refine(
     ----------
     plant
         Robot, or plant with the effects whose parameters are sought, with first values.
-    controller, reference
-        Control law and reference that drove the robot. The log begins when the reference does, with its velocity.
+    law, motion
+        Control law and motion that drove the robot. The log begins when the motion does, with its velocity.
     log
         `chasles.Log`, or what it reads: positions (of the encoders) and torques.
     parameters
@@ -130,18 +133,20 @@ def refine(
         deviations of what is known beforehand: of the logarithm for a parameter above zero, of the value for others.
         Default: 1 for logarithms.
     period
-        Time between two calls of the controller, s.
-    delay
-        Delay of the controller, s, or several that are tried.
+        Time between two calls of the law, s.
+    delays
+        Delays that are tried, s; default that of the plant.
     outputs
         Which of ``"q"`` and ``"tau"`` are compared. In a stiff closed loop the torques say most.
     cutoff
         Cut-off frequency of the filter that log and simulation pass, Hz; default: chosen from the log.
     training
         Share of the log, from its beginning, that is fitted; the rest is predicted.
-    **options
-        Further arguments of `chasles.simulate`, such as ``qd0``, ``integrator`` or ``substeps``. Derivatives are exact
-        in compiled steps of a fixed length; steps that the error controls get central differences, and a warning.
+    start_velocity
+        Velocity at the beginning of the log, shape (n,); default that of the motion.
+    integrator
+        See `chasles.simulate`. Derivatives are exact in compiled steps of one length; steps that the error controls get
+        central differences, and a warning.
 
     Returns
     -------
@@ -182,21 +187,22 @@ def refine(
     if not chosen or len(chosen) != len(tuple(outputs)):
         raise ArgumentError(f"outputs must be some of {', '.join(OUTPUTS)}, not {outputs!r}")
     share = real(training, "training", above=0.0, at_most=1.0)
-    delays = np.atleast_1d(reals(delay, "delay", at_least=0.0)).tolist()
+    tried = reals(delays, "delays", (-1,), at_least=0.0).tolist() if len(delays) else [whole.delay]
+    velocity = None if start_velocity is None else reals(start_velocity, "start_velocity", (whole.n,))
     solutions = {}
-    for candidate in delays:
+    for candidate in tried:
         loop = ReplayedLoop(
-            whole,
-            controller,
-            reference,
+            whole.with_drives(delay=candidate),
+            law,
+            motion,
             measured,
             signals,
             unknowns,
             chosen,
             period,
-            candidate,
             share,
-            options,
+            velocity,
+            integrator,
         )
         solution = fitted(loop)
         if solution is not None:
@@ -253,14 +259,14 @@ def _result(solution: OutputErrorFit, costs: Mapping[float, float]) -> Refinemen
     if not loop.is_differentiable:
         remarks.append(
             "derivatives are central differences, for the loop does not run in compiled steps of a fixed length; give "
-            "substeps=, or an integrator with fixed steps, for exact ones"
+            "integrator=chasles.integrators.Steps(...) for exact ones"
         )
-    if len(costs) > 2 and loop.delay in (min(costs), max(costs)):
-        remarks.append(f"the best delay, {1e3 * loop.delay:.3g} ms, is the end of those tried")
+    if len(costs) > 2 and loop.plant.delay in (min(costs), max(costs)):
+        remarks.append(f"the best delay, {1e3 * loop.plant.delay:.3g} ms, is the end of those tried")
     return Refinement(
         values=loop.unknowns.values(solution.x),
         parameters=parameters,
-        delay=loop.delay,
+        delay=loop.plant.delay,
         costs=costs,
         before=root_mean_square(solution.before, used),
         training=training,

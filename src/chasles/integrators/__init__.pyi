@@ -18,5 +18,7 @@ from chasles.integrators.runge_kutta import RungeKutta as RungeKutta
 from chasles.integrators.runge_kutta import StepDoubling as StepDoubling
 from chasles.integrators.semi_implicit_euler import SemiImplicitEuler as SemiImplicitEuler
 from chasles.integrators.step_control import StepControl as StepControl
+from chasles.integrators.step_lengths import Steps as Steps
+from chasles.integrators.step_lengths import Within as Within
 
 __all__: list[str]

@@ -26,8 +26,8 @@ from chasles.integrators.compiled import compiled_integrator
 from chasles.integrators.fixed import integrate_with_fixed_steps
 from chasles.integrators.integration import Floats, Integration
 from chasles.integrators.integrator import Integrator
-from chasles.integrators.methods import integrator_of
 from chasles.integrators.step_control import StepControl
+from chasles.integrators.step_lengths import Steps, Within, steps_of
 
 
 def integrate(
@@ -36,11 +36,8 @@ def integrate(
     times: ArrayLike,
     *,
     parameters: Parameters = (),
-    integrator: str | Integrator = "dormand-prince",
-    rtol: float = 1e-6,
-    atol: ArrayLike = 1e-9,
+    integrator: str | Integrator | Steps | Within = "dormand-prince",
     max_steps: int = 100_000,
-    steps: int | None = None,
     dense: bool = False,
     control: StepControl | None = None,
 ) -> Integration:
@@ -68,15 +65,13 @@ def integrate(
     integrator
         Method: ``"dormand-prince"`` (orders 5 and 4), ``"bogacki-shampine"`` (3 and 2), for stiff equations
         ``"rodas5p"`` (5 and 4); with fixed steps ``"rk4"``, ``"euler"``, ``"semi-implicit-euler"``, and for stiff
-        equations ``"linearly-implicit-euler"``; or an object as `chasles.integrators.Integrator` describes it.
-    rtol, atol
-        Relative and absolute tolerance of the error of a step, of every component by itself; ``atol`` is one number or
-        one for each component, (n,).
+        equations ``"linearly-implicit-euler"``; or an object as `chasles.integrators.Integrator` describes it. Methods
+        with two orders estimate their error, which by default is kept within 1e-6 of every component's size or 1e-9:
+        ``Within("rodas5p", rtol=1e-8, atol=1e-11)`` gives other tolerances, ``atol`` one number or one for each
+        component, (n,). The others take one step from each time to the next; ``Steps("rk4", 4)`` takes four, and any
+        method can take steps of one length.
     max_steps
         Steps of a run, repeated ones included, before it is given up.
-    steps
-        Number of steps from one time to the next, all of one length, in place of steps that the error controls. Default
-        1 for methods without an error estimate.
     dense
         Whether the result can be called for states at other times.
     control
@@ -125,17 +120,17 @@ def integrate(
     >>> relaxing.message
     'reached t = 1000'
     """
-    method, (layout, state) = integrator_of(integrator), state_layout(y0)
+    (method, chosen), (layout, state) = steps_of(integrator), state_layout(y0)
     wanted, given = checked_times(times), given_parameters(function, parameters)
     problem, batch = flattened(state, wanted, given)
     program = rates_program(function, layout, given)
     compiled = compiled_integrator(program, method, StepControl() if control is None else control)
-    if steps is None and method.embedded_order is not None:
+    if isinstance(chosen, Within):
+        rtol, atol = 1e-6 if chosen.rtol is None else chosen.rtol, 1e-9 if chosen.atol is None else chosen.atol
         tolerances = checked_tolerances(rtol, atol, layout.size)
         solution = integrate_adaptively(compiled, problem, *tolerances, checked_count("max_steps", max_steps), dense)
     else:
-        count = checked_count("steps", 1 if steps is None else steps)
-        solution = integrate_with_fixed_steps(compiled, problem, count, dense)
+        solution = integrate_with_fixed_steps(compiled, problem, checked_count("count", chosen.count), dense)
     return _result(solution, method, layout, wanted, batch)
 
 

@@ -64,7 +64,7 @@ class Rosenbrock:
     A motion with a time constant of 1 ns, in a step of 1 s:
 
     >>> import chasles as ch
-    >>> fast = ch.integrate(lambda t, y: -1e9 * y, [1.0], [0.0, 1.0], integrator="rodas5p", steps=1)
+    >>> fast = ch.integrate(lambda t, y: -1e9 * y, [1.0], [0.0, 1.0], integrator=ch.integrators.Steps("rodas5p", 1))
     >>> bool(abs(fast.y[-1, 0]) < 1e-6)
     True
     """

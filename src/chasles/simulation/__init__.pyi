@@ -2,8 +2,10 @@ from chasles.simulation.diagnosis import DivergenceWarning as DivergenceWarning
 from chasles.simulation.diagnosis import SaturationWarning as SaturationWarning
 from chasles.simulation.diagnosis import StickingWarning as StickingWarning
 from chasles.simulation.energy_audit import EnergyAudit as EnergyAudit
+from chasles.simulation.initial_state import State as State
 from chasles.simulation.limits import VelocityLimitError as VelocityLimitError
 from chasles.simulation.preparation import UncompiledWarning as UncompiledWarning
+from chasles.simulation.recording import Recording as Recording
 from chasles.simulation.sensitivities import Sensitivities as Sensitivities
 from chasles.simulation.sensitivities import sensitivities as sensitivities
 from chasles.simulation.simulate import simulate as simulate

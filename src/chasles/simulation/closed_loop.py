@@ -87,18 +87,12 @@ class ClosedLoop:
         Integration steps in a period; None for steps that the error controls.
     integrator
         The method, or a name of SciPy's.
-    delay
-        Time from a call to its torque's taking effect, s.
     audit
         Whether energies are integrated and recorded.
     further
         Values computed in advance for every call: ``"schedule"``, ``"noise"``, ``"wrenches"``, ``"base"``.
     record_memory
         Whether the controller's memory is recorded.
-    effort_limits
-        Whether torques are limited to the effort limits of the robot's description.
-    velocity_limits
-        Whether drives at their velocity limits give no torque that speeds them up.
     estimates_errors
         Whether the errors of all steps are estimated; see `chasles.simulation.step_errors`.
     """
@@ -110,12 +104,9 @@ class ClosedLoop:
     period: float
     substeps: int | None
     integrator: Integrator | str
-    delay: float
     audit: bool
     further: Mapping[str, CallInput]
     record_memory: bool = False
-    effort_limits: bool = True
-    velocity_limits: bool = False
     estimates_errors: bool = False
 
     @cached_property
@@ -156,12 +147,12 @@ class ClosedLoop:
     @cached_property
     def late(self) -> int:
         """Number of torques that wait from one call to the next."""
-        return math.ceil(self.delay / self.period - 1e-9)
+        return math.ceil(self.plant.delay / self.period - 1e-9)
 
     @cached_property
     def stages(self) -> tuple[Stage, ...]:
         """The stretches of a period, in order."""
-        share = self.delay / self.period - (self.late - 1)  # of the period under the older torque
+        share = self.plant.delay / self.period - (self.late - 1)  # of the period under the older torque
         if self.late == 0 or share > 1.0 - 1e-9:
             return (Stage(0.0, 1.0, self.substeps or 1, 0),)
         before = max(1, round((self.substeps or 1) * share))
@@ -364,7 +355,8 @@ class ClosedLoop:
         except (ArgumentError, UnknownNameError) as error:
             raise ArgumentError(f"controller '{self.controller.name}' gave memory that does not fit: {error}") from None
         demanded = np.asarray(tau)
-        limited = limited_torques(self.plant.robot, demanded, x.qd, self.effort_limits, self.velocity_limits)
+        plant = self.plant
+        limited = limited_torques(plant.robot, demanded, x.qd, plant.effort_limits, plant.velocity_limits)
         queue = self._queue(t, state.torques, limited)
         recorded = self.recording.values(x, demanded, queue[0], motion, (q, qd), memory, instant, acting, values)
         waiting = np.array(queue[1:]).reshape(self.late, self.plant.n)

@@ -56,7 +56,8 @@ def _identity(loop: ClosedLoop) -> str:
     further = {name: source.shapes for name, source in loop.further.items()}
     own = {field.name: getattr(loop, field.name) for field in fields(loop) if field.name not in _PARTS}
     reference = _reference_identity(loop.reference)
-    return identity((type(plant), plant.robot, plant.effects, law, reference, further, loop.shapes, own))
+    drives = plant.delay, plant.effort_limits, plant.velocity_limits
+    return identity((type(plant), plant.robot, plant.effects, drives, law, reference, further, loop.shapes, own))
 
 
 def _reference_identity(reference: LoopReference) -> str:

@@ -55,12 +55,12 @@ POSITIVE = Rule(
 )  # fmt: skip
 FREE = Rule(
     "steps-too-long", np.nan, "no controller runs, so nothing but the steps can make it diverge",
-    "no controller runs, so the motion itself is too fast for the steps: shorten the period, give substeps, or choose "
+    "no controller runs, so the motion itself is too fast for the steps: shorten the period, or choose "
     "integrator='dormand-prince'", "caution",
 )  # fmt: skip
 UNEXPLAINED = Rule(
     "unexplained-divergence", np.nan, "no joint's own gains are too high",
-    "lower gains, a shorter period or more substeps may help", "caution",
+    "lower gains, a shorter period or more steps in it may help", "caution",
 )  # fmt: skip
 
 

@@ -110,7 +110,7 @@ class EnergyAudit:
 
 
 def energy_audit(run: xarray.Dataset, *, electrical: bool = False) -> EnergyAudit:
-    """Return the energy balance of a run that was simulated with ``audit=True``.
+    """Return the energy balance of a run that was simulated with ``Recording(energies=True)``.
 
     Parameters
     ----------
@@ -131,7 +131,7 @@ def energy_audit(run: xarray.Dataset, *, electrical: bool = False) -> EnergyAudi
         kind: [str(name) for name in run.data_vars if str(name).startswith(prefix)] for kind, prefix in _KINDS.items()
     }
     if not all(found[kind] for kind in ("stored", "work")):
-        raise ArgumentError("the run has no energy audit; simulate with audit=True")
+        raise ArgumentError("the run has no energy audit; simulate with record=Recording(energies=True)")
     if electrical and "electrical.work" not in run:
         raise ArgumentError("the plant of the run has no motors; leave electrical=True out")
     chosen = {kind: {name.removeprefix(_KINDS[kind]): name for name in names} for kind, names in found.items()}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,12 +16,33 @@ from chasles.simulation.closed_loop import ClosedLoop
 from chasles.trajectories.motion import PoseMotion
 
 
+class State(NamedTuple):
+    """Configuration and velocity of a robot, at the start of a simulation.
+
+    Attributes
+    ----------
+    q
+        Configuration, shape (..., nq); None for that of the motion at its start.
+    qd
+        Velocity, shape (..., n); None for that of the motion at its start.
+    """
+
+    q: ArrayLike | None = None
+    qd: ArrayLike | None = None
+
+
+def given_start(start: ArrayLike | State | None, n: int) -> State:
+    """Return what a start gives: a configuration alone is one at rest."""
+    if isinstance(start, State):
+        return start
+    return State() if start is None else State(start, np.zeros(n))
+
+
 def initial_state(
     loop: ClosedLoop,
     values: Mapping[str, NDArray[np.float64]],
     varied: Mapping[str, Any],
-    q0: ArrayLike | None,
-    qd0: ArrayLike | None,
+    start: State,
 ) -> NDArray[np.float64]:
     """State of every run at the start, in the parts of `ClosedLoop.layout`, shape (*batch, size).
 
@@ -31,11 +52,11 @@ def initial_state(
     plant, equations = loop.plant, loop.equations
     robot, motors, elastic, sensors = plant.robot, plant.motors, plant.elastic_joints, plant.sensors
     batches = [values[name].shape[: values[name].ndim - len(shape)] for name, shape in loop.shapes.items()]
-    q, qd = _start(loop, values, varied, q0, qd0)
+    q, qd = _start(loop, values, varied, start)
     try:
         batch = np.broadcast_shapes(*batches, loop.inputs.batch, q.shape[:-1], qd.shape[:-1])
     except ValueError:
-        raise ArgumentError("the batch axes of q0, qd0, varied parameters and reference do not broadcast") from None
+        raise ArgumentError("the batch axes of start, varied parameters and motion do not broadcast") from None
     described = {name: values[name] for name in loop.varied if name in robot.parameters}
     needs_holding = motors is not None or elastic is not None
     holding = np.asarray(robot.gravity_torque(q, vary=described)) if needs_holding else np.zeros(robot.n)
@@ -68,18 +89,19 @@ def initial_state(
 
 
 def _start(
-    loop: ClosedLoop, values: Mapping[str, Any], varied: Mapping[str, Any], q0: ArrayLike | None, qd0: ArrayLike | None
+    loop: ClosedLoop, values: Mapping[str, Any], varied: Mapping[str, Any], start: State
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Configuration and velocity at the start, (..., nq) and (..., n)."""
     robot = loop.plant.robot
     of_reference = {name: values[f"reference.{name}"] for name in loop.reference.parameters}
-    start = loop.reference.start(of_reference, varied=any(f"reference.{name}" in varied for name in of_reference))
-    if isinstance(start, PoseMotion):
-        q = reals(_reaching(robot, start) if q0 is None else q0, "q0", (..., robot.nq))
-        return q, reals(_moving_along(robot, q, start) if qd0 is None else qd0, "qd0", (..., robot.n))
+    motion = loop.reference.start(of_reference, varied=any(f"reference.{name}" in varied for name in of_reference))
+    if isinstance(motion, PoseMotion):
+        q = reals(_reaching(robot, motion) if start.q is None else start.q, "the start's q", (..., robot.nq))
+        qd = _moving_along(robot, q, motion) if start.qd is None else start.qd
+        return q, reals(qd, "the start's qd", (..., robot.n))
     return (
-        reals(start.q if q0 is None else q0, "q0", (..., robot.nq)),
-        reals(start.qd if qd0 is None else qd0, "qd0", (..., robot.n)),
+        reals(motion.q if start.q is None else start.q, "the start's q", (..., robot.nq)),
+        reals(motion.qd if start.qd is None else start.qd, "the start's qd", (..., robot.n)),
     )
 
 
@@ -87,7 +109,7 @@ def _reaching(robot: Robot, start: PoseMotion) -> Any:
     """Configurations, near home, in which the tool is at the start of a Cartesian motion."""
     found = robot.inverse_kinematics(start.pose, q0=robot.home)
     if not np.all(found.success):
-        raise ArgumentError(f"robot '{robot.name}' does not reach the start of the reference from home: give q0")
+        raise ArgumentError(f"robot '{robot.name}' does not reach the start of the motion from home: give start=")
     return found.q
 
 

@@ -52,11 +52,11 @@ def make_run(
     batch = arrays["q"].shape[:-2]
     runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
     described = list(variables)
-    effort, velocity = bool(attributes.get("effort_limits", 0)), attributes.get("velocity_limits", "ignore")
+    effort, velocity = bool(attributes.get("effort_limits", 0)), bool(attributes.get("velocity_limits", 0))
     demanded, qd = arrays["tau"], arrays["qd"]
-    beyond = limit_excesses(robot, times, demanded, qd, limited=effort, velocities=velocity != "ignore")
-    if velocity == "stop" or beyond["saturation_excess"][0].any():
-        arrays["tau"] = torques_within(robot, demanded, qd, effort=effort, velocity=velocity == "stop")
+    beyond = limit_excesses(robot, times, demanded, qd, limited=effort)
+    if velocity or beyond["saturation_excess"][0].any():
+        arrays["tau"] = torques_within(robot, demanded, qd, effort=effort, velocity=velocity)
     if arrays["tau"] is not demanded and not np.array_equal(arrays["tau"], demanded, equal_nan=True):
         arrays["tau_demanded"] = demanded
         described.append(joint_variable("tau_demanded", robot.n, "effort", "torque before the limits"))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -16,12 +14,10 @@ from chasles.robot.robot import Robot
 Floats = NDArray[np.float64]
 #: Values (..., n), their units, and what labels call them.
 Labelled = tuple[Floats, str, str]
-#: What becomes of velocity limits: reported; acting on the torques, and reported; an error; or nothing.
-VelocityLimits = Literal["report", "stop", "raise", "ignore"]
 
 
 class VelocityLimitError(ChaslesError, RuntimeError):
-    """A joint moved faster than its velocity limit in a simulation with ``velocity_limits="raise"``."""
+    """A joint moved faster than its velocity limit; see `chasles.simulation.results.Run.require_limits`."""
 
 
 def limited_torques(robot: Robot, tau: Array, qd: Array, effort: bool, velocity: bool) -> Array:
@@ -57,9 +53,7 @@ def limited_torques(robot: Robot, tau: Array, qd: Array, effort: bool, velocity:
     )
 
 
-def limit_excesses(
-    robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limited: bool, velocities: bool = True
-) -> dict[str, Labelled]:
+def limit_excesses(robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limited: bool) -> dict[str, Labelled]:
     """Time beyond each joint's limits and the largest excess, (..., n); 0 where no limit is passed.
 
     Parameters
@@ -72,8 +66,6 @@ def limit_excesses(
         Demanded torques and velocities, (..., k, n).
     limited
         Whether effort limits acted on the torques; if not, none are passed.
-    velocities
-        Whether velocities are checked.
 
     Examples
     --------
@@ -92,8 +84,6 @@ def limit_excesses(
         ("overspeed", qd, robot.velocity_limits, "velocity", "the velocity limit"),
     ):
         bounds = np.where(limits > 0.0, limits, np.inf)
-        if name == "overspeed" and not velocities:
-            continue
         if name == "saturation" and not limited:
             bounds = np.full_like(bounds, np.inf)
         sizes = np.abs(values)
@@ -119,7 +109,7 @@ def torques_within(robot: Robot, tau: Floats, qd: Floats, *, effort: bool, veloc
     return tau
 
 
-def raise_at_overspeed(robot: Robot, times: Floats, qd: Floats) -> None:
+def require_velocity_limits(robot: Robot, times: Floats, qd: Floats) -> None:
     """Raise a VelocityLimitError that names the first joint beyond its velocity limit, of velocities (..., k, n)."""
     fastest = np.where(robot.velocity_limits > 0.0, robot.velocity_limits, np.inf)
     beyond = np.abs(qd) > fastest * (1.0 + 1e-9)  # a motion planned to the limit may pass it by rounding
@@ -133,5 +123,5 @@ def raise_at_overspeed(robot: Robot, times: Floats, qd: Floats) -> None:
     among = "" if rows.shape[0] == 1 else f" of run {run}"
     raise VelocityLimitError(
         f"{robot.velocity_names[joint]}{among} moves at {speed:.4g} {unit} at t = {times[sample]:g} s, beyond its "
-        f"velocity limit of {fastest[joint]:g} {unit}: plan a slower motion, or choose velocity_limits='report'"
+        f"velocity limit of {fastest[joint]:g} {unit}: plan a slower motion"
     )

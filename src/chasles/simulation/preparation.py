@@ -14,16 +14,17 @@ from chasles.control import Controller
 from chasles.control.python_law import as_controller
 from chasles.engine import Function, Layout
 from chasles.engine.validators import FINITE, doubles, real, reals, truth, whole_number
-from chasles.integrators import DORMAND_PRINCE, RODAS5P, Integrator
+from chasles.integrators import DORMAND_PRINCE, RODAS5P, Integrator, Steps, Within
 from chasles.model.parameters import varied_parameters
 from chasles.robot.robot import Robot
 from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop, no_controller
 from chasles.simulation.compiled_loops import compiled_function
-from chasles.simulation.initial_state import initial_state
-from chasles.simulation.integrators import AUTOMATIC, integrator_and_steps, tolerances
+from chasles.simulation.initial_state import State, given_start, initial_state
+from chasles.simulation.integrators import AUTOMATIC, chosen_steps
 from chasles.simulation.plant.plant import Plant, as_plant
 from chasles.simulation.plant.sensors import checked_seeds
+from chasles.simulation.recording import Recording
 from chasles.simulation.references import LoopReference, TangentReference, loop_reference
 from chasles.simulation.step_errors import STEP_ERRORS, has_estimate
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
@@ -88,59 +89,79 @@ class Prepared:
         return replace(self, loop=loop, compiled=None, state=state)
 
 
+@dataclass(frozen=True, eq=False)
+class Setup:
+    """A plant under a law that follows a motion: what `simulate` is given, but for what varies and what is kept.
+
+    Attributes
+    ----------
+    plant, law, motion, duration, period, start, integrator
+        See `chasles.simulate`.
+    """
+
+    plant: Robot | Plant
+    law: Controller | Callable[..., Any] | None = None
+    motion: Any = None
+    duration: float | None = None
+    period: float = 1e-3
+    start: ArrayLike | State | None = None
+    integrator: str | Integrator | Steps | Within = AUTOMATIC
+
+
 def prepare(
-    plant: Robot | Plant, controller: Controller | Callable[..., Any] | None, reference: Any, *,
-    duration: float | None, period: float, delay: float, substeps: int | None = None,
-    integrator: str | Integrator = AUTOMATIC, q0: ArrayLike | None = None, qd0: ArrayLike | None = None,
-    vary: Mapping[str, ArrayLike] | None = None, save_every: int = 1, audit: bool = False, memory: bool = False,
-    effort_limits: bool = True, stop_at_velocity_limits: bool = False, rtol: float | None = None,
-    atol: float | None = None, estimate_errors: bool = False,
-) -> Prepared:  # fmt: skip
-    """Join plant, controller and reference into a loop, choose its steps and compile it; see `simulate`."""
-    plant, controller = as_plant(plant), as_controller(no_controller if controller is None else controller)
+    setup: Setup,
+    vary: Mapping[str, ArrayLike] | None = None,
+    record: Recording | None = None,
+    *,
+    estimate_errors: bool = False,
+) -> Prepared:
+    """Join plant, law and motion into a loop, choose its steps and compile it; see `simulate`."""
+    plant, reference = as_plant(setup.plant), setup.motion
+    controller = as_controller(no_controller if setup.law is None else setup.law)
+    record = Recording() if record is None else record
+    if not isinstance(record, Recording):
+        raise ArgumentError(f"record must be a chasles.Recording, such as Recording(every=10), not {record!r}")
+    start = given_start(setup.start, plant.n)
     if reference is None:
-        reference = rest(plant.robot, q0, duration)
+        reference = rest(plant.robot, start.q, setup.duration)
     if plant.robot.description.loops and isinstance(reference, JointTrajectory):
-        reference = closed_reference(reference, plant.robot, q0)
+        reference = closed_reference(reference, plant.robot, start.q)
     in_loop = loop_reference(reference, takes_poses=controller.reference_kind == "pose")
     check_partners(plant, controller, in_loop)
     if plant.robot.nq != plant.robot.n and in_loop.n is not None:
         in_loop = TangentReference(plant.robot, in_loop)
-    method, steps = integrator_and_steps(integrator, substeps)
-    step = real(period, "period", above=0.0)
+    chosen = chosen_steps(setup.integrator)
+    period = real(setup.period, "period", above=0.0)
     if 0 in in_loop.batch:
-        raise ArgumentError(f"there are no runs to simulate: the batch of the reference is {in_loop.batch}")
-    length = in_loop.duration if duration is None else real(duration, "duration", above=0.0)
-    times = in_loop.start_time + call_times(length, step, save_every)
+        raise ArgumentError(f"there are no runs to simulate: the batch of the motion is {in_loop.batch}")
+    length = in_loop.duration if setup.duration is None else real(setup.duration, "duration", above=0.0)
+    times = in_loop.start_time + call_times(length, period, record.every)
     given = varied_values(vary)
     varied = varied_in_plant(given, plant, controller, in_loop)
-    further = further_inputs(plant, controller, in_loop, times, step, given)
+    further = further_inputs(plant, controller, in_loop, times, period, given)
     loop = ClosedLoop(
         plant,
         controller,
         in_loop,
         varied,
-        step,
-        steps,
-        method,
-        real(delay, "delay", at_least=0.0),
-        truth(audit, "audit"),
+        period,
+        chosen.substeps,
+        chosen.method,
+        truth(record.energies, "energies"),
         further,
-        truth(memory, "memory") and controller.memory_layout.size > 0,
-        truth(effort_limits, "effort_limits"),
-        stop_at_velocity_limits,
+        truth(record.memory, "memory") and controller.memory_layout.size > 0,
     )
     values = arguments_of(loop, given)
     check_varied_values(loop, given, values)
-    state = initial_state(loop, values, given, q0, qd0)
+    state = initial_state(loop, values, given, start)
     if not state.size:
         raise ArgumentError(
-            f"there are no runs to simulate: the batch of q0, qd0 and varied values is {state.shape[:-1]}"
+            f"there are no runs to simulate: the batch of start and varied values is {state.shape[:-1]}"
         )
-    automatic = integrator == AUTOMATIC and substeps is None
+    automatic = chosen.by_stiffness and loop.substeps is not None
     known_as_stiff = False
     q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
-    if automatic:
+    if chosen.by_stiffness:
         if is_stiff(loop, q_start, values):
             loop = replace(loop, integrator=RODAS5P, substeps=None)
     else:
@@ -148,8 +169,8 @@ def prepare(
     advice = controller.period_warning(loop.period)
     if advice is not None:
         warn(f"controller '{controller.name}': {advice}", SamplingWarning)
-    chosen = tolerances(loop.integrator, rtol, atol)
-    ready = Prepared(loop, None, reference, times, given, values, state, chosen, automatic, known_as_stiff)
+    tolerances = chosen.tolerances(loop.integrator)
+    ready = Prepared(loop, None, reference, times, given, values, state, tolerances, automatic, known_as_stiff)
     if estimate_errors and loop.substeps is not None and has_estimate(loop.integrator):
         ready = ready.in_loop(replace(loop, estimates_errors=True))
     return replace(ready, compiled=_traced(ready.loop))
@@ -185,21 +206,21 @@ def check_partners(plant: Plant, controller: Controller, reference: LoopReferenc
         raise ArgumentError(f"the reference moves {reference.n} joints, but robot '{plant.name}' has {nq}")
 
 
-def rest(robot: Robot, q0: ArrayLike | None, duration: float | None) -> PointToPoint:
+def rest(robot: Robot, q: ArrayLike | None, duration: float | None) -> PointToPoint:
     """Reference of a simulation without one: rest at the configurations (..., nq) at the start."""
     if duration is None:
-        raise ArgumentError("a simulation without a reference needs a duration, such as duration=1.0")
-    start = robot.home if q0 is None else reals(q0, "q0", (..., robot.nq))
+        raise ArgumentError("a simulation without a motion needs a duration, such as duration=1.0")
+    start = robot.home if q is None else reals(q, "the start's q", (..., robot.nq))
     return PointToPoint(start, start, real(duration, "duration", above=0.0))
 
 
-def closed_reference(reference: JointTrajectory, robot: Robot, q0: ArrayLike | None) -> JointTrajectory:
+def closed_reference(reference: JointTrajectory, robot: Robot, q: ArrayLike | None) -> JointTrajectory:
     """Reference of all coordinates of a robot with loops, from one of its independent joints or of all.
 
     A curve of all coordinates that leads near closed configurations stays what it is: the compiled loop closes it.
     """
     if reference.n == robot.n:
-        near = None if q0 is None else reals(q0, "q0", (..., robot.nq)).reshape(-1, robot.nq)[0]
+        near = None if q is None else reals(q, "the start's q", (..., robot.nq)).reshape(-1, robot.nq)[0]
         return ClosedMotion(robot, reference, near)
     if reference.nv == robot.n or reference.n != robot.nq:
         return reference
@@ -208,9 +229,9 @@ def closed_reference(reference: JointTrajectory, robot: Robot, q0: ArrayLike | N
     return reference if np.isfinite(robot.normalize(curve)).all() else ClosedMotion(robot, reference)
 
 
-def call_times(duration: float, period: float, save_every: int) -> NDArray[np.float64]:
+def call_times(duration: float, period: float, every: int) -> NDArray[np.float64]:
     """Times of the controller's calls since the start, shape (samples, calls from one sample to the next)."""
-    calls = whole_number(save_every, "save_every", 1, _MOST_CALLS)
+    calls = whole_number(every, "every", 1, _MOST_CALLS)
     steps = round(duration / period)
     if steps < 1:
         raise ArgumentError(f"the duration {duration:g} s is shorter than half a period of {period:g} s")

@@ -20,6 +20,36 @@ JointUnits = Literal["position", "displacement", "velocity", "effort"]
 
 
 @dataclass(frozen=True)
+class Recording:
+    """What a simulation keeps of a run.
+
+    Attributes
+    ----------
+    every
+        Periods from one recorded sample to the next.
+    energies
+        Whether energies are integrated along with the state and recorded, J: works of what drives the plant
+        (``"work.motors"``, …), losses (``"loss.friction"``, …) and stored energies (``"energy.kinetic"``, …). The
+        stored energies change by the works less the losses, up to the error of the integrator.
+    memory
+        Whether the memory of the control law is recorded: the variable ``memory`` with the axis ``element``, whose
+        names are the law's ``memory_names``. It shows what adaptive laws have learnt.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> run = ch.simulate(arm, duration=1.0, record=ch.Recording(every=10, energies=True))
+    >>> run.sizes["time"], abs(float(run["energy.kinetic"][-1] + run["energy.gravity"][-1])) < 1e-6
+    (101, True)
+    """
+
+    every: int = 1
+    energies: bool = False
+    memory: bool = False
+
+
+@dataclass(frozen=True)
 class Variable:
     """A recorded variable.
 

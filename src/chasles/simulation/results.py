@@ -118,7 +118,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         return run_metrics(self, frame=frame, settling_band=settling_band)
 
     def energy_audit(self, *, electrical: bool = False) -> EnergyAudit:
-        """Return the energy balance of a run that was simulated with ``audit=True``.
+        """Return the energy balance of a run that was simulated with ``Recording(energies=True)``.
 
         Parameters
         ----------
@@ -282,6 +282,27 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
     def with_findings(self, findings: Sequence[Finding]) -> Self:
         """Return the run with findings; itself if there are none."""
         return self.assign_attrs(findings=json.dumps([own.record for own in findings])) if findings else self
+
+    def require_limits(self) -> Self:
+        """Return the run, if no joint moved faster than its velocity limit.
+
+        Raises
+        ------
+        VelocityLimitError
+            A joint did; the message names the first one, its time and its speed.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("planar2r")
+        >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
+        >>> run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion).require_limits()
+        """
+        from chasles.simulation.limits import require_velocity_limits
+        from chasles.simulation.metrics import run_robot
+
+        require_velocity_limits(run_robot(self), self["time"].values, self["qd"].values)
+        return self
 
     def _repr_html_(self) -> str:
         try:

@@ -19,12 +19,14 @@ from chasles.control import Controller
 from chasles.engine import Function, Layout, jvp, trace
 from chasles.engine.program.scalar import Array
 from chasles.engine.validators import reals
+from chasles.integrators import Integrator, Steps, Within
 from chasles.robot.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
-from chasles.simulation.initial_state import initial_state
+from chasles.simulation.initial_state import State, given_start, initial_state
+from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.plant.plant import Plant
-from chasles.simulation.preparation import Prepared, arguments_of, prepare
+from chasles.simulation.preparation import Prepared, Setup, arguments_of, prepare
 from chasles.trajectories.motion import Reference
 
 Floats = NDArray[np.float64]
@@ -53,30 +55,27 @@ class Sensitivities(NamedTuple):
 
 def sensitivities(
     plant: Robot | Plant,
-    controller: Controller,
-    reference: Reference,
+    law: Controller,
+    motion: Reference,
     vary: Mapping[str, Any],
     *,
-    duration: float,
-    period: float,
-    delay: float = 0.0,
-    q0: ArrayLike | None = None,
-    q0_slopes: ArrayLike = 0.0,
-    **options: Any,
+    duration: float | None = None,
+    period: float = 1e-3,
+    start: ArrayLike | State | None = None,
+    start_slopes: ArrayLike = 0.0,
+    integrator: str | Integrator | Steps | Within = AUTOMATIC,
 ) -> Sensitivities:
     """Simulate a closed loop, and differentiate its samples with respect to varied parameters.
 
     Parameters
     ----------
-    plant, controller, reference, duration, period, delay, q0
+    plant, law, motion, duration, period, start, integrator
         See `chasles.simulate`.
     vary
         Values of parameters by name, as for `chasles.simulate`, without batch axes. Derivatives are with respect to all
         their entries, in this order.
-    q0_slopes
-        Derivatives of ``q0`` by the parameters, shape (p, nq).
-    **options
-        Further arguments of `chasles.simulate`: ``qd0``, ``substeps``, ``effort_limits``.
+    start_slopes
+        Derivatives of the configuration at the start by the parameters, shape (p, nq).
 
     Raises
     ------
@@ -97,17 +96,15 @@ def sensitivities(
     9.81
     """
     count = sum(np.size(value) for value in vary.values())
-    slopes = reals(q0_slopes, "q0_slopes", (count, "nq")) if np.ndim(q0_slopes) else np.zeros((count, 1))
-    ready = prepare(
-        plant, controller, reference, vary=vary, q0=q0, duration=duration, period=period, delay=delay, **options
-    )
+    slopes = reals(start_slopes, "start_slopes", (count, "nq")) if np.ndim(start_slopes) else np.zeros((count, 1))
+    ready = prepare(Setup(plant, law, motion, duration, period, start, integrator), vary)
     if not can_differentiate(ready):
         raise ArgumentError(
-            "sensitivities need a loop that runs compiled, in steps of a fixed length: give substeps=, or an "
-            "integrator with fixed steps, and a controller that can be compiled"
+            "sensitivities need a loop that runs compiled, in steps of one length: give "
+            "integrator=chasles.integrators.Steps(...), and a law that can be compiled"
         )
     directions = _directions(ready.loop, vary)
-    change = _slopes_of_start(ready.loop, vary, q0, slopes, options.get("qd0"))
+    change = _slopes_of_start(ready.loop, vary, given_start(start, ready.loop.plant.n), slopes)
     state = np.concatenate([np.broadcast_to(ready.state, change.shape), change], axis=1)
     given = ready.loop.inputs.given(ready.times, 0)
     scan = compiled_function(ready.loop, "sensitivities", _tangent_scan)
@@ -155,19 +152,16 @@ def _directions(loop: ClosedLoop, vary: Mapping[str, Any]) -> Floats:
     return np.asarray(np.eye(layout.size)[np.concatenate(places)])
 
 
-def _slopes_of_start(
-    loop: ClosedLoop, vary: Mapping[str, Any], q0: ArrayLike | None, q0_slopes: Floats, qd0: ArrayLike | None
-) -> Floats:
+def _slopes_of_start(loop: ClosedLoop, vary: Mapping[str, Any], start: State, start_slopes: Floats) -> Floats:
     """Derivatives of the state at the start by the varied entries, shape (p, size)."""
     layout = Layout({name: np.shape(value) for name, value in vary.items()})
     flat = layout.join(vary)
     step = STEP * np.maximum(np.abs(flat), 1e-3)
     both = np.concatenate([flat + np.diag(step), flat - np.diag(step)])
     values = {name: both[:, layout.slices[name]].reshape(-1, *np.shape(value)) for name, value in vary.items()}
-    moved = None
-    if q0 is not None:
-        change = step[:, None] * q0_slopes
-        moved = np.asarray(q0, dtype=np.float64) + np.concatenate([change, -change])
-    states = initial_state(loop, arguments_of(loop, values), values, moved, qd0)
+    if start.q is not None:
+        change = step[:, None] * start_slopes
+        start = start._replace(q=np.asarray(start.q, dtype=np.float64) + np.concatenate([change, -change]))
+    states = initial_state(loop, arguments_of(loop, values), values, start)
     states = np.broadcast_to(states, (len(both), loop.layout.size))
     return np.asarray((states[: len(flat)] - states[len(flat) :]) / (2.0 * step[:, None]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,16 +11,16 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.progress import is_watched, with_progress
 from chasles.control import Controller
 from chasles.engine import Function
-from chasles.engine.validators import choice
-from chasles.integrators import Integrator
+from chasles.integrators import Integrator, Steps, Within
 from chasles.robot.robot import Robot
 from chasles.simulation import stepping
 from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.diagnosis import told
+from chasles.simulation.initial_state import State
 from chasles.simulation.integrators import AUTOMATIC
-from chasles.simulation.limits import VelocityLimits, raise_at_overspeed
 from chasles.simulation.plant.plant import Plant
-from chasles.simulation.preparation import SEED, Prepared, prepare
+from chasles.simulation.preparation import SEED, Prepared, Setup, prepare
+from chasles.simulation.recording import Recording
 from chasles.simulation.step_accuracy import runs_to_repeat, warn_of_plain_law, warn_of_steps
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
@@ -34,97 +34,66 @@ _LONG_WORK = 2e10  # scalar operations, some seconds
 
 def simulate(
     plant: Robot | Plant,
-    controller: Controller | Callable[..., Any] | None = None,
-    reference: Reference | JointTrajectory | CartesianTrajectory | None = None,
+    law: Controller | Callable[..., Any] | None = None,
+    motion: Reference | JointTrajectory | CartesianTrajectory | None = None,
     *,
     duration: float | None = None,
     period: float = 1e-3,
-    delay: float = 0.0,
-    substeps: int | None = None,
-    integrator: str | Integrator = AUTOMATIC,
-    q0: ArrayLike | None = None,
-    qd0: ArrayLike | None = None,
+    start: ArrayLike | State | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
-    save_every: int = 1,
-    audit: bool = False,
-    memory: bool = False,
-    effort_limits: bool = True,
-    velocity_limits: VelocityLimits = "report",
-    rtol: float | None = None,
-    atol: float | None = None,
+    integrator: str | Integrator | Steps | Within = AUTOMATIC,
+    record: Recording | None = None,
     progress: bool | None = None,
 ) -> Run:
-    """Simulate a robot that follows a reference under a sampled controller.
+    """Simulate a robot that follows a motion under a sampled control law.
 
-    The controller is called once a period and its torque is held in between, while the plant moves on continuously.
+    The law is called once a period and its torque is held in between, while the plant moves on continuously.
 
     Parameters
     ----------
     plant
-        A robot, or a `chasles.Plant` of a robot with friction, motors, payloads, contacts, sensors, …. The controller
+        A robot, or a `chasles.Plant` of a robot with friction, motors, payloads, contacts, sensors, delay, …. The law
         has its own model, which may differ.
-    controller
-        A controller object, or a plain function ``law(now) -> tau`` (see `chasles.PythonLaw`). It is
-        compiled together with the plant if it can be traced; otherwise it is called as it is, and a warning says so.
-        None: no torques.
-    reference
-        The planned motion: any joint trajectory, or for controllers that follow a frame any Cartesian one. The
-        simulation begins when it does, at its ``start_time``. One with a formula (a method ``motion``, as
-        `chasles.PointToPoint` has) is compiled together with controller and plant, and its parameters can be varied;
-        any other is evaluated beforehand at the times at which the controller is called. With loops it may move the
-        independent joints alone (see `chasles.ClosedMotion`). A batch of trajectories is a batch of runs. None: rest at
-        the start, for which `duration` must be given.
+    law
+        A controller, or a plain function ``law(now) -> tau`` (see `chasles.PythonLaw`). It is compiled together with
+        the plant if it can be traced; otherwise it is called as it is, and a warning says so. None: no torques.
+    motion
+        Planned motion: any joint trajectory, or for laws that follow a frame any Cartesian one. The simulation begins
+        when it does, at its ``start_time``. One with a formula (a method ``motion``, as `chasles.PointToPoint` has) is
+        compiled together with law and plant, and its parameters can be varied; any other is evaluated beforehand at the
+        times at which the law is called. With loops it may move the independent joints alone (see
+        `chasles.ClosedMotion`). A batch of trajectories is a batch of runs. None: rest at the start, for which
+        `duration` must be given.
     duration
-        Simulated time, s; default the reference's. It is rounded to whole periods.
+        Simulated time, s; default the motion's. It is rounded to whole periods.
     period
-        Time between two calls of the controller, s.
-    delay
-        Time from a call of the controller to its torque's taking effect, s: what computing and transmitting take, a
-        part of a period or several. Until the first torque takes effect it is in force already, as if the controller
-        had been at work before.
-    substeps
-        Steps in a period, all of one length. Default: steps that the error controls, for methods with an estimate of
-        it, else 1.
+        Time between two calls of the law, s.
+    start
+        Configuration at the start, shape (..., nq), at rest; or a `chasles.State` with a velocity, too. Leading axes
+        are a batch of runs. Default: that of the motion, of a Cartesian one by inverse kinematics near the robot's
+        home.
+    vary
+        Values by name for parameters of the plant (``"payload.mass"``, ``"friction.coulomb"``, ``"sensors.seed"``; see
+        `Plant.parameters`), the law (``"controller.kp"``) or the motion (``"reference.goal"``). Leading axes are a
+        batch of runs and broadcast.
     integrator
-        A name, or an object as `chasles.integrators.Integrator` describes it. By default, ``"automatic"``, the
+        A name, or an object as `chasles.integrators.Integrator` describes it; or one of these with steps or tolerances:
+        ``chasles.integrators.Steps("rk4", 4)`` takes four steps a period, ``Within("rodas5p", rtol=1e-9)`` keeps that
+        tolerance (default 1e-6 and 1e-8, for SciPy's methods 1e-8 and 1e-10). By default, ``"automatic"``, the
         classical Runge–Kutta method ``"rk4"`` with one step a period, and ``"dormand-prince"``, whose steps the error
         controls, for runs whose steps miss more than 1e-4 of the largest velocity, added up; where friction, motors or
         springs act too fast for it, dry friction jumps at rest, or there are contacts, the implicit method
-        ``"rodas5p"``, of orders 5 and 4, with the exact Jacobian of the plant and with steps that the error
-        controls. Further, ``"dormand-prince"`` and ``"bogacki-shampine"`` with steps that the error controls;
-        and of order 1 ``"euler"``, ``"semi-implicit-euler"``, ``"implicit-friction-euler"``, which takes joint
-        friction of any stiffness in cheap steps, and ``"linearly-implicit-euler"``. All these are compiled,
-        over all runs at once, each with steps of its own. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and
-        ``"LSODA"`` simulate one run after another. Where the error controls the steps, the method is restarted
-        at every call of the controller, where the delay has passed, and at events. For implicit methods dry
-        friction that jumps at rest turns round across 1e-6 rad/s (m/s).
-    q0, qd0
-        Configuration and velocity at the start, shape (..., nq) and (..., n); default the reference's, or of a
-        Cartesian reference those of the inverse kinematics near the robot's home. Leading axes are a batch of runs.
-    vary
-        Values by name for parameters of the plant (``"payload.mass"``, ``"friction.coulomb"``, ``"sensors.seed"``; see
-        `Plant.parameters`), the controller (``"controller.kp"``) or the reference (``"reference.goal"``). Leading axes
-        are a batch of runs and broadcast.
-    save_every
-        Periods from one recorded sample to the next.
-    audit
-        Whether energies are integrated along with the state and recorded, J: works of what drives the plant
-        (``"work.motors"``, …), losses (``"loss.friction"``, …) and stored energies (``"energy.kinetic"``, …).
-        The stored energies change by the works less the losses, up to the error of the integrator.
-    memory
-        Whether the controller's memory is recorded: the variable ``memory`` with the axis ``element``, whose names are
-        the controller's ``memory_names``. So one sees what adaptive controllers have learnt.
-    effort_limits
-        Whether the torques that the controller demands are limited to the effort limits of the robot's description; a
-        limit of 0 is none. The result says where they acted, see below.
-    velocity_limits
-        What becomes of the velocity limits of the description; a limit of 0 is none. ``"report"``: the result says
-        where they are passed. ``"stop"``: they act as a drive's highest speed, at which it gives no torque that would
-        speed it up; loads and the rest of a period may still carry a joint beyond, which the result says. ``"raise"``:
-        passing one is an error. ``"ignore"``: no check.
-    rtol, atol
-        Relative and absolute tolerance of a step's error, where the error controls the steps; default 1e-6 and 1e-8,
-        for SciPy's methods 1e-8 and 1e-10.
+        ``"rodas5p"``, of orders 5 and 4, with the exact Jacobian of the plant and with steps that the error controls.
+        Further, ``"dormand-prince"`` and ``"bogacki-shampine"`` with steps that the error controls; and of order 1
+        ``"euler"``, ``"semi-implicit-euler"``, ``"implicit-friction-euler"``, which takes joint friction of any
+        stiffness in cheap steps, and ``"linearly-implicit-euler"``, all with one step a period. These are compiled,
+        over all runs at once, each with steps of its own. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and ``"LSODA"``
+        simulate one run after another. Where the error controls the steps, the method is restarted at every call of the
+        law, where the delay has passed, and at events. For implicit methods dry friction that jumps at rest reverses
+        across 1e-6 rad/s (m/s).
+    record
+        What is kept: ``chasles.Recording(every=10, energies=True, memory=True)``. Default: every sample, without
+        energies and the law's memory.
     progress
         Whether to show a progress bar; by default on a terminal, for long work.
 
@@ -135,8 +104,8 @@ def simulate(
         and with what the plant's effects add: what sensors measured, currents, wrenches, ….
         ``saturation_time`` and ``saturation_excess`` are the time that each joint was at its effort limit and the
         largest torque demanded beyond it, ``overspeed_time`` and ``overspeed_excess`` the time beyond the velocity
-        limit and the largest excess, all of the recorded samples and 0 where no limit was passed. Where limits acted,
-        ``tau_demanded`` holds the torques before them.
+        limit and the largest excess, all of the recorded samples and 0 where no limit was passed; `Run.require_limits`
+        raises if a velocity limit was. Where limits acted, ``tau_demanded`` holds the torques before them.
 
     Raises
     ------
@@ -144,8 +113,6 @@ def simulate(
         If a number or a shape does not fit; the message says which.
     UnknownNameError
         If ``vary`` or ``integrator`` names something that does not exist.
-    VelocityLimitError
-        If a joint passes its velocity limit and ``velocity_limits`` is ``"raise"``.
     IntegrationError
         If a method of SciPy's gives up on a single run. In a batch, and by other methods, that run diverges.
 
@@ -156,18 +123,22 @@ def simulate(
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
     >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
-    >>> controller = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
-    >>> run = ch.simulate(arm, controller, motion, vary={"payload.mass": [0.0, 1.0, 2.0]})
+    >>> law = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
+    >>> run = ch.simulate(arm, law, motion, vary={"payload.mass": [0.0, 1.0, 2.0]})
     >>> run.sizes["run"], run.sizes["time"]
     (3, 1001)
     """
-    speeds = choice(velocity_limits, "choice of velocity_limits", get_args(VelocityLimits))
-    ready = prepare(
-        plant, controller, reference, duration=duration, period=period, delay=delay, substeps=substeps,
-        integrator=integrator, q0=q0, qd0=qd0, vary=vary, save_every=save_every, audit=audit, memory=memory,
-        effort_limits=effort_limits, stop_at_velocity_limits=speeds == "stop", rtol=rtol, atol=atol,
-        estimate_errors=True,
-    )  # fmt: skip
+    return simulated(Setup(plant, law, motion, duration, period, start, integrator), vary, record, progress)
+
+
+def simulated(
+    setup: Setup,
+    vary: Mapping[str, ArrayLike] | None = None,
+    record: Recording | None = None,
+    progress: bool | None = None,
+) -> Run:
+    """Simulate a setup; see `simulate`."""
+    ready = prepare(setup, vary, record, estimate_errors=True)
     if progress is None:
         progress = is_watched() and _is_long(ready)
     recorded, state = _recorded(ready, progress)
@@ -175,9 +146,7 @@ def simulate(
         warn_of_steps(ready, state, recorded[1])
     elif ready.loop.estimates_errors:
         ready, recorded = _with_error_control(ready, recorded, state, progress)
-    if speeds == "raise":
-        raise_at_overspeed(ready.loop.plant.robot, ready.times[:, 0], recorded[1])
-    run = _label(ready, recorded, speeds)
+    run = _label(ready, recorded)
     return run.with_findings(told(run, ready.loop, ready.state, ready.times, ready.values))
 
 
@@ -278,7 +247,7 @@ def _step(ready: Prepared, show: bool) -> tuple[list[Floats], Floats]:
     return recorded, stepping.run(loop, state, times, control, advance, record, rows)
 
 
-def _label(ready: Prepared, recorded: list[Floats], speeds: str) -> Run:
+def _label(ready: Prepared, recorded: list[Floats]) -> Run:
     from chasles.simulation.labelling import make_run
 
     loop, given = ready.loop, ready.given
@@ -289,9 +258,9 @@ def _label(ready: Prepared, recorded: list[Floats], speeds: str) -> Run:
         "integrator": loop.integrator if isinstance(loop.integrator, str) else loop.integrator.name,
         "period": loop.period,
         "substeps": loop.substeps or 0,
-        "delay": loop.delay,
-        "effort_limits": int(loop.effort_limits),
-        "velocity_limits": speeds,
+        "delay": loop.plant.delay,
+        "effort_limits": int(loop.plant.effort_limits),
+        "velocity_limits": int(loop.plant.velocity_limits),
         "plant": repr(loop.plant),
         "effects": loop.plant.summary,
     }

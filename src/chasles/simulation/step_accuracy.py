@@ -131,6 +131,7 @@ def _warn(ready: Prepared, error: float) -> None:
     size = f"{error:.2g}" if error < 1.0 else "all"
     warn(
         f"steps of {loop.period / loop.substeps:g} s are too long for the motion of robot '{loop.plant.name}': "
-        f"'{method.name}' misses about {size} of the largest velocity; use substeps={enough} or {other}",
+        f"'{method.name}' misses about {size} of the largest velocity; use "
+        f"integrator=chasles.integrators.Steps('{method.name}', {enough}) or {other}",
         StiffnessWarning,
     )

@@ -132,7 +132,8 @@ def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str,
         verb = "acts" if what == "friction" else "act"
         warn(
             f"the {what} of robot '{loop.plant.name}' {verb} at {rate:.3g} 1/s, too fast for steps of "
-            f"{step:g} s: use substeps={enough} or a stiff integrator ('rodas5p')",
+            f"{step:g} s: use integrator=chasles.integrators.Steps('{loop.integrator.name}', {enough}) or a stiff one "
+            "('rodas5p')",
             StiffnessWarning,
         )
     return too_fast

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.friction_rate import fastest_friction_rate
+from chasles.integrators import Steps
 from chasles.model import parse_toml
 from chasles.robot.robot import Robot
-from chasles.simulation import simulate
+from chasles.simulation import Recording, simulate
 from chasles.simulation.call_inputs import ScheduledValues
 from chasles.simulation.preparation import call_times, scheduled
 from chasles.simulation.references import TangentReference, loop_reference
@@ -168,18 +169,17 @@ def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[s
     chosen = drawn.at(part.rate, part.delay)[part.first : part.last]
     period = 1.0 / part.rate
     vary = plant_values(study, made, drawn, chosen)
-    duration, save_every = _timing(study, made, period)
+    duration, every = _timing(study, made, period)
+    plant = plant_of(study.factors, made, period)
     run = simulate(
-        plant_of(study.factors, made, period),
+        plant.with_drives(delay=part.delay * period, effort_limits=study.execution.torque_limits),
         controller,
         made.motion,
         duration=duration,
         period=period,
-        delay=part.delay * period,
-        substeps=_substeps(study, made, period),
         vary=vary,
-        save_every=save_every,
-        effort_limits=study.execution.torque_limits,
+        integrator=Steps("rk4", _substeps(study, made, period)),
+        record=Recording(every=every),
         progress=False,
     )
     return measure(made.model, made.peak_torque, run, study.execution.lost_beyond)
@@ -199,8 +199,8 @@ def schedule_of(study: Definition, part: RunBatch, controller: Controller) -> Sc
     reference = loop_reference(made.motion)
     if made.model.nq != made.model.n:
         reference = TangentReference(made.model, reference)
-    duration, save_every = _timing(study, made, period)
-    times = call_times(duration, period, save_every).ravel()
+    duration, every = _timing(study, made, period)
+    times = call_times(duration, period, every).ravel()
     return scheduled(controller, times, reference, reference.parameters)
 
 

@@ -45,7 +45,7 @@ def run_plot(run: xarray.Dataset, kind: str = "tracking") -> Any:
         Result of `chasles.simulate`.
     kind
         ``"tracking"``; ``"torque-speed"``: torque over speed of each joint, with its limits; ``"phase"``: speed over
-        position; ``"energy"``: the energy balance of a run that was simulated with ``audit=True``.
+        position; ``"energy"``: the energy balance of a run that was simulated with ``Recording(energies=True)``.
 
     Returns
     -------

@@ -116,7 +116,7 @@ def test_unknown_payloads() -> None:
 def test_sixty_calls_a_second_are_enough() -> None:
     """The lowest rate that the strategy's authors had in mind."""
     law = controller(rate=10.0, torque_weight=0.1)
-    run = ch.simulate(ARM.with_payload(1.0), law, SLOW, period=1 / 60, substeps=8)
+    run = ch.simulate(ARM.with_payload(1.0), law, SLOW, period=1 / 60, integrator=ch.integrators.Steps("rk4", 8))
     assert np.abs(run.error).max() < 0.1
 
 

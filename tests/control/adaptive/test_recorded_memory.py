@@ -47,7 +47,7 @@ LAWS = [
 
 def test_memory_is_recorded_by_name(tmp_path: Path) -> None:
     law = SlotineLi(ARM, **GAINS, unknown="payload")
-    run = ch.simulate(ARM, law, MOTION, vary={"payload.mass": [0.0, 1.0]}, memory=True, save_every=10)
+    run = ch.simulate(ARM, law, MOTION, vary={"payload.mass": [0.0, 1.0]}, record=ch.Recording(every=10, memory=True))
     assert run["memory"].dims == ("run", "time", "element")
     assert tuple(run["element"].values) == law.memory_names
     assert (run["memory"].isel(time=0).values == law.memory.estimate).all()
@@ -58,7 +58,7 @@ def test_memory_is_recorded_by_name(tmp_path: Path) -> None:
 def test_recorded_memory_is_that_of_the_law() -> None:
     """Called again on what was recorded, the law makes each sample's memory from the one before."""
     law = SlotineLi(ARM, **GAINS)
-    run = ch.simulate(ARM.with_payload(1.0), law, MOTION, memory=True)
+    run = ch.simulate(ARM.with_payload(1.0), law, MOTION, record=ch.Recording(memory=True))
     for k in (3, 200):
         motion = MOTION.motion(float(run.time[k]), MOTION.parameters)
         state = law.memory_layout.split(run["memory"].values[k])
@@ -69,7 +69,7 @@ def test_recorded_memory_is_that_of_the_law() -> None:
 
 def test_memory_is_left_out_unless_it_is_wanted_and_there_is_one() -> None:
     assert "memory" not in ch.simulate(ARM, LAWS[0], MOTION)
-    assert "memory" not in ch.simulate(ARM, PDGravity(ARM, kp=400.0, kd=40.0), MOTION, memory=True)
+    assert "memory" not in ch.simulate(ARM, PDGravity(ARM, kp=400.0, kd=40.0), MOTION, record=ch.Recording(memory=True))
 
 
 @pytest.mark.parametrize("law", LAWS, ids=lambda law: law.name)

@@ -26,7 +26,7 @@ def test_the_sampled_model_is_what_the_simulation_does(delay: float) -> None:
     robot, still = slider(), ch.PointToPoint([0.0], [0.0], 1.0)
     weights = frequency_weights([[2.0]], 10.0)
     law = TimeVaryingRegulator(robot, Q=weights.Q, R=weights.R, delay=delay)
-    run = ch.simulate(robot, law, still, q0=[0.1], period=PERIOD, delay=delay * PERIOD, duration=1.0)
+    run = ch.simulate(ch.Plant(robot, delay=delay * PERIOD), law, still, start=[0.1], period=PERIOD, duration=1.0)
     x = np.stack([run["q"].values[:, 0], run["qd"].values[:, 0]], axis=-1)
     u = run["tau"].values
     A, B_late = delayed_hold(np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [0.5]]), PERIOD, delay)
@@ -90,7 +90,7 @@ def simulate_quietly(plant: ch.Robot, law: ch.Controller, motion: ch.PointToPoin
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the other diverges, and says so
-        return ch.simulate(plant, law, motion, period=period, delay=2.0 * period, duration=1.5)
+        return ch.simulate(plant.with_drives(delay=2.0 * period), law, motion, period=period, duration=1.5)
 
 
 def test_a_delay_must_be_one() -> None:

@@ -94,7 +94,7 @@ def test_a_small_deviation_of_the_arm_costs_what_the_cost_to_go_says(integral: f
     regulator = TimeVaryingRegulator(ARM, integral_error=integral)
     times, motion = sampled(REST, period)
     K, P = regulator.horizon(times, motion)
-    run = ch.simulate(ARM, regulator, REST, period=period, q0=motion.q[0] + small[:2], qd0=small[2:])
+    run = ch.simulate(ARM, regulator, REST, period=period, start=ch.State(motion.q[0] + small[:2], small[2:]))
     x = np.concatenate([run.q - run.q_reference, run.qd], axis=1)
     if integral is not None:
         z = np.cumsum(np.vstack([np.zeros(2), period * x[:-1, :2]]), axis=0)
@@ -152,7 +152,7 @@ def test_the_panda_at_its_home_is_stable(period: float, integral: float | None) 
     loop = loop_matrix(regulator, A, B, PANDA.home, period, np.zeros(0))
     assert np.abs(np.linalg.eigvals(loop)).max() < 1.0
     rest = ch.PointToPoint(PANDA.home, PANDA.home, duration=2.0)
-    run = ch.simulate(PANDA, regulator, rest, period=period, q0=PANDA.home + 0.05)
+    run = ch.simulate(PANDA, regulator, rest, period=period, start=PANDA.home + 0.05)
     assert float(np.abs(run.error.isel(time=-1)).max()) < 1e-5
 
 
@@ -208,7 +208,10 @@ def test_integral_action_removes_what_a_payload_leaves(kind: type) -> None:
 )
 def test_held_torques_leave_the_plan_by_the_square_of_the_period(controller: Any) -> None:
     """The torque of the sample itself would leave it in proportion to the period."""
-    errors = [rms(ch.simulate(ARM, controller, MOTION, period=h, substeps=4)) for h in (0.02, 0.01, 0.005)]
+    errors = [
+        rms(ch.simulate(ARM, controller, MOTION, period=h, integrator=ch.integrators.Steps("rk4", 4)))
+        for h in (0.02, 0.01, 0.005)
+    ]
     ratios = np.divide(errors[:-1], errors[1:])
     assert ((ratios > 3.4) & (ratios < 4.6)).all(), ratios
 
@@ -223,7 +226,7 @@ def test_integrals_wait_while_a_motor_is_at_its_limit(kind: type) -> None:
     for model in (limited, ARM):
         controller = kind(model, Q=[1e4, 1e4, 4.0, 4.0], R=0.01, integral_error=2e-3)
         motors = ch.Motors(limited, max_torque=60.0)
-        run = ch.simulate(ch.Plant(ARM, motors=motors), controller, hold, period=2e-3, q0=[-2.1, 0.1])
+        run = ch.simulate(ch.Plant(ARM, motors=motors), controller, hold, period=2e-3, start=[-2.1, 0.1])
         overshoot[model is limited] = float(-run.error.values[:, 0].min())
     assert overshoot[True] < 0.7 * overshoot[False], overshoot
 
@@ -236,7 +239,7 @@ def test_the_filter_predicts_with_the_torques_that_limits_let_through() -> None:
     )
     plan = ch.PointToPoint([0.0], [1.0], duration=0.5)  # asks for 46 N
     with pytest.warns(SaturationWarning, match="80% of the time"):
-        run = ch.simulate(axis, LinearQuadraticGaussian(axis), plan, period=2e-3, memory=True)
+        run = ch.simulate(axis, LinearQuadraticGaussian(axis), plan, period=2e-3, record=ch.Recording(memory=True))
     away = run["memory"].sel(element=["prediction[0]", "prediction[1]"]).values
     truth = np.concatenate([-run.error.values, run.qd.values - plan(run.time.values).qd], axis=-1)
     assert np.abs(truth[:, 0]).max() > 0.1
@@ -311,7 +314,7 @@ def test_measured_velocities_are_not_used() -> None:
 
 
 def test_the_estimate_finds_a_velocity_that_nobody_told_it() -> None:
-    run = ch.simulate(ARM, LinearQuadraticGaussian(ARM), REST, period=1e-3, qd0=[0.5, -0.4])
+    run = ch.simulate(ARM, LinearQuadraticGaussian(ARM), REST, period=1e-3, start=ch.State(qd=[0.5, -0.4]))
     assert float(np.abs(run.error).max()) < 0.05
     assert float(np.abs(run.error.isel(time=-1)).max()) < 1e-5
 

@@ -68,7 +68,7 @@ def test_an_accelerating_base_tilts_the_vertical() -> None:
         return 0.5 * a * t**2 * x, a * t * x, a * x + 0.0 * t
 
     plant = ch.Plant(pendulum(), base=BaseMotion(Moving([0, 0, 1], no_turn, forward)))
-    run = ch.simulate(plant, free, STAY, q0=[np.arctan2(a, GRAVITY)], period=0.01)
+    run = ch.simulate(plant, free, STAY, start=[np.arctan2(a, GRAVITY)], period=0.01)
     np.testing.assert_allclose(run.q, np.arctan2(a, GRAVITY), atol=1e-9)
 
 
@@ -79,7 +79,7 @@ def test_a_base_in_free_fall_takes_the_weight_away() -> None:
         return 0.5 * t**2 * z, t * z, z + 0.0 * t
 
     plant = ch.Plant(pendulum(), base=BaseMotion(Moving([0, 0, 1], no_turn, falling)))
-    run = ch.simulate(plant, free, STAY, qd0=[1.5], period=0.01)
+    run = ch.simulate(plant, free, STAY, start=ch.State(qd=[1.5]), period=0.01)
     np.testing.assert_allclose(run.q[:, 0], 1.5 * run.time, atol=1e-9)
 
 
@@ -88,7 +88,7 @@ def test_a_base_that_spins_raises_a_governor() -> None:
     w = 6.0
     plant = ch.Plant(pendulum(), base=BaseMotion(Moving([0, 0, 1], lambda t: (w * t, w + 0.0 * t, 0.0 * t), still)))
     angle = np.arccos(GRAVITY / (w**2 * LENGTH))
-    run = ch.simulate(plant, free, STAY, q0=[angle], period=2e-3)
+    run = ch.simulate(plant, free, STAY, start=[angle], period=2e-3)
     np.testing.assert_allclose(run.q, angle, atol=1e-8)
 
 
@@ -100,8 +100,8 @@ def test_a_base_that_rocks_about_the_joint_is_not_felt_by_what_swings_freely() -
 
     plant = ch.Plant(pendulum(), base=BaseMotion(Moving([0, 1, 0], rock, still)))
     options: dict[str, Any] = {"period": 2e-3}
-    run = ch.simulate(plant, free, STAY, q0=[0.5], qd0=[-1.5], **options)
-    alone = ch.simulate(pendulum(), free, STAY, q0=[0.5], **options)
+    run = ch.simulate(plant, free, STAY, start=ch.State([0.5], [-1.5]), **options)
+    alone = ch.simulate(pendulum(), free, STAY, start=[0.5], **options)
     np.testing.assert_allclose(run.q[:, 0] + rock(run.time.values)[0], alone.q[:, 0], atol=1e-7)
 
 
@@ -125,7 +125,7 @@ def test_an_arm_on_a_ship_obeys_the_dynamics_of_the_arm_on_a_free_joint() -> Non
     hold = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
     motion = ch.PointToPoint(arm.home, arm.home + 0.3, 0.4)
     plant = ch.Plant(arm, base=BaseMotion(ship()), payloads=[ch.PickedPayload("box", 1.0)])
-    run = ch.simulate(plant, hold, motion, period=1e-3, audit=True)
+    run = ch.simulate(plant, hold, motion, period=1e-3, record=ch.Recording(energies=True))
     floating = ch.Robot(plant.base.floating(arm.with_payload(1.0).description))
     t, q, qd = run.time.values, run.q.values, run.qd.values
     pose, twist, rate = ship()(t)

@@ -33,7 +33,7 @@ def stitched(carrying: ch.Robot, **options: Any) -> dict[str, np.ndarray]:
     state: dict[str, Any] = {}
     for robot, begin, end in ((ARM, 0.0, PICK), (carrying, PICK, PUT), (ARM, PUT, 0.4)):
         run = ch.simulate(robot, CONTROL, Later(begin), duration=end - begin, **state, **options)
-        state = {"q0": run.q.values[-1], "qd0": run.qd.values[-1]}
+        state = {"start": ch.State(run.q.values[-1], run.qd.values[-1])}
         pieces.append(run)
     return {
         name: np.concatenate([pieces[0][name][:-1], pieces[1][name][:-1], pieces[2][name]])
@@ -63,9 +63,23 @@ def test_variable_steps_are_restarted_at_the_event_wherever_it_falls() -> None:
     motion = ch.PointToPoint(ARM.home, ARM.home + 0.3, 0.2)
     box = ch.PickedPayload("box", 5.0, **BODY, pick_time=0.053, put_time=0.127)
     plant = ch.Plant(ARM, payloads=[box])
-    exact = ch.simulate(plant, CONTROL, motion, period=0.02, substeps=20, audit=True, effort_limits=False)
-    fine = {"integrator": "DOP853", "rtol": 1e-11, "atol": 1e-12}
-    run = ch.simulate(plant, CONTROL, motion, period=0.02, **fine, audit=True, effort_limits=False)
+    exact = ch.simulate(
+        plant.with_drives(effort_limits=False),
+        CONTROL,
+        motion,
+        period=0.02,
+        integrator=ch.integrators.Steps("rk4", 20),
+        record=ch.Recording(energies=True),
+    )
+    fine = ch.integrators.Within("DOP853", rtol=1e-11, atol=1e-12)
+    run = ch.simulate(
+        plant.with_drives(effort_limits=False),
+        CONTROL,
+        motion,
+        period=0.02,
+        integrator=fine,
+        record=ch.Recording(energies=True),
+    )
     for name in ("q", "qd", "tau", "work.payloads", "work.motors", "energy.kinetic"):
         np.testing.assert_allclose(run[name], exact[name], rtol=1e-7, atol=1e-7, err_msg=name)
 

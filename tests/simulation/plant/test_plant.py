@@ -86,14 +86,14 @@ def test_a_varied_number_is_another_plant(name: str) -> None:
     keyword, value = VARIED[name]
     nominal = ch.Plant(ARM, **effects())
     values = np.stack([np.broadcast_to(nominal.values[name], nominal.parameters[name]), value])
-    run = ch.simulate(nominal, CONTROL, MOTION, vary={name: values}, delay=4e-4)
+    run = ch.simulate(nominal.with_drives(delay=4e-4), CONTROL, MOTION, vary={name: values})
     # A drive converts with the numbers that were given to it: what varies is the motor.
-    same = ch.simulate(nominal, CONTROL, MOTION, delay=4e-4)
+    same = ch.simulate(nominal.with_drives(delay=4e-4), CONTROL, MOTION)
     for variable in NAMES:
         np.testing.assert_allclose(run[variable][0], same[variable], rtol=1e-9, atol=1e-9, err_msg=variable)
     assert float(np.abs(run.q[1] - run.q[0]).max()) > 1e-7
     if not name.startswith("motors.resistance"):
-        other = ch.simulate(ch.Plant(ARM, **effects(**{keyword: value})), CONTROL, MOTION, delay=4e-4)
+        other = ch.simulate(ch.Plant(ARM, **effects(**{keyword: value}), delay=4e-4), CONTROL, MOTION)
         for variable in NAMES:
             np.testing.assert_allclose(run[variable][1], other[variable], rtol=1e-9, atol=1e-9, err_msg=variable)
 
@@ -115,17 +115,23 @@ def test_everything_varies_at_once_and_equals_single_runs() -> None:
         "motors.gear_ratio": rng.uniform(29.0, 31.0, (count, 2)),
     }
     q0 = rng.uniform(0.0, 0.4, (count, 2))
-    batch = ch.simulate(plant, CONTROL, MOTION, vary=vary, q0=q0, delay=1.3e-3, audit=True)
+    batch = ch.simulate(
+        plant.with_drives(delay=1.3e-3), CONTROL, MOTION, vary=vary, start=q0, record=ch.Recording(energies=True)
+    )
     for k in (0, 3):
         own = {name: value[k] for name, value in vary.items()}
-        single = ch.simulate(plant, CONTROL, MOTION, vary=own, q0=q0[k], delay=1.3e-3, audit=True)
+        single = ch.simulate(
+            plant.with_drives(delay=1.3e-3), CONTROL, MOTION, vary=own, start=q0[k], record=ch.Recording(energies=True)
+        )
         for name in batch.data_vars:
             np.testing.assert_array_equal(batch[name].values[k], single[name].values, err_msg=name)
 
 
 def test_energy_is_accounted_for_through_everything() -> None:
     plant = ch.Plant(ARM, **effects())
-    run = ch.simulate(plant, CONTROL, MOTION, substeps=4, audit=True)
+    run = ch.simulate(
+        plant, CONTROL, MOTION, integrator=ch.integrators.Steps("rk4", 4), record=ch.Recording(energies=True)
+    )
     mechanical = [name for name in run if name != "energy.motors"]
     energy, work, loss = (
         sum(run[name] for name in mechanical if name.startswith(kind)) for kind in ("energy.", "work.", "loss.")
@@ -166,23 +172,24 @@ def test_rotors_of_motors_are_on_the_motors_side_of_elastic_joints() -> None:
 
 
 def test_a_robot_is_a_plant_without_effects() -> None:
-    plain = ch.simulate(ARM, CONTROL, MOTION, q0=[0.1, 0.1])
-    plant = ch.simulate(ch.Plant(ARM), CONTROL, MOTION, q0=[0.1, 0.1])
+    plain = ch.simulate(ARM, CONTROL, MOTION, start=[0.1, 0.1])
+    plant = ch.simulate(ch.Plant(ARM), CONTROL, MOTION, start=[0.1, 0.1])
     np.testing.assert_array_equal(plain.q, plant.q)
     assert list(plain) == list(plant)
 
 
 def test_effects_of_no_size_change_nothing() -> None:
     idle = ch.Plant(ARM, friction=ch.Friction(ARM), motors=ch.Motors(ARM), sensors=ch.Sensors(ARM))
-    run = ch.simulate(idle, CONTROL, MOTION, q0=[0.1, 0.1])
-    np.testing.assert_allclose(run.q, ch.simulate(ARM, CONTROL, MOTION, q0=[0.1, 0.1]).q, atol=1e-13)
+    run = ch.simulate(idle, CONTROL, MOTION, start=[0.1, 0.1])
+    np.testing.assert_allclose(run.q, ch.simulate(ARM, CONTROL, MOTION, start=[0.1, 0.1]).q, atol=1e-13)
 
 
 @pytest.mark.parametrize("integrator", ["rk4", "RK45"])
 def test_a_run_that_diverges_leaves_the_others_alone(integrator: str) -> None:
     plant = ch.Plant(ARM, friction=ch.Friction(ARM, viscous=0.5), sensors=ch.Sensors(ARM, velocity="differentiated"))
     gains = np.array([[40.0, 8.0], [40.0, 8e5], [8e7, 8.0], [40.0, 8.0]])
-    options: dict[str, Any] = {"q0": [0.21, 0.3], "integrator": integrator, "audit": True, "period": 2e-3}
+    options: dict[str, Any] = {"start": [0.21, 0.3], "integrator": integrator, "period": 2e-3}
+    options["record"] = ch.Recording(energies=True)
     with pytest.warns(DivergenceWarning, match=r"2 of 4 runs diverged, the first at t ="):
         run = ch.simulate(plant, CONTROL, MOTION, vary={"controller.kd": gains}, **options)
     for k in (0, 3):
@@ -199,8 +206,8 @@ def test_stiff_effects_are_announced() -> None:
     with pytest.warns(StiffnessWarning, match=r"friction, motors, springs or contacts of robot 'planar2r' act at"):
         ch.simulate(stiff, CONTROL, MOTION, integrator="rk4")
     smooth = ch.Plant(ARM, friction=ch.Friction(ARM, coulomb=10.0, smoothing_velocity=1e-4))
-    with pytest.warns(StiffnessWarning, match="use substeps="):
-        ch.simulate(smooth, CONTROL, MOTION, substeps=1)
+    with pytest.warns(StiffnessWarning, match="integrators.Steps"):
+        ch.simulate(smooth, CONTROL, MOTION, integrator=ch.integrators.Steps("rk4", 1))
 
 
 @pytest.mark.parametrize(

@@ -87,9 +87,9 @@ def test_noise_does_not_depend_on_how_it_is_handed_over(held: int, monkeypatch: 
     vary = {"sensors.seed": [1, 2, 3]}
     whole = measured(sensors, HOLD, vary=vary)
     monkeypatch.setattr(call_inputs, "_HELD", held)
-    for options in ({"save_every": 4}, {"progress": True, "save_every": 2}):
-        parts = measured(sensors, HOLD, vary=vary, **options)
-        np.testing.assert_array_equal(parts.q, whole.q[:, :: options["save_every"]])
+    for every, progress in ((4, None), (2, True)):
+        parts = measured(sensors, HOLD, vary=vary, record=ch.Recording(every=every), progress=progress)
+        np.testing.assert_array_equal(parts.q, whole.q[:, ::every])
 
 
 def test_step_by_step_gives_the_same() -> None:
@@ -98,7 +98,7 @@ def test_step_by_step_gives_the_same() -> None:
         return -50.0 * now.q - 10.0 * now.qd
 
     sensors = ch.Sensors(ROBOT, position_noise=NOISE, velocity="differentiated", filter_time=0.02, delay=2 * PERIOD)
-    options: dict[str, Any] = {"vary": {"sensors.seed": [1, 2]}, "q0": [0.1, 0.0]}
+    options: dict[str, Any] = {"vary": {"sensors.seed": [1, 2]}, "start": [0.1, 0.0]}
     with pytest.warns(UncompiledWarning):
         slow = measured(sensors, plain, **options)
     fast = measured(sensors, HOLD, **options)
@@ -109,7 +109,8 @@ def test_step_by_step_gives_the_same() -> None:
 def test_encoders_round_to_whole_steps() -> None:
     step = np.array([1e-2, 3e-3])
     run = measured(
-        ch.Sensors(ROBOT, position_resolution=step, velocity_resolution=0.3), q0=[0.02, -0.01], qd0=[0.37, -0.21]
+        ch.Sensors(ROBOT, position_resolution=step, velocity_resolution=0.3),
+        start=ch.State([0.02, -0.01], [0.37, -0.21]),
     )
     steps = run.q_measured.values / step
     np.testing.assert_allclose(steps, np.round(steps), atol=1e-9)
@@ -121,7 +122,9 @@ def test_encoders_round_to_whole_steps() -> None:
 @pytest.mark.parametrize("velocity", ["measured", "differentiated"])
 def test_readings_arrive_late_by_whole_periods(velocity: Any) -> None:
     late = 3
-    run = measured(ch.Sensors(ROBOT, delay=late * PERIOD, velocity=velocity), HOLD, q0=[0.1, 0.2], qd0=[1.0, -1.0])
+    run = measured(
+        ch.Sensors(ROBOT, delay=late * PERIOD, velocity=velocity), HOLD, start=ch.State([0.1, 0.2], [1.0, -1.0])
+    )
     np.testing.assert_allclose(run.q_measured[late:], run.q[:-late], atol=1e-15)
     if velocity == "measured":
         np.testing.assert_allclose(run.qd_measured[late:], run.qd[:-late], atol=1e-15)
@@ -131,7 +134,9 @@ def test_readings_arrive_late_by_whole_periods(velocity: Any) -> None:
 
 
 def test_differentiated_velocities_are_differences() -> None:
-    run = measured(ch.Sensors(ROBOT, velocity="differentiated", position_noise=NOISE), HOLD, qd0=[1.0, -1.0])
+    run = measured(
+        ch.Sensors(ROBOT, velocity="differentiated", position_noise=NOISE), HOLD, start=ch.State(qd=[1.0, -1.0])
+    )
     differences = np.diff(run.q_measured.values, axis=0) / PERIOD
     np.testing.assert_allclose(run.qd_measured[1:], differences, atol=1e-10)
 
@@ -158,7 +163,7 @@ def test_the_filter_is_of_first_order() -> None:
 
 def test_sensors_on_the_side_of_the_motor() -> None:
     joints = ch.ElasticJoints(ROBOT, stiffness=[100.0, 200.0], rotor_inertia=[0.5, 1.0], damping=1.0)
-    options: dict[str, Any] = {"q0": [0.1, -0.1]}
+    options: dict[str, Any] = {"start": [0.1, -0.1]}
     for side, names in (("motor", ("motor_position", "motor_velocity")), ("link", ("q", "qd"))):
         plant = ch.Plant(ROBOT, elastic_joints=joints, sensors=ch.Sensors(ROBOT, side=side))
         run = ch.simulate(plant, HOLD, STAY, **options)
@@ -172,9 +177,9 @@ def test_sensors_on_the_side_of_the_motor() -> None:
 def test_numbers_of_sensors_vary() -> None:
     sensors = ch.Sensors(ROBOT)
     vary = {"sensors.position_noise": [[0.0], [1e-3]], "sensors.position_resolution": [[0.01], [0.0]]}
-    run = measured(sensors, HOLD, vary=vary, q0=[0.1, 0.2])
-    rounded = measured(ch.Sensors(ROBOT, position_resolution=0.01), HOLD, q0=[0.1, 0.2])
-    noisy = measured(ch.Sensors(ROBOT, position_noise=1e-3), HOLD, q0=[0.1, 0.2])
+    run = measured(sensors, HOLD, vary=vary, start=[0.1, 0.2])
+    rounded = measured(ch.Sensors(ROBOT, position_resolution=0.01), HOLD, start=[0.1, 0.2])
+    noisy = measured(ch.Sensors(ROBOT, position_noise=1e-3), HOLD, start=[0.1, 0.2])
     np.testing.assert_allclose(run.q[0], rounded.q, atol=1e-12)
     np.testing.assert_allclose(run.q[1], noisy.q, atol=1e-12)
 

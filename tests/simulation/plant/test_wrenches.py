@@ -74,7 +74,7 @@ def test_axes_of_the_frame_turn_with_it_and_those_of_the_world_do_not() -> None:
     run = {}
     for axes in ("frame", "world"):
         plant = ch.Plant(ARM, wrenches=[ch.ExternalWrench("load", lambda t, p: constant + 0.0 * t, axes=axes)])
-        run[axes] = ch.simulate(plant, HOLD, REST, duration=3.0, save_every=100)
+        run[axes] = ch.simulate(plant, HOLD, REST, duration=3.0, record=ch.Recording(every=100))
     for axes, result in run.items():
         q = result.q.values[-1]  # at rest: the controller's springs hold the load
         J = ARM.jacobian(q, frame="body" if axes == "frame" else "world-aligned")
@@ -97,7 +97,12 @@ def test_samples_and_functions_that_cannot_be_traced_are_linear_between_the_call
         ch.ExternalWrench("ramp", times=times, samples=samples, axes="world"),
         ch.ExternalWrench("ramp", interpolated, axes="world"),
     ):
-        for options in ({}, {"save_every": 5}, {"integrator": "DOP853"}, {"substeps": 3}):
+        for options in (
+            {},
+            {"record": ch.Recording(every=5)},
+            {"integrator": "DOP853"},
+            {"integrator": ch.integrators.Steps("rk4", 3)},
+        ):
             run = ch.simulate(ch.Plant(slider(), wrenches=[wrench]), free, STAY, period=0.02, duration=0.28, **options)
             ramp = np.clip(run.time.values - 0.1, 0.0, None)
             np.testing.assert_allclose(MASS * run.qd[:, 0], 5.0 * ramp**2, atol=1e-8)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -15,7 +17,7 @@ from chasles.cli.options import JsonOption, PackagesOption, RobotArgument, ToolO
 from chasles.cli.output import errors, joint_table, require_writable, results, say, show_json
 from chasles.visual.summary import tracking_summary
 
-VelocityLimits = Literal["report", "stop", "raise", "ignore"]
+VelocityLimits = Literal["report", "stop", "raise"]
 
 
 #: Kinds of controllers, as in studies: what importing them costs is too much for a shell that completes a name.
@@ -103,7 +105,7 @@ def simulate(
         VelocityLimits,
         typer.Option(
             metavar="CONDUCT",
-            help="Velocity limits: report violations, stop (no drive torque beyond them), raise an error, or ignore.",
+            help="Velocity limits: report violations, stop (no drive torque beyond them), or raise an error.",
         ),
     ] = "report",
     period: Annotated[float, typer.Option(help="Sample period of the controller, s.")] = 1e-3,
@@ -158,9 +160,13 @@ def simulate(
     """
     from chasles.cli import motions
     from chasles.cli.control_laws import frames_of_law, law_settings
-    from chasles.cli.experiment import Experiment
+    from chasles.cli.experiment import experiment
     from chasles.cli.values import configuration, loaded, package_folders
+    from chasles.control.python_law import as_controller
     from chasles.engine.validators import choice, real
+    from chasles.integrators import Steps
+    from chasles.simulation.plant.plant import as_plant
+    from chasles.simulation.simulate import simulated
 
     choice(controller, "control law", LAWS_OF_JOINTS + LAWS_OF_FRAMES)
     folders = package_folders(packages)
@@ -177,7 +183,7 @@ def simulate(
     target = first if stays else motions.goal_of(model, goal, goal_random)
     times = motions.times_of(model, first, [*through, target], duration)
     gains = {name: text for name, text in (("kp", kp), ("kd", kd), ("ki", ki)) if text is not None}
-    experiment = Experiment.of(
+    setup = experiment(
         model,
         plant,
         target,
@@ -190,19 +196,20 @@ def simulate(
         settings=law_settings(controller, gains, settings or [], targets or [], model),
         period=period,
     )
-    law = experiment.controller
-    values = motions.varied_values(plant.parameters, law, vary or [], runs)
+    law, whole = as_controller(setup.law), as_plant(plant)
+    values = motions.varied_values(whole.parameters, law, vary or [], runs)
+    drives = whole.with_drives(effort_limits=not no_effort_limits, velocity_limits=velocity_limits == "stop")
+    chosen = Steps("rk4" if integrator == "automatic" else integrator, substeps) if substeps else integrator
+    setup = replace(setup, plant=drives, integrator=chosen)
     require_writable(out, PAGE)
     require_writable(save, NETCDF)
 
     with errors.status("simulating"):
-        run, wall_time = experiment.simulate(
-            substeps=substeps,
-            integrator=integrator,
-            vary=values or None,
-            effort_limits=not no_effort_limits,
-            velocity_limits=velocity_limits,
-        )
+        begin = time.perf_counter()
+        run = simulated(setup, values or None)
+        wall_time = time.perf_counter() - begin
+        if velocity_limits == "raise":
+            run.require_limits()
     if save is not None:
         import_extra("netCDF4", "data", "--save")
         try:
@@ -227,7 +234,7 @@ def simulate(
         count = math.prod(run["q"].shape[:-2])
         what = "1 run" if count == 1 else f"{count} runs"
         what += " that did not diverge," if diverged else ""
-        say(f"{what} of {experiment.reference.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
+        say(f"{what} of {setup.motion.duration:.3g} s under {law.name}, in {wall_time:.2f} s\n")
         title = "Joints, which this law does not lead to the reference" if frames else "Tracking"
         results().print(joint_table(run, title))
         for frame in frames:

@@ -67,7 +67,7 @@ class LinearQuadraticRegulator(RobotController):
     >>> arm = ch.load("planar2r")
     >>> upright = ch.PointToPoint([1.57, 0.0], [1.57, 0.0], duration=2.0)
     >>> regulator = LinearQuadraticRegulator(arm, [1.57, 0.0])
-    >>> run = ch.simulate(arm, regulator, upright, q0=[1.3, 0.2])
+    >>> run = ch.simulate(arm, regulator, upright, start=[1.3, 0.2])
     >>> float(abs(run.error.isel(time=-1)).max()) < 1e-6
     True
     """

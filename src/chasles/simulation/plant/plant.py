@@ -12,6 +12,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.base.sealed import Sealed
 from chasles.engine.program.scalar import Array
+from chasles.engine.validators import real, truth
 from chasles.robot.robot import Robot
 from chasles.simulation.plant.base_motion import BaseMotion
 from chasles.simulation.plant.contacts import ContactPlane
@@ -51,6 +52,17 @@ class Plant(Sealed):
         Sensors of the controller; default ideal measurements.
     base
         Prescribed motion of the robot's base; default at rest.
+    delay
+        Time from a call of the control law to its torque's taking effect, s: what computing and transmitting take, a
+        part of a period or several. Until the first torque takes effect it is in force already, as if the law had been
+        at work before.
+    effort_limits
+        Whether the torques that the law demands are limited to the effort limits of the robot's description; a limit of
+        0 does not act.
+    velocity_limits
+        Whether the velocity limits of the description act as the drives' highest speeds, at which they give no torque
+        that would speed them up; loads and the rest of a period may still carry a joint beyond. A limit of 0 does not
+        act.
 
     Raises
     ------
@@ -82,6 +94,9 @@ class Plant(Sealed):
         contacts: Iterable[ContactPlane] = (),
         sensors: Sensors | None = None,
         base: BaseMotion | None = None,
+        delay: float = 0.0,
+        effort_limits: bool = True,
+        velocity_limits: bool = False,
     ) -> None:
         if not isinstance(robot, Robot):
             raise ArgumentError(f"robot must be a Robot, not {robot!r}")
@@ -94,6 +109,9 @@ class Plant(Sealed):
         self.wrenches: Mapping[str, ExternalWrench] = _by_name(wrenches, ExternalWrench, "wrenches")
         self.contacts: Mapping[str, ContactPlane] = _by_name(contacts, ContactPlane, "contacts")
         self.base = _of_kind(base, BaseMotion, "base")
+        self.delay = real(delay, "delay", at_least=0.0)
+        self.effort_limits = truth(effort_limits, "effort_limits")
+        self.velocity_limits = truth(velocity_limits, "velocity_limits")
         for name, effect in self.effects.items():
             if effect.n not in (None, robot.n):
                 raise ArgumentError(f"{name} is made for {effect.n} joints, but robot '{robot.name}' has {robot.n}")
@@ -186,6 +204,38 @@ class Plant(Sealed):
         if self.base is not None:  # its trajectory stands in place of the robot's own
             own = {name: shape for name, shape in own.items() if not name.startswith("base.")}
         return {**own, **shapes}
+
+    def with_drives(
+        self, *, delay: float | None = None, effort_limits: bool | None = None, velocity_limits: bool | None = None
+    ) -> Plant:
+        """Make a copy with other drives; what is not given stays.
+
+        Parameters
+        ----------
+        delay, effort_limits, velocity_limits
+            See the class.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> plant = ch.Plant(ch.load("planar2r"), delay=1e-3)
+        >>> plant.with_drives(delay=2e-3).delay
+        0.002
+        """
+        return Plant(
+            self.robot,
+            friction=self.friction,
+            motors=self.motors,
+            elastic_joints=self.elastic_joints,
+            payloads=self.payloads.values(),
+            wrenches=self.wrenches.values(),
+            contacts=self.contacts.values(),
+            sensors=self.sensors,
+            base=self.base,
+            delay=self.delay if delay is None else delay,
+            effort_limits=self.effort_limits if effort_limits is None else effort_limits,
+            velocity_limits=self.velocity_limits if velocity_limits is None else velocity_limits,
+        )
 
     @property
     def is_robot(self) -> bool:

@@ -168,9 +168,10 @@ class Pendant {
     if (!this.simulated) return "";
     const { law, bandwidth, mass, limited, loop } = this.simulated, list = values => `[${Array.from(values, String).join(", ")}]`;
     const gains = law === "pd" ? `ch.PDGravity(loaded, kp=${list(loop.kp)}, kd=${list(loop.kd)})` : `ch.ComputedTorque(loaded, kp=${bandwidth ** 2}, kd=${2 * bandwidth})`;
+    const friction = loop.viscous.some(Boolean) ? `, friction=ch.Friction(loaded, viscous=${list(loop.viscous)})` : "";
     return `    loaded = arm.with_payload(${mass})  # kg\n    law = ${gains}\n` +
-      (loop.viscous.some(Boolean) ? `    plant = ch.Plant(loaded, friction=ch.Friction(loaded, viscous=${list(loop.viscous)}))\n` : "    plant = loaded\n") +
-      `    run = ch.simulate(plant, law, motion, integrator="rk4", substeps=1, effort_limits=${limited ? "True" : "False"})\n    print(run.metrics())\n`;
+      `    plant = ch.Plant(loaded${friction}${limited ? "" : ", effort_limits=False"})\n` +
+      `    run = ch.simulate(plant, law, motion, integrator="rk4")\n    print(run.metrics())\n`;
   }
 
   /** Text of a file that reproduces the motion. @param {string} suffix */
