@@ -248,7 +248,7 @@ def test_screws_agree_with_modern_robotics(reference: SimpleNamespace) -> None:
         ({"Slist": np.eye(6)[:, :1], "Mlist": [np.eye(4), rotation("x", 1)]}, "product of Mlist differs from M"),
         ({"Slist": np.eye(6)[:, :1], "Glist": [np.eye(4)]}, r"Glist of 1 joints must have shape \(1, 6, 6\)"),
         ({"Slist": np.eye(6)[:, :1], "Glist": [np.diag([1, 1, 1, 1, 1, 2])]}, r"Glist\[0\] must be diag"),
-        ({"Slist": np.eye(6)[:, :1], "limits": []}, "limits must be 1 pairs, not 0"),
+        ({"Slist": np.eye(6)[:, :1], "joints": []}, "joints must be 1 mappings, not 0"),
         ({"Slist": np.eye(6)[:, :1], "M": np.ones((4, 4))}, "M is not a rigid motion"),
     ],
 )

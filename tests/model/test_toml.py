@@ -140,12 +140,12 @@ def test_screws_are_written_one_a_line() -> None:
     [screws]
     M = [[1, 0, 0, 2], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]]
     Slist = [[0, 0, 1, 0, 0, 0], [0, 0, 1, 0, -1, 0], [0, 0, 0, 0, 0, 1]]
-    limits = [[-1, 1], [-inf, inf], { velocity = 3.0 }]
+    joints = [{ limits = [-1, 1] }, {}, { limits = { velocity = 3.0 } }]
     """
     M = np.eye(4)
     M[0, 3] = 2.0
     Slist = np.array([[0, 0, 1, 0, 0, 0], [0, 0, 1, 0, -1, 0], [0, 0, 0, 0, 0, 1]]).T
-    expected = from_screws(M, Slist=Slist, limits=[(-1, 1), (-math.inf, math.inf), {"velocity": 3.0}])
+    expected = from_screws(M, Slist=Slist, joints=[{"limits": (-1, 1)}, {}, {"limits": {"velocity": 3.0}}])
     assert parse_toml(text) == expected
 
 

@@ -34,7 +34,6 @@ def from_screws(
     Blist: ArrayLike | None = None,
     Mlist: ArrayLike | None = None,
     Glist: ArrayLike | None = None,
-    limits: Sequence[object] | None = None,
     joints: Sequence[Mapping[str, Any]] | None = None,
     name: str = "robot",
     gravity: ArrayLike = STANDARD_GRAVITY,
@@ -61,8 +60,6 @@ def from_screws(
     Glist
         Spatial inertias of the links in their frames, whose origins are the centres of mass, shape (n, 6, 6), angular
         part first: ``diag(inertia, mass · 1)``. Default: no masses (kinematics only).
-    limits
-        For each joint a pair (lower, upper), a `Limits` or a mapping of its fields.
     joints
         For each joint a mapping of what else is to be said of it, all optional: `name`, `limits`, `mimic`,
         `viscous_friction`, `coulomb_friction`, `coulomb_velocity`, `motor_inertia`, `gear_ratio`, as for `from_dh`, and
@@ -103,7 +100,7 @@ def from_screws(
     n = axes.shape[1]
     T_base_links, T_base_tool = _link_frames(Mlist, n, M)
     inertias = [Inertia()] * n if Glist is None else _inertias(Glist, n)
-    columns = _columns(joints, limits, n)
+    columns = _columns(joints, n)
     links, made = [Link(f"{link_prefix}0")], []
     for index in range(n):
         with naming(f"{label} column {index + 1}"):
@@ -141,22 +138,16 @@ def from_screws(
     return check_description(description) if check else description
 
 
-def _columns(
-    joints: Sequence[Mapping[str, Any]] | None, limits: Sequence[object] | None, n: int
-) -> list[Mapping[str, Any]]:
+def _columns(joints: Sequence[Mapping[str, Any]] | None, n: int) -> Sequence[Mapping[str, Any]]:
     """Fields of each joint besides its screw."""
-    for name, given in (("joints", joints), ("limits", limits)):
-        if given is not None and len(given) != n:
-            raise ModelError(f"{name} must be {n} {'mappings' if name == 'joints' else 'pairs'}, not {len(given)}")
-    columns: list[Mapping[str, Any]] = [{} for _ in range(n)] if joints is None else list(joints)
-    for index, entries in enumerate(columns):
+    if joints is None:
+        return [{}] * n
+    if len(joints) != n:
+        raise ModelError(f"joints must be {n} mappings, not {len(joints)}")
+    for index, entries in enumerate(joints):
         with naming(f"joint {index + 1}"):
             check_keys(entries, ("kind", *COLUMNS), "an entry of joints")
-            if limits is not None and "limits" in entries:
-                raise ModelError("its limits are given twice, in limits and in joints")
-    if limits is not None:
-        columns = [{**entries, "limits": limit} for entries, limit in zip(columns, limits, strict=True)]
-    return columns
+    return joints
 
 
 def _axis_frame(screw: FloatArray) -> tuple[JointKind, float, FloatArray]:

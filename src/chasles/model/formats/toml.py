@@ -56,7 +56,7 @@ ROBOT_KEYS = (
     "disabled_pairs",
     "inertial_parameters",
 )
-SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "limits", "joints")
+SCREW_KEYS = ("M", "Slist", "Blist", "Mlist", "Glist", "joints")
 LINK_KEYS = ("name", *INERTIA_KEYS)
 JOINT_KEYS = ("kind", "parent", "child", "placement", "child_placement", "axis", "second_axis", "pitch", *COLUMNS)
 LOOP_KEYS = (
@@ -323,7 +323,6 @@ def _from_screw_table(table: Any, names: Mapping[str, Any]) -> Description:
             for key in ("Slist", "Blist")
             if key in table
         }
-        for key in ("limits", "joints"):
-            if not isinstance(table.get(key, []), list):
-                raise ModelError(f"{key} must be a list with an entry for each joint, not {shortened(table[key])}")
+        if not isinstance(table.get("joints", []), list):
+            raise ModelError(f"joints must be a list with an entry for each joint, not {shortened(table['joints'])}")
         return from_screws(**{**table, **lines}, **names, check=False)
