@@ -1,5 +1,9 @@
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -226,3 +230,11 @@ def test_gravity_points_down_in_the_picture(direction):
 
 def test_without_gravity_the_world_s_z_axis_points_up():
     np.testing.assert_array_equal(upright(ch.load("panda").with_gravity([0.0, 0.0, 0.0])), np.eye(4))
+
+
+def test_shapes_stand_in_the_order_of_the_links_in_every_process() -> None:
+    imports = "from chasles import load; from chasles.visual.shapes import skeleton"
+    script = f"{imports}; print(skeleton(load('stewart').description))"
+    seeds = [{**os.environ, "PYTHONHASHSEED": seed} for seed in ("1", "2")]  # of which the order of sets depends
+    first, second = (subprocess.check_output([sys.executable, "-c", script], env=seed) for seed in seeds)
+    assert first == second

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from chasles.base.errors import MissingExtraError, ModelError, how_to_install
 from chasles.model import Description, Shape
 from chasles.model.formats.mesh_files import shown_name
-from chasles.model.formats.mesh_surfaces import Texture, surfaces
+from chasles.model.formats.mesh_surfaces import Surface, Texture, surfaces
 from chasles.model.shapes import Mesh
 from chasles.visual.textures import Images, SurfaceTexture, packed_coat
 
@@ -31,8 +31,9 @@ Packages = Mapping[str, str | PathLike[str]]
 
 #: Triangles of all bodies of one kind.
 MOST_TRIANGLES = 40_000
-PLAIN = (0.93, 0.935, 0.94, 1.0)
-COLLISION = (0.88, 0.48, 0.0, 0.55)
+Color = tuple[float, float, float, float]
+PLAIN: Color = (0.93, 0.935, 0.94, 1.0)
+COLLISION: Color = (0.88, 0.48, 0.0, 0.55)
 _STEPS = 8  # bisections of the grid's spacing
 _MOST_NOTES = 3
 
@@ -46,7 +47,7 @@ class Placed(NamedTuple):
     link: str
     surface: int
     T_link_shape: Floats
-    rgba: tuple[float, float, float, float]
+    rgba: Color
     textured: bool = False
 
 
@@ -130,37 +131,11 @@ def robot_bodies(
     bodies = DrawnBodies()
     if kind == "drawn":
         return bodies
-    known: dict[Any, list[tuple[int, tuple[float, float, float, float] | None]]] = {}
-    reasons: dict[str, str] = {}
-    textures: list[Texture | None] = []
+    reader = _Reader(bodies, kind, packages)
     for link in description.links:
         for shape in link.visuals if kind == "visual" else link.collisions:
-            key = _key(shape)
-            try:
-                if key not in known:
-                    known[key] = []
-                    for surface in surfaces(shape.geometry, packages):
-                        known[key].append((len(bodies.triangles), surface.rgba))
-                        bodies.triangles.append((surface.vertices, surface.faces))
-                        bodies.coats.append(None)
-                        textures.append(surface.texture if kind == "visual" else None)
-                        if kind == "visual" and surface.texture is not None and surface.texture.image is None:
-                            reasons.update(_why_no_texture(shape))
-            except (ModelError, MissingExtraError) as error:
-                reasons[key if isinstance(key, str) else str(key)] = str(error)
-                known[key] = []
-            if not known[key]:
-                bodies.incomplete.add(link.name)
-            for number, color in known[key]:
-                texture = textures[number]
-                shows = shape.rgba is None or min(shape.rgba[:3]) >= _WHITE
-                coated = texture is not None and texture.image is not None and shows
-                if coated and bodies.coats[number] is None:
-                    bodies.coats[number] = bodies.images.coat(texture)
-                rgba = (*color[:3], shape.rgba[3]) if coated and color and shape.rgba else shape.rgba or color or PLAIN
-                rgba = COLLISION if kind == "collision" else rgba
-                bodies.placed.append(Placed(link.name, number, np.asarray(shape.T_link_shape), rgba, coated))
-    bodies.notes = _shortened(list(dict.fromkeys(reasons.values())))
+            reader.place(link.name, shape)
+    bodies.notes = _shortened(list(dict.fromkeys(reader.reasons.values())))
     bodies.triangles, kept = _thinned(bodies.triangles, most)
     bodies.coats = [coat and coat._replace(uv=coat.uv[k]) for coat, k in zip(bodies.coats, kept, strict=True)]
     bodies.placed = [
@@ -171,7 +146,66 @@ def robot_bodies(
     return bodies
 
 
-def _key(shape: Shape) -> Any:
+class _Reader:
+    """Reader of shapes into bodies: equal geometries are read once.
+
+    Attributes
+    ----------
+    reasons
+        Why shapes or textures cannot be shown, one sentence for each file.
+    """
+
+    def __init__(self, bodies: DrawnBodies, kind: Kind, packages: Packages | None) -> None:
+        self.reasons: dict[str, str] = {}
+        self._bodies, self._kind, self._packages = bodies, kind, packages
+        self._known: dict[str | tuple[object, ...], list[tuple[int, Color | None]]] = {}
+        self._textures: list[Texture | None] = []
+
+    def place(self, link: str, shape: Shape) -> None:
+        """Add the surfaces of a shape, or note that the link is incomplete."""
+        key = _key(shape)
+        if key not in self._known:
+            try:
+                found = surfaces(shape.geometry, self._packages)
+                self._known[key] = [(self._add(shape, surface), surface.rgba) for surface in found]
+            except (ModelError, MissingExtraError) as error:
+                self.reasons[str(key)] = str(error)
+                self._known[key] = []
+        if not self._known[key]:
+            self._bodies.incomplete.add(link)
+        for number, color in self._known[key]:
+            coated = self._coat(number, shape)
+            rgba = COLLISION if self._kind == "collision" else _color(shape, color, coated)
+            self._bodies.placed.append(Placed(link, number, np.asarray(shape.T_link_shape), rgba, coated))
+
+    def _add(self, shape: Shape, surface: Surface) -> int:
+        """Add the triangles of a surface, and return its number."""
+        texture = surface.texture if self._kind == "visual" else None
+        self._bodies.triangles.append((surface.vertices, surface.faces))
+        self._bodies.coats.append(None)
+        self._textures.append(texture)
+        if texture is not None and texture.image is None:
+            self.reasons.update(_why_no_texture(shape))
+        return len(self._textures) - 1
+
+    def _coat(self, number: int, shape: Shape) -> bool:
+        """Whether a surface of a shape shows its texture, which is kept once."""
+        texture = self._textures[number]
+        if texture is None or texture.image is None or (shape.rgba is not None and min(shape.rgba[:3]) < _WHITE):
+            return False
+        if self._bodies.coats[number] is None:
+            self._bodies.coats[number] = self._bodies.images.coat(texture)
+        return True
+
+
+def _color(shape: Shape, color: Color | None, coated: bool) -> Color:
+    """Return the color of a surface: its shape's, else its own; below a texture its own, as clear as the shape."""
+    if coated and color and shape.rgba:
+        return (*color[:3], shape.rgba[3])
+    return shape.rgba or color or PLAIN
+
+
+def _key(shape: Shape) -> str | tuple[object, ...]:
     """Return what equal geometries have in common."""
     geometry = shape.geometry
     if isinstance(geometry, Mesh):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,18 +35,11 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
     parameters = varied_numbers(run)
     if not parameters:
         return None
-    units = joint_units(run)
     names = [*(plot_text(str(name)) for name in run["joint"].values), "tool"]
     tool = len(names) - 1
-    rows = [
-        ("rms_error", "RMS tracking error", unit, tuple(k for k, own in enumerate(units) if own == unit))
-        for unit in (dict.fromkeys(units) if "rms_error" in metrics else ())
-    ]
-    if "rms_position_error" in metrics:
-        rows.append(("rms_position_error", "RMS tool position error", "m", (tool,)))
     panels: list[Panel] = []
     data: list[dict[str, Any]] = []
-    for metric, title, unit, lines in rows:
+    for metric, title, unit, lines in _rows(joint_units(run), metrics):
         by_joint = "joint" in metrics[metric].dims
         values = (metrics[metric].transpose(..., "joint") if by_joint else metrics[metric]).values
         for count, (name, numbers) in enumerate(parameters.items()):
@@ -69,6 +63,18 @@ def scores_figure(run: xarray.Dataset, metrics: xarray.Dataset) -> dict[str, Any
         axis.update(range=None, hoverformat=None, title={"text": plot_text(panel.variable)} if is_last else None)
         axis["matches"] = axis_name("x", column) if number != column else None
     return {"data": data, "layout": layout}
+
+
+def _rows(units: Sequence[str], metrics: xarray.Dataset) -> list[tuple[str, str, str, tuple[int, ...]]]:
+    """Return metric, title, unit and lines of each row of diagrams; the tool's line comes after the joints'."""
+    rows = []
+    if "rms_error" in metrics:
+        for unit in dict.fromkeys(units):
+            lines = tuple(joint for joint, other in enumerate(units) if other == unit)
+            rows.append(("rms_error", "RMS tracking error", unit, lines))
+    if "rms_position_error" in metrics:
+        rows.append(("rms_position_error", "RMS tool position error", "m", (len(units),)))
+    return rows
 
 
 def varied_numbers(run: xarray.Dataset) -> dict[str, NDArray[np.float64]]:

@@ -8,6 +8,7 @@ the picture.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
@@ -108,55 +109,70 @@ def skeleton(description: Description) -> Skeleton:
     ['joint', 'link']
     """
     drawn = _links_to_draw(description)
+    root = description.root
     joints = [joint for joint in description.ordered_joints if joint.child in drawn]
     incoming = {joint.child: joint for joint in joints}
-    depth, reach = {description.root: 0}, {description.root: 0.0}
-    ends: list[float] = []
-    rings = {link: ring for link in drawn if (ring := _ring(description, link, incoming.get(link))) is not None}
+    links = (root, *incoming)
+    rings = {link: ring for link in links if (ring := _ring(description, link, incoming.get(link))) is not None}
+    paths, size = _paths(description, joints, rings)
+    depth = {root: 0}
+    for joint in joints:
+        depth[joint.child] = depth[joint.parent] + joint.moves
+    thickness = size * _THICKNESS * (_SLENDER if rings else 1.0)
+    deepest = max(*depth.values(), 1)
+    radius = {link: thickness * (1.0 - _TAPER * d / deepest) for link, d in depth.items()}
+    held = [joint.kind != "free" for joint in joints if joint.parent == root]
+    stands = (any(held) or not held) and root not in rings
+    shapes = [*_link_shapes(rings, paths, radius, root if stands else None)]
+    for joint in joints:
+        if joint.moves and not (joint.kind == "free" and joint.child in rings):
+            shapes.extend(_joint_shapes(joint, radius[joint.child], size, _travel(description, joint)))
+    return Skeleton(tuple(shapes), tuple(depth), root, description.tool, size, stands)
+
+
+def _paths(
+    description: Description, joints: Sequence[Joint], rings: Mapping[str, Vector]
+) -> tuple[list[tuple[str, list[Vector]]], float]:
+    """Return the links with the paths from their entry to each of their exits, and the robot's length, m."""
+    incoming = {joint.child: joint for joint in joints}
+    reach, ends = {description.root: 0.0}, [0.0]
     paths: list[tuple[str, list[Vector]]] = []
-    for link in (description.root, *(joint.child for joint in joints)):
-        if link in incoming:
-            depth[link] = depth[incoming[link].parent] + incoming[link].moves
+    for link in (description.root, *incoming):
         entry, exits = _entry(incoming.get(link)), _exits(description, link, joints)
+        is_base_ring = link in rings and link == description.root
         for joint, exit_port in exits:
             if joint is not None and joint.kind == "free":
                 reach[joint.child] = reach[link]
                 continue
-            if link in rings and link == description.root:
+            if is_base_ring:
                 path = [rings[link].mean(axis=0), exit_port.p]  # counts for the robot's length, and is not drawn
             else:
                 path = _path(entry, exit_port) if len(exits) < _STAR else [entry.p, exit_port.p]
-            length = float(sum(np.linalg.norm(b - a) for a, b in pairwise(path)))
-            if link not in rings or link != description.root:
                 paths.append((link, path))
+            end = reach[link] + float(sum(np.linalg.norm(b - a) for a, b in pairwise(path)))
             if joint is None:
-                ends.append(reach[link] + length)
+                ends.append(end)
             else:
-                travel = max(map(abs, _travel(description, joint)))
-                reach[joint.child] = reach[link] + length + travel
-    size = max(*reach.values(), *ends, 0.0)
-    size = size if np.isfinite(size) and size > 1e-9 else 1.0
-    deepest = max(*depth.values(), 1)
-    thickness = size * _THICKNESS * (_SLENDER if rings else 1.0)
-    radius = {link: thickness * (1.0 - _TAPER * d / deepest) for link, d in depth.items()}
+                reach[joint.child] = end + max(map(abs, _travel(description, joint)))
+    size = max(*reach.values(), *ends)
+    return paths, size if np.isfinite(size) and size > 1e-9 else 1.0
 
-    shapes = []
+
+def _link_shapes(
+    rings: Mapping[str, Vector],
+    paths: Sequence[tuple[str, list[Vector]]],
+    radius: Mapping[str, float],
+    standing: str | None,
+) -> Iterator[DrawnShape]:
+    """Yield the shapes of links along their rings and paths; that of a standing root is flat below."""
     for link, ring in rings.items():
         for start, end in pairwise([*ring, ring[0]]):
-            shapes.append(DrawnShape(link, "capsule", "link", start, end, radius[link]))
-    held = [joint.kind != "free" for joint in joints if joint.parent == description.root]
-    stands = (any(held) or not held) and description.root not in rings
+            yield DrawnShape(link, "capsule", "link", start, end, radius[link])
     for link, path in paths:
         for number, (start, end) in enumerate(pairwise(path)):
             if np.linalg.norm(end - start) > 0.2 * radius[link]:
-                form: Form = (
-                    "cylinder" if stands and link == description.root and number == 0 else "capsule"
-                )  # flat below
-                shapes.append(DrawnShape(link, form, "link", start, end, radius[link]))
-    for joint in joints:
-        if joint.moves and not (joint.kind == "free" and joint.child in rings):
-            shapes.extend(_joint_shapes(joint, radius[joint.child], size, _travel(description, joint)))
-    return Skeleton(tuple(shapes), tuple(link for link in depth), description.root, description.tool, size, stands)
+                form: Form = "cylinder" if link == standing and number == 0 else "capsule"
+                yield DrawnShape(link, form, "link", start, end, radius[link])
 
 
 def _links_to_draw(description: Description) -> set[str]:
@@ -196,7 +212,7 @@ def _entry(joint: Joint | None) -> _Port:
     return _Port(T_child_joint[:3, 3], T_child_joint[:3, :3] @ axis if _has_axis(joint) else None)
 
 
-def _exits(description: Description, link: str, joints: list[Joint]) -> list[tuple[Joint | None, _Port]]:
+def _exits(description: Description, link: str, joints: Sequence[Joint]) -> list[tuple[Joint | None, _Port]]:
     """Return the ports of a link at the next joints, the tool or, without these, its end."""
     exits: list[tuple[Joint | None, _Port]] = []
     for joint in joints:

@@ -35,21 +35,18 @@ _SMALL = {"rad": ("mrad", 1e3), "m": ("mm", 1e3), "s": ("ms", 1e3), "J": ("J", 1
 
 def joint_table(rows: Sequence[JointTracking], robot: Robot | None, *, errors: bool = True) -> str:
     """Return a table of tracking errors and of efforts relative to their limits, per joint."""
-    limits = dict(zip(robot.velocity_names, robot.effort_limits, strict=True)) if robot is not None else {}
-    with_limits = any(np.isfinite(limit) and limit > 0 for limit in limits.values())
-    tracking = ["RMS error", "peak error"] if errors else []
-    head = ["joint", *tracking, "peak torque", *(["of limit"] if with_limits else [])]
-    small = [_SMALL[row.unit] for row in rows]
-    columns = [[breakable(position_name(row.joint)) for row in rows]]
+    columns = {"joint": [breakable(position_name(row.joint)) for row in rows]}
     if errors:
-        for error in ("rms_error", "peak_error"):
+        small = [_SMALL[row.unit] for row in rows]
+        for title, error in (("RMS error", "rms_error"), ("peak error", "peak_error")):
             values = [getattr(row, error) * scale for row, (_, scale) in zip(rows, small, strict=True)]
-            columns.append(quantities(values, [unit for unit, _ in small]))
-    columns.append(quantities([row.peak_effort for row in rows], [row.effort_unit for row in rows]))
-    if with_limits:
+            columns[title] = quantities(values, [unit for unit, _ in small])
+    columns["peak torque"] = quantities([row.peak_effort for row in rows], [row.effort_unit for row in rows])
+    limits = dict(zip(robot.velocity_names, robot.effort_limits, strict=True)) if robot is not None else {}
+    if any(np.isfinite(limit) and limit > 0 for limit in limits.values()):
         shares = [100.0 * row.peak_effort / (limits.get(row.joint, 0.0) or np.nan) for row in rows]
-        columns.append(quantities([share or np.nan for share in shares], ["%"] * len(rows)))
-    return table(head, list(zip(*columns, strict=True)))
+        columns["of limit"] = quantities([share or np.nan for share in shares], ["%"] * len(rows))
+    return table(list(columns), list(zip(*columns.values(), strict=True)))
 
 
 def breakable(name: str) -> str:

@@ -102,23 +102,9 @@ def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Ro
     times = _times(trajectory, dt)
     parts = dict(zip(("q", "qd", "qdd", "jerk"), along(trajectory, times), strict=True))
     limits: dict[str, tuple[Floats, Floats]] = {}
-    if robot is not None:
-        parts["tau"] = robot.inverse_dynamics(parts["q"], parts["qd"], parts["qdd"])
-        limits = {
-            "q": (robot.lower_limits, robot.upper_limits),
-            "qd": (-robot.velocity_limits, robot.velocity_limits),
-            "tau": (-robot.effort_limits, robot.effort_limits),
-        }
     rate_units = units
-    if robot is not None and robot.nq != robot.n:  # rates are drawn in the colour of a coordinate
-        places = coordinates_of_velocities(robot)
-        own = {place: unit.removesuffix("/s") for place, unit in zip(places, robot.velocity_units, strict=True)}
-        rate_units = tuple(own.get(place, "") for place in range(robot.nq))
-        for name in parts.keys() - {"q"}:
-            parts[name] = _spread(parts[name], places, robot.nq)
-        for name in ("qd", "tau"):
-            lower, upper = (_spread(side, places, robot.nq) for side in limits[name])
-            limits[name] = lower, upper
+    if robot is not None:
+        rate_units, limits = _add_robot(robot, parts, units)
     panels = _joint_panels(units, rate_units, list(parts), dashed=limits)
     ends = times[[0, -1]]
     data: list[dict[str, Any]] = []
@@ -133,12 +119,33 @@ def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Ro
             else:
                 line = {"color": color, "width": 1.8}
                 data.append(style | {"x": typed_array(times), "y": typed_array(values[0, :, joint]), "line": line})
-            for limit in limits.get(panel.variable, ()):
-                if np.isfinite(limit[joint]):
-                    data.append(dashed_line(style, typed_array(ends), np.full(2, limit[joint]), color))
+            reached = [limit[joint] for limit in limits.get(panel.variable, ()) if np.isfinite(limit[joint])]
+            data.extend(dashed_line(style, typed_array(ends), np.full(2, limit), color) for limit in reached)
             if panel.variable == "q" and not trajectory.batch and len(trajectory.knots) <= _MOST_KNOTS:
                 data.append(_knots(style, trajectory, joint, color))
     return {"data": data, "layout": panel_layout(panels, float(times[0]), float(times[-1]))}
+
+
+def _add_robot(
+    robot: Robot, parts: dict[str, Floats], units: tuple[str, ...]
+) -> tuple[tuple[str, ...], dict[str, tuple[Floats, Floats]]]:
+    """Add a robot's torques to the parts of a motion; return the units of the rates, and limits by part."""
+    parts["tau"] = robot.inverse_dynamics(parts["q"], parts["qd"], parts["qdd"])
+    limits = {
+        "q": (robot.lower_limits, robot.upper_limits),
+        "qd": (-robot.velocity_limits, robot.velocity_limits),
+        "tau": (-robot.effort_limits, robot.effort_limits),
+    }
+    if robot.nq == robot.n:
+        return units, limits
+    places = coordinates_of_velocities(robot)  # rates are drawn in the colour of a coordinate
+    unit_of = {place: unit.removesuffix("/s") for place, unit in zip(places, robot.velocity_units, strict=True)}
+    for name in parts.keys() - {"q"}:
+        parts[name] = _spread(parts[name], places, robot.nq)
+    for name in ("qd", "tau"):
+        lower, upper = (_spread(side, places, robot.nq) for side in limits[name])
+        limits[name] = lower, upper
+    return tuple(unit_of.get(place, "") for place in range(robot.nq)), limits
 
 
 @verbs.plot.register(CartesianTrajectory)

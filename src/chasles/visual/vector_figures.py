@@ -7,12 +7,16 @@ import html
 import io
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentTypeError, import_extra
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+    from plotly.graph_objects import Figure as PlotlyFigure
 
 _DOTS = 72.0  # pixels of a figure's layout in an inch of paper
 _HEIGHT, _WIDTH = 480.0, 700.0
@@ -21,7 +25,7 @@ _DASHES = {"dash": "--", "dot": ":", "dashdot": "-."}
 _MARKS = {"circle": "o", "x": "x", "diamond": "D", "cross": "+", "square": "s", "circle-open": "o"}
 
 
-def to_matplotlib(figure: Any) -> Any:
+def to_matplotlib(figure: PlotlyFigure) -> Figure:
     """Return a figure of `chasles.plot` as a Matplotlib figure.
 
     Lines, bands, maps, contours and paths in space are drawn; what only a screen can do, such as hovering, is left out.
@@ -56,26 +60,25 @@ def to_matplotlib(figure: Any) -> Any:
     content = figure.to_dict()
     layout = content["layout"]
     size = float(layout.get("width") or _WIDTH) / _DOTS, float(layout.get("height") or _HEIGHT) / _DOTS
-    drawn = pyplot_figure.Figure(figsize=size)
+    drawn: Figure = pyplot_figure.Figure(figsize=size)
     axes: dict[str, Any] = {}
     for trace in content["data"]:
-        if trace.get("visible") is False or trace.get("visible") == "legendonly":
+        if trace.get("visible") in (False, "legendonly"):
             continue
         name = str(trace.get("scene") or "scene") if trace["type"] == "scatter3d" else str(trace.get("yaxis") or "y")
         if name not in axes:
             axes[name] = _axes(drawn, layout, name, trace)
         _draw(axes[name], trace, drawn)
-    for name, one in axes.items():
-        handles, labels = one.get_legend_handles_labels()
-        if labels and name == next(iter(axes)):
-            one.legend(handles, labels, fontsize=8, loc="best")
+    for first in list(axes.values())[:1]:
+        if first.get_legend_handles_labels()[1]:
+            first.legend(fontsize=8, loc="best")
     title = (layout.get("title") or {}).get("text")
     if title:
         drawn.suptitle(_plain(title))
     return drawn
 
 
-def svg(figure: Any) -> str:
+def svg(figure: PlotlyFigure) -> str:
     """Return a figure as the text of an SVG file, drawn by Matplotlib."""
     content = io.StringIO()
     to_matplotlib(figure).savefig(content, format="svg", bbox_inches="tight")
@@ -97,14 +100,8 @@ def _axes(drawn: Any, layout: Mapping[str, Any], name: str, trace: Mapping[str, 
     axes.grid(True, color="#e8edf1", linewidth=0.6)
     axes.set_axisbelow(True)
     axes.tick_params(labelsize=8, labelbottom=x.get("showticklabels") is not False)
-    for axis, own in (("x", x), ("y", y)):
-        getattr(axes, f"set_{axis}label")(_plain((own.get("title") or {}).get("text") or ""), fontsize=9)
-        if own.get("type") == "log":
-            getattr(axes, f"set_{axis}scale")("log")
-        ends = own.get("range")
-        if ends:
-            powers = own.get("type") == "log"
-            getattr(axes, f"set_{axis}lim")([10.0**end for end in ends] if powers else ends)
+    _set_axis(axes, "x", x)
+    _set_axis(axes, "y", y)
     if y.get("scaleanchor"):
         axes.set_aspect("equal", adjustable="box")
     for note in layout.get("annotations") or ():
@@ -114,6 +111,18 @@ def _axes(drawn: Any, layout: Mapping[str, Any], name: str, trace: Mapping[str, 
     return axes
 
 
+def _set_axis(axes: Any, axis: str, layout: Mapping[str, Any]) -> None:
+    """Set label, scale and range of the axis "x" or "y"."""
+    is_logarithmic, ends = layout.get("type") == "log", layout.get("range")
+    settings: dict[str, str | list[float]] = {"label": _plain((layout.get("title") or {}).get("text") or "")}
+    if is_logarithmic:
+        settings["scale"] = "log"
+    if ends:
+        settings["lim"] = [10.0**end for end in ends] if is_logarithmic else ends
+    axes.set(**{f"{axis}{name}": value for name, value in settings.items()})
+    getattr(axes, f"{axis}axis").label.set_fontsize(9)
+
+
 def _place(x: Any, y: Any) -> list[float]:
     """Return left, bottom, width and height of axes: the domains within margins for labels."""
     (left, right), (bottom, top) = x or (0.0, 1.0), y or (0.0, 1.0)
@@ -121,42 +130,62 @@ def _place(x: Any, y: Any) -> list[float]:
 
 
 def _draw(axes: Any, trace: Mapping[str, Any], drawn: Any) -> None:
-    x, y, z = (None if trace.get(key) is None else numbers(trace[key]) for key in "xyz")
-    name = _plain(str(trace.get("name") or "")) if trace.get("showlegend") is not False else ""
-    label = name or "_nolegend_"
-    line, marker = trace.get("line") or {}, trace.get("marker") or {}
-    alpha = float(trace.get("opacity") or 1.0)
+    """Draw a trace of any known type on its axes."""
     match trace["type"]:
-        case "scatter" | "scattergl" | "scatter3d":
-            where = [x, y, z] if trace["type"] == "scatter3d" else [x, y]
-            mode = str(trace.get("mode") or "lines")
-            style = {"linewidth": line.get("width", 1.4), "linestyle": _DASHES.get(line.get("dash", ""), "-")}
-            if "markers" in mode and isinstance(marker.get("color"), Mapping | list | np.ndarray):
-                colors = numbers(marker["color"])
-                size = float(marker.get("size", 4)) ** 2
-                dots = axes.scatter(
-                    *where, c=colors, s=size, alpha=alpha, linewidths=0, rasterized=colors.size > _MOST_DOTS
-                )
-                drawn.colorbar(dots, ax=axes, shrink=0.6, label=_bar(marker))
-                return
-            color = line.get("color") or marker.get("color") or "#0f6fb4"
-            if trace.get("fill") == "toself":
-                axes.fill(x, y, color=_color(trace.get("fillcolor") or color), linewidth=0, label=label)
-                return
-            if "lines" not in mode:
-                style = {"linestyle": "", "marker": _MARKS.get(str(marker.get("symbol")), "o"), "markersize": 4}
-            if trace.get("fill") == "tonexty" and axes.lines:
-                before = axes.lines[-1]
-                shade = _color(trace.get("fillcolor") or color)
-                axes.fill_between(x, before.get_ydata(), y, color=shade, linewidth=0)
-            axes.plot(*where, color=_color(color), alpha=alpha, label=label, **style)
+        case "scatter" | "scattergl":
+            _draw_points(axes, trace, drawn, "xy")
+        case "scatter3d":
+            _draw_points(axes, trace, drawn, "xyz")
         case "heatmap":
+            x, y, z = (numbers(trace[key]) for key in "xyz")
+            alpha = _opacity(trace)
             image = axes.pcolormesh(x, y, z, shading="nearest", alpha=alpha, cmap="viridis", rasterized=True)
             if trace.get("showscale") is not False:
                 drawn.colorbar(image, ax=axes, label=_bar(trace))
         case "contour":
+            x, y, z = (numbers(trace[key]) for key in "xyz")
             start = (trace.get("contours") or {}).get("start", 0.0)
-            axes.contour(x, y, z, levels=[start], colors=[_color(line.get("color") or "#c2402f")], linewidths=1.6)
+            color = _color((trace.get("line") or {}).get("color") or "#c2402f")
+            axes.contour(x, y, z, levels=[start], colors=[color], linewidths=1.6)
+
+
+def _draw_points(axes: Any, trace: Mapping[str, Any], drawn: Any, coordinates: str) -> None:
+    """Draw dots whose colors are a scale, or a line with its filling."""
+    where = [numbers(trace[key]) for key in coordinates]
+    marker = trace.get("marker") or {}
+    if "markers" in _mode(trace) and isinstance(marker.get("color"), Mapping | list | np.ndarray):
+        colors = numbers(marker["color"])
+        size = float(marker.get("size", 4)) ** 2
+        style = {"linewidths": 0, "rasterized": colors.size > _MOST_DOTS}
+        dots = axes.scatter(*where, c=colors, s=size, alpha=_opacity(trace), **style)
+        drawn.colorbar(dots, ax=axes, shrink=0.6, label=_bar(marker))
+    else:
+        _draw_line(axes, trace, where)
+
+
+def _draw_line(axes: Any, trace: Mapping[str, Any], where: list[NDArray[np.float64]]) -> None:
+    line, marker = trace.get("line") or {}, trace.get("marker") or {}
+    name = _plain(str(trace.get("name") or "")) if trace.get("showlegend") is not False else ""
+    label = name or "_nolegend_"
+    color = line.get("color") or marker.get("color") or "#0f6fb4"
+    shade = _color(trace.get("fillcolor") or color)
+    if trace.get("fill") == "toself":
+        axes.fill(*where, color=shade, linewidth=0, label=label)
+        return
+    if trace.get("fill") == "tonexty" and axes.lines:
+        axes.fill_between(where[0], axes.lines[-1].get_ydata(), where[1], color=shade, linewidth=0)
+    style = {"linewidth": line.get("width", 1.4), "linestyle": _DASHES.get(line.get("dash", ""), "-")}
+    if "lines" not in _mode(trace):
+        style = {"linestyle": "", "marker": _MARKS.get(str(marker.get("symbol")), "o"), "markersize": 4}
+    axes.plot(*where, color=_color(color), alpha=_opacity(trace), label=label, **style)
+
+
+def _mode(trace: Mapping[str, Any]) -> str:
+    return str(trace.get("mode") or "lines")
+
+
+def _opacity(trace: Mapping[str, Any]) -> float:
+    return float(trace.get("opacity") or 1.0)
 
 
 def _bar(owner: Mapping[str, Any]) -> str:
