@@ -161,7 +161,7 @@ def identify_payload(
     log
         `chasles.Log` of a motion with the payload, or what it reads.
     frame
-        Frame that carries it; default the tool.
+        Frame that carries the payload; default the tool.
     cutoff
         Cut-off frequency of the filters, Hz; default: chosen from the log.
 
@@ -250,7 +250,7 @@ def payload_from_poses(
     without
         Torques in the same poses without the payload; the gravity of `model` then does not matter.
     frame
-        Frame that carries it; default the tool.
+        Frame that carries the payload; default the tool.
 
     Returns
     -------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
@@ -11,15 +11,17 @@ import typer
 from chasles.base.writing import TABLE, replacing
 from chasles.cli.options import RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, table
+from chasles.cli.signatures import takes
 
 
+@takes(
+    "identification.excitation:excite",
+    *("period", "harmonics", "starts", "time_limit", "seed"),
+    shape="Shape of the motion: fourier or spline",
+)
 def excite_command(
     robot: RobotArgument,
     out: Annotated[Path, typer.Option("--out", "-o", help="CSV file to write: time, q, qd and qdd.")],
-    period: Annotated[float, typer.Option("--period", help="Duration of one period, s.")] = 10.0,
-    repetitions: Annotated[int, typer.Option("--repetitions", help="Number of periods.")] = 3,
-    harmonics: Annotated[int, typer.Option("--harmonics", help="Number of harmonics of the Fourier series.")] = 5,
-    rate: Annotated[float, typer.Option("--rate", help="Sample rate of the file, Hz.")] = 100.0,
     acceleration: Annotated[
         str | None,
         typer.Option("--acceleration", help="Acceleration limits, rad/s²: one number or one per joint."),
@@ -27,7 +29,8 @@ def excite_command(
     floor: Annotated[
         float | None, typer.Option("--floor", help="Lowest height of the tool and of all link origins, m.")
     ] = None,
-    shape: Annotated[str, typer.Option("--shape", help="Shape of the motion: fourier or spline.")] = "fourier",
+    repetitions: Annotated[int, typer.Option("--repetitions", help="Number of periods.")] = 3,
+    rate: Annotated[float, typer.Option("--rate", help="Sample rate of the file, Hz.")] = 100.0,
     parameters: Annotated[
         list[str] | None,
         typer.Option(
@@ -36,11 +39,7 @@ def excite_command(
     ] = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
-    starts: Annotated[int, typer.Option("--starts", help="Number of random starts; the best motion is written.")] = 3,
-    time_limit: Annotated[
-        float, typer.Option("--time-limit", help="Time after which the best motion so far is written, s.")
-    ] = 60.0,
-    seed: Annotated[int, typer.Option("--seed", help="Seed of the random starts.")] = 0,
+    **search: Any,
 ) -> None:
     """Plan a motion for `chasles identify`: periodic, within all limits, at rest at both ends.
 
@@ -60,17 +59,7 @@ def excite_command(
     frames = [*arm.description.link_names[2:], "tool"]
     regions = [] if floor is None else [Region(frame, (0.0, 0.0, -1.0), -floor) for frame in frames]
     plan = excite(
-        arm,
-        period=period,
-        repetitions=repetitions,
-        harmonics=harmonics,
-        acceleration_limits=limits,
-        regions=regions,
-        shape=shape,
-        parameters=parameters or (),
-        starts=starts,
-        time_limit=time_limit,
-        seed=seed,
+        arm, acceleration_limits=limits, regions=regions, repetitions=repetitions, parameters=parameters or (), **search
     )
     times, motion = plan.motion.sample(1.0 / rate)
     heads = [f"{quantity}_{name}" for quantity in ("q", "qd", "qdd") for name in arm.velocity_names]
@@ -87,6 +76,6 @@ def excite_command(
     say(f"{out} written: {len(times)} samples, {float(times[-1]):.4g} s. Condition number {plan.condition:.3g}.")
     if not plan.complete:
         say_wrapped(
-            f"The search ended at its time limit of {time_limit:g} s, before all {starts} starts were finished: a "
-            "longer --time-limit may find a motion with a smaller condition number."
+            "The search ended at its time limit, before all starts were finished: a longer --time-limit may find a "
+            "motion with a smaller condition number."
         )

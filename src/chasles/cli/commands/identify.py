@@ -14,6 +14,7 @@ from chasles.base.progress import is_watched, progress_bar
 from chasles.base.writing import PAGE, ROBOT, write
 from chasles.cli.options import JsonOption, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, show_json, table
+from chasles.cli.signatures import takes
 
 if TYPE_CHECKING:
     from chasles.identification import Identification, Log
@@ -43,7 +44,6 @@ UnitOption = Annotated[
         help="Unit of a quantity, or factor to SI units: q=deg, effort=A, q=deg,deg,mm, effort=-1.",
     ),
 ]
-PeriodOption = Annotated[float | None, typer.Option("--sample-period", help="Sample period of logs without times, s.")]
 ReductionsOption = Annotated[
     str | None,
     typer.Option("--reductions", help="Gear reductions of the joints, if the log is of the motors."),
@@ -52,11 +52,12 @@ ZerosOption = Annotated[
     str | None,
     typer.Option("--zero-positions", help="Joint positions where those of the log are zero, rad or m: 0,-1.57,0."),
 ]
-DelayOption = Annotated[
-    float, typer.Option("--delay", help="Time by which the efforts lag behind the positions, s.", show_default=False)
-]
+#: Options of the log that its Python class has, too.
+takes_log = takes("identification.logs.log:Log", "sample_period", "delay")
 
 
+@takes("identification.identify:identify", "cutoff")
+@takes_log
 def identify_command(
     log: LogArgument,
     robot: RobotOption,
@@ -67,19 +68,16 @@ def identify_command(
     unseen: Annotated[
         Path | None, typer.Option("--unseen", help="Second log, for validation [default: second half of LOG].")
     ] = None,
-    cutoff: Annotated[
-        float | None, typer.Option("--cutoff", help="Cut-off frequency of the filters, Hz [default: from the log].")
-    ] = None,
     columns: ColumnsOption = None,
     unit: UnitOption = None,
-    sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
-    delay: DelayOption = 0.0,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Accept a log that contradicts the robot.")] = False,
     as_json: JsonOption = False,
+    cutoff: float | None = None,
+    **clock: Any,
 ) -> None:
     """Identify masses, inertias and friction from a log of positions and torques.
 
@@ -101,10 +99,10 @@ def identify_command(
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 3, show=is_watched()) as advance:
-        reading = (columns, unit, sample_period, reductions, zero_positions, delay)
-        own = read_log(log, arm, *reading)
+        reading = (columns, unit, reductions, zero_positions)
+        own = read_log(log, arm, *reading, **clock)
         advance(1)
-        second = None if unseen is None else read_log([unseen], arm, *reading)
+        second = None if unseen is None else read_log([unseen], arm, *reading, **clock)
         advance(1)
         result = identify(arm, own, unseen=second, cutoff=cutoff, check=not force)
         advance(1)
@@ -138,12 +136,11 @@ def read_log(
     robot: Robot,
     columns: Sequence[str] | None,
     units: Sequence[str] | None,
-    sample_period: float | None,
     reductions: str | None,
     zero_positions: str | None,
-    delay: float,
+    **clock: Any,
 ) -> Log:
-    """Read the log that command-line options describe."""
+    """Read the log that command-line options describe; `clock` is its sample period and its delay, where given."""
     from chasles.cli.values import numbers
     from chasles.identification import Log
 
@@ -160,11 +157,10 @@ def read_log(
         source,
         columns=chosen,
         units={name: _units(value) for name, value in _pairs(units, "--unit").items()},
-        sample_period=sample_period,
         motor_from_joint=None if reductions is None else np.array(numbers(reductions, "--reductions")),
         zero_positions=0.0 if zero_positions is None else np.array(numbers(zero_positions, "--zero-positions")),
-        delay=delay,
         name=paths[0].name,
+        **clock,
     )
 
 

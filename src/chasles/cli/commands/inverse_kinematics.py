@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.cli.options import JsonOption, RobotArgument, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, errors, number, results, say, show_json, table
+from chasles.cli.signatures import takes
 
 if TYPE_CHECKING:
     from chasles.inverse_kinematics import Solution
@@ -20,6 +21,7 @@ _FAR = 10.0  # m, farther than arms reach
 Select = Literal["first", "nearest", "best", "all"]
 
 
+@takes("inverse_kinematics.solver:InverseKinematics.__call__", "target", limits="Keep the joint limits.")
 def inverse_kinematics(
     robot: RobotArgument,
     position: Annotated[
@@ -29,17 +31,16 @@ def inverse_kinematics(
         str | None,
         typer.Option(metavar="R,P,Y", help="Roll, pitch, yaw of the target, ° [default: any]."),
     ] = None,
-    target: Annotated[str, typer.Option(help="Link or frame that is to reach the target.")] = "tool",
     q0: Annotated[
         str | None, typer.Option(help="Joint positions to start from, rad, prismatic joints m [default: home].")
     ] = None,
     select: Annotated[
         Select, typer.Option(metavar="WHICH", help="Solutions to show: first, nearest, best or all.")
     ] = "all",
-    limits: Annotated[bool, typer.Option(help="Keep the joint limits.")] = True,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     as_json: JsonOption = False,
+    **search: Any,
 ) -> None:
     """Find joint positions that bring the tool to a position, or to a position and an orientation.
 
@@ -56,7 +57,7 @@ def inverse_kinematics(
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     T, mask = _target(position, rpy)
     start = arm.home if q0 is None else configuration(q0, "--q0", arm)
-    solution = arm.inverse_kinematics(T, start, target=target, mask=mask, select=select, limits=limits)
+    solution = arm.inverse_kinematics(T, start, mask=mask, select=select, **search)
     if solution.q.ndim == 1:
         solution = solution[None]
     if as_json:

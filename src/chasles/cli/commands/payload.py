@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -11,43 +11,40 @@ from chasles.base.progress import is_watched, progress_bar
 from chasles.base.writing import ROBOT
 from chasles.cli.commands.identify import (
     ColumnsOption,
-    DelayOption,
     LogArgument,
-    PeriodOption,
     ReductionsOption,
     UnitOption,
     ZerosOption,
     read_log,
+    takes_log,
     write_robot,
 )
 from chasles.cli.options import JsonOption, ToolOption, UncheckedOption
 from chasles.cli.output import require_writable, say, show_json
+from chasles.cli.signatures import takes
 
 
+@takes("identification.payload:identify_payload", "frame", "cutoff")
+@takes_log
 def payload_command(
     log: LogArgument,
     robot: Annotated[
         str,
         typer.Option("--robot", "-r", help="Robot without payload, if possible identified: a name or a file."),
     ],
-    frame: Annotated[
-        str | None, typer.Option("--frame", help="Frame that carries the payload [default: tool].")
-    ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Robot with payload to write: .toml or .urdf.")
     ] = None,
-    cutoff: Annotated[
-        float | None, typer.Option("--cutoff", help="Cut-off frequency of the filters, Hz [default: from the log].")
-    ] = None,
     columns: ColumnsOption = None,
     unit: UnitOption = None,
-    sample_period: PeriodOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
-    delay: DelayOption = 0.0,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     as_json: JsonOption = False,
+    frame: str | None = None,
+    cutoff: float | None = None,
+    **clock: Any,
 ) -> None:
     """Identify mass, centre of mass and inertia of a payload from a log of a motion with it.
 
@@ -62,7 +59,7 @@ def payload_command(
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
-        own = read_log(log, arm, columns, unit, sample_period, reductions, zero_positions, delay)
+        own = read_log(log, arm, columns, unit, reductions, zero_positions, **clock)
         advance(1)
         found = identify_payload(arm, own, frame=frame, cutoff=cutoff)
         advance(1)
