@@ -7,16 +7,39 @@ import glob
 import nox
 
 #: The oldest NumPy with wheels for each Python that the metadata allow, and the newest; machine code reads its layout.
-NUMPY = {"oldest": {"3.11": "~=2.0.0", "3.12": "~=2.0.0", "3.13": "~=2.1.0"}, "latest": {}}
+NUMPY = {"oldest": {"3.11": "~=2.0.0", "3.12": "~=2.0.0", "3.13": "~=2.1.0", "3.14": "~=2.3.3"}, "latest": {}}
 
 
-@nox.session(python=["3.11", "3.12", "3.13"])
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
 @nox.parametrize("numpy", list(NUMPY))
 def tests(session: nox.Session, numpy: str) -> None:
     """Run the default tests, or what is named behind ``--``."""
     session.install(".[test]", "numpy" + NUMPY[numpy].get(str(session.python), ">=2.0"))
     session.run("python", "-c", "import numpy; print('NumPy', numpy.__version__)")
     session.run("pytest", "--strict-skips", *session.posargs, env={"CHASLES_CACHE_DIR": session.create_tmp()})
+
+
+@nox.session
+def coverage(session: nox.Session) -> None:
+    """Show which lines and branches the default tests never run, or the tests named behind ``--``."""
+    session.install(".[test]", "pytest-cov>=6")
+    # Traced functions run as Python, so that algorithms count; compiled code itself is not seen.
+    session.run("pytest", "--cov", "--cov-report=term-missing", "--cov-report=html:build/coverage", *session.posargs)
+
+
+@nox.session(python=["3.11", "3.12", "3.13", "3.14"])
+def package(session: nox.Session) -> None:
+    """Build wheel and source distribution, check them, and compute with each in a fresh environment."""
+    session.install("build", "twine")
+    folder = session.create_tmp()
+    session.run("python", "-m", "build", "--outdir", folder)
+    files = sorted(glob.glob(f"{folder}/*"))
+    session.run("twine", "check", "--strict", *files)
+    for file in files:
+        session.install("--force-reinstall", f"{file}[cli,plot]")
+        session.chdir(folder)
+        session.run("chasles", "demo", "--quick", "--out", f"{folder}/demo.html")
+        session.chdir(session.invoked_from)
 
 
 @nox.session(venv_backend="none")

@@ -3,7 +3,15 @@
 A name's file is imported when the name is first used: importing Chasles alone takes no time.
 """
 
+import sys
 from importlib import import_module
+
+if "free-threading" in sys.version:
+    raise ImportError(
+        "Chasles needs a Python with the global interpreter lock: its compiled functions share memory between calls, "
+        f"which this free-threaded build ({sys.executable}) does not protect. Use the standard build, such as "
+        f"python{sys.version_info.major}.{sys.version_info.minor} without 't'; several processes use all cores"
+    )
 
 from chasles import verbs as verbs
 from chasles.base import lazy

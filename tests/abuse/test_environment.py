@@ -50,8 +50,17 @@ for command in ("info ur5", "simulate planar2r --controller pd-gravity", "conver
 """
 
 
+@pytest.mark.slow
 def test_robots_and_commands_work_without_docstrings() -> None:
     assert output("-OO", "-c", COMPUTATIONS) == output("-c", COMPUTATIONS)
+
+
+def test_a_free_threaded_python_is_refused_in_a_sentence() -> None:
+    pretended = "import sys; sys.version = '3.13.0 experimental free-threading build'"
+    caught = "try:\n    import chasles\nexcept ImportError as error:\n    print(error)"
+    said = output("-c", f"{pretended}\n{caught}")
+    assert said.startswith("Chasles needs a Python with the global interpreter lock: ")
+    assert "Use the standard build" in said
 
 
 @pytest.fixture
