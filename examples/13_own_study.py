@@ -33,7 +33,8 @@ def main(runs: int = 200, folder: str = "own_study") -> None:
     results = study.run(folder)
     for row in results.summaries():
         print(f"median error at the end, {row.controller} [mrad]: {1e3 * row.final_error.median:.3f}")
-    print(results.findings().robots["puma560"])
+    for finding in results.findings():
+        print(finding)
     print(f"report: {results.report(f'{folder}/report.html')}")
 
 

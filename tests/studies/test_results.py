@@ -11,8 +11,9 @@ from tests.studies.tiny_studies import tiny
 
 from chasles import studies
 from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.findings import codes
 from chasles.studies.design import draw
-from chasles.studies.findings import findings
+from chasles.studies.findings import on_robot
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.results import StudyResults
 from chasles.studies.running import LoweredFrequencyWarning
@@ -63,26 +64,27 @@ def test_curves_show_what_a_factor_does(study: studies.Study) -> None:
 def test_findings_name_the_better_one_and_what_matters(study: studies.Study) -> None:
     runs = draw(study)
     results = made_up({"computed torque": 0.001 * (1.0 + runs["payload"]), "PD": 0.01 + 0.1 * runs["friction"]}, study)
-    said = findings(results)
-    assert "Two controllers made the same 200 runs on arm, with 200 different combinations of unknowns." in said.overall
-    assert "No other controller is significantly better than computed torque on arm." in said.overall
-    assert "No run was lost." in said.overall
-    text = said.robots["arm"]
-    best = np.quantile(0.001 * (1.0 + runs["payload"]), 0.5, method="higher")
-    assert f"{1e3 * best:.3g} mrad for computed torque" in text
-    assert "Computed torque errs less than PD in 100 % of the runs" in text
-    assert "the payload orders the errors most (rank regression coefficient) for computed torque (1.00)" in text
-    assert "the friction orders the errors most (rank regression coefficient) for PD (1.00)" in text
+    found = results.findings()
+    assert codes(on_robot(found, None)) == ["runs", "best", "no-run-lost"]
+    made, best, _, medians, smaller, *strongest = found
+    assert made.value == 200
+    assert best.facts["controllers"] == "computed torque"
+    median_error = np.quantile(0.001 * (1.0 + runs["payload"]), 0.5, method="higher")
+    assert medians.facts["medians"]["computed torque"] == median_error == medians.value
+    assert (smaller.rule.code, smaller.facts["first"], smaller.value) == ("smaller-error", "computed torque", 1.0)
+    assert codes(strongest) == ["strongest-unknown"] * 2
+    assert [own.facts["factor"] for own in strongest] == ["payload", "friction"]
+    assert [own.value for own in strongest] == pytest.approx([1.0, 1.0], abs=0.01)
     assert results.ranks("arm") == {"computed torque": 1, "PD": 2}
 
 
 def test_chance_is_not_a_finding(study: studies.Study) -> None:
     noise = np.random.default_rng(0).uniform(0.9, 1.1, (2, 200))
     results = made_up({"computed torque": noise[0], "PD": noise[1]}, study)
-    said = findings(results)
-    assert "no controller is significantly better than computed torque or PD" in said.overall
-    assert "do not differ significantly" in said.robots["arm"]
-    assert "orders the errors most" not in said.robots["arm"]
+    found = results.findings()
+    assert codes(on_robot(found, None)) == ["runs", "several-best", "no-run-lost"]
+    assert found[1].facts["controllers"] == "computed torque or PD"
+    assert codes(on_robot(found, "arm")) == ["median-errors", "no-difference"]
     pair = results.compare("arm", "computed torque", "PD")
     assert pair.winner is None
     assert pair.better.low < 0.5 < pair.better.high
@@ -93,16 +95,20 @@ def test_findings_about_lost_runs(study: studies.Study) -> None:
     slow = runs.rate == 125.0
     errors = {"computed torque": np.where(slow, 0.02, 0.01), "PD": np.where(slow, np.inf, 0.005)}
     results = made_up(errors, study)
-    said = findings(results)
-    assert "No run of computed torque was lost, so that at most 2 % would be (95 %)." in said.overall
-    assert (
-        "PD lost 50 % of its runs (43 % to 57 %), most at 125 Hz (100 %), fewest at 250 Hz (0 %)." in said.robots["arm"]
-    )
-    assert "Computed torque loses significantly fewer runs than PD." in said.robots["arm"]
+    found = {finding.rule.code: finding for finding in results.findings()}
+    assert found["never-lost"].facts["controllers"] == "computed torque"
+    assert found["never-lost"].value == pytest.approx(3.7 / 200, rel=0.05)  # 1 - 0.025^(1/200), Clopper and Pearson
+    lost, most = found["runs-lost"], found["lost-most"]
+    assert (lost.facts["controller"], lost.value) == ("PD", 0.5)
+    assert (most.facts["worst"], most.facts["most"]) == ("125 Hz", "100 %")
+    assert (most.facts["best"], most.facts["fewest"]) == ("250 Hz", "0 %")
+    assert found["fewer-lost"].facts["first"] == "computed torque"
     assert results.ranks("arm") == {"computed torque": 1, "PD": 2}  # though PD errs less where it is not lost
-    hopeless = findings(made_up({"computed torque": np.full(200, np.inf), "PD": np.full(200, np.inf)}, study))
-    assert "Every controller lost some of its runs." in hopeless.overall
-    assert "Computed torque and PD lost at least half of the runs." in hopeless.robots["arm"]
+    none = np.full(200, np.inf)
+    hopeless = made_up({"computed torque": none, "PD": none}, study).findings()
+    assert "each-lost-some" in codes(on_robot(hopeless, None))
+    (half,) = (finding for finding in hopeless if finding.rule.code == "half-lost")
+    assert half.value == 2
 
 
 def test_the_intervals_hold_what_they_promise() -> None:
@@ -169,7 +175,8 @@ def test_a_lowered_frequency_is_a_warning_and_a_finding() -> None:
     study = tiny(rates=(30.0, 250.0), runs=4, controllers=(studies.StudyController("CT", "computed-torque"),))
     with pytest.warns(LoweredFrequencyWarning, match=r"at 30 Hz for 'CT' \(down to 75 %\)\."):
         results = study.run()
-    assert "the frequency was lowered for CT (down to 75 %)" in results.findings().overall
+    (lowered,) = (finding for finding in results.findings() if finding.rule.code == "lowered-frequency")
+    assert (lowered.facts["controller"], lowered.value) == ("CT", 0.75)
     slow, fast = results.cells("arm", "CT")
     assert slow.poles is not None
     assert fast.poles is not None
@@ -198,7 +205,7 @@ def test_a_robot_that_only_slides_is_measured_in_metres(tmp_path: Path) -> None:
     robot = studies.StudyRobot.of(slider, start=[0.0, 0.0], goal=[0.1, 0.1], duration=0.3)
     results = tiny(robots=(robot,), controllers=(studies.StudyController("CT", "computed-torque"),)).run()
     assert results.unit("slider") == "m"
-    assert "mm for CT" in results.findings().robots["slider"]
+    assert any("mm for CT" in str(finding) for finding in on_robot(results.findings(), "slider"))
 
 
 def test_the_report_is_one_page_without_a_network(tmp_path: Path) -> None:
@@ -213,7 +220,7 @@ def test_the_report_is_one_page_without_a_network(tmp_path: Path) -> None:
     assert "&lt;/script&gt;&lt;b&gt;bold &amp;" in page
     own = re.sub(r"<script>.*?</script>", "", page, flags=re.DOTALL)
     assert not re.search(r"""(src|href)=["']?http""", own)
-    assert results.findings().robots["arm"].split(".")[0] in own.replace("&lt;", "<").replace("&gt;", ">").replace(
+    assert str(on_robot(results.findings(), "arm")[0])[1:] in own.replace("&lt;", "<").replace("&gt;", ">").replace(
         "&amp;", "&"
     ).replace("&#x27;", "'")
     for row in results.summaries():

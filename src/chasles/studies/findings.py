@@ -1,70 +1,103 @@
-"""What a study shows, in words: every sentence follows from an interval or a test that excludes chance."""
+"""What a study shows: every finding follows from an interval or a test that excludes chance."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
+from chasles.base.findings import Finding, Rule
 from chasles.studies.results import StudyResults, study_findings
 from chasles.studies.settings import shown_unknown
 from chasles.studies.statistics import ControllerComparison, Interval, proportion
-from chasles.studies.summaries import Findings, StudyCase
+from chasles.studies.summaries import StudyCase
 
-#: Rank regression coefficients below this are not worth a word.
-_NOTABLE = 0.1
+_TEST = "sign tests of the same runs whose joint error probability is 5 %"
+_ALWAYS = "each report says it"
+MADE = Rule("runs", np.nan, _ALWAYS, "{controllers} made the same {runs} on {robots}, with {distinct} of unknowns")
+TUNED = Rule(
+    "tuned", np.nan, _ALWAYS,
+    "the gains of each are the best of {candidates} on {draws}, for each robot, rate and delay",
+)  # fmt: skip
+BEST = Rule("best", 1.0, _TEST, "no other controller is significantly better than {controllers} on {robots}")
+SEVERAL_BEST = Rule("several-best", 1.0, _TEST, "on {robots} no controller is significantly better than {controllers}")
+NONE_BEST = Rule("none-best", 0.0, _TEST, "on {robots} every controller is significantly worse than some other")
+LOWERED = Rule(
+    "lowered-frequency", 1.0, "poles faster than the samples cannot be had",
+    "at some sample rates the frequency was lowered for {controller} (down to {shown}); the tables say where",
+)  # fmt: skip
+NONE_LOST = Rule("no-run-lost", 0.0, "runs that were made", "no run was lost")
+ALL_LOST = Rule("each-lost-some", 0.0, "runs that were made", "every controller lost some of its runs")
+NEVER_LOST = Rule(
+    "never-lost", 0.0, "95 % interval of a share of none",
+    "no run of {controllers} was lost, so that at most {shown} would be (95 %)",
+)  # fmt: skip
+MEDIANS = Rule("median-errors", np.nan, _ALWAYS, "the median of the RMS joint error is {shown}")
+HOPELESS = Rule("half-lost", 0.5, "lost runs count as infinite", "{controllers} lost at least half of the runs")
+FEWER_LOST = Rule("fewer-lost", np.nan, _TEST, "{first} loses significantly fewer runs than {second}")
+ALIKE = Rule("no-difference", np.nan, _TEST, "{first} and {second} do not differ significantly")
+SMALLER = Rule(
+    "smaller-error", 0.5, _TEST,
+    "{first} errs less than {second} in {shown} of the runs ({low} to {high}); the median ratio of their errors is "
+    "{ratio}",
+)  # fmt: skip
+LOST = Rule("runs-lost", 0.0, "95 % intervals", "{controller} lost {shown} of its runs ({low} to {high})")
+LOST_MOST = Rule(
+    "lost-most", 0.0, "the 95 % intervals of both places do not overlap",
+    "{controller} lost most at {worst} ({most}), fewest at {best} ({fewest})",
+)  # fmt: skip
+STRONGEST = Rule(
+    "strongest-unknown", 0.1, "less explains below a hundredth of the variance of the errors' ranks",
+    "with all else held, the {unknown} orders the errors of {controller} most (rank regression coefficient {shown})",
+)  # fmt: skip
 
 
 @study_findings.register(StudyResults)
-def findings(results: StudyResults) -> Findings:
-    """Say in words what a study shows."""
+def findings(results: StudyResults) -> tuple[Finding, ...]:
+    """Find what a study shows, over all robots first; what is found on one has the fact ``robot``."""
     robots = [robot.title for robot in results.study.robots]
-    texts = {
-        robot: " ".join([*_ranking(results, robot), *_lost(results, robot), *_effects(results, robot)])
-        for robot in robots
-    }
-    return Findings(_overall(results, robots), texts)
+    parts = (_ranking, _lost, _effects)
+    on_each = (found for robot in robots for part in parts for found in part(results, robot))
+    return (*_overall(results, robots), *on_each)
 
 
-def _overall(results: StudyResults, robots: Sequence[str]) -> str:
+def on_robot(found: Iterable[Finding], robot: str | None) -> list[Finding]:
+    """Return the findings on one robot, or those over all."""
+    return [finding for finding in found if finding.facts.get("robot") == robot]
+
+
+def _overall(results: StudyResults, robots: Sequence[str]) -> Iterator[Finding]:
     names = list(dict.fromkeys(choice.title for choice in results.study.controllers))
-    said = [
-        f"{_first_upper(_count(len(names), 'controller'))} made the same {_count(len(results.runs), 'run')} "
-        f"on {_listed(robots)}, with {_count(results.runs.distinct, 'different combination')} of unknowns."
-    ]
+    yield from MADE.told(
+        len(results.runs),
+        controllers=_count(len(names), "controller"),
+        runs=_count(len(results.runs), "run"),
+        robots=_listed(robots),
+        distinct=_count(results.runs.distinct, "different combination"),
+    )
     tuning = results.study.tuning
     if tuning is not None:
-        said.append(
-            f"The gains of each are the best of {_count(tuning.evaluations, 'candidate')} on "
-            f"{_count(tuning.draws, 'other draw')}, for each robot, rate and delay."
-        )
-    said += _best(results, robots)
-    lowered = _lowered(results, robots)
-    if lowered:
-        said.append(lowered)
-    return " ".join([*said, _runs_lost(results, robots, names)])
+        draws = _count(tuning.draws, "other draw")
+        yield from TUNED.told(tuning.evaluations, candidates=_count(tuning.evaluations, "candidate"), draws=draws)
+    yield from _best(results, robots)
+    yield from _lowered(results, robots)
+    yield from _runs_lost(results, robots, names)
 
 
-def _best(results: StudyResults, robots: Sequence[str]) -> list[str]:
-    """Name the controllers that none is better than, a sentence for all robots on which they are the same."""
+def _best(results: StudyResults, robots: Sequence[str]) -> Iterator[Finding]:
+    """Name the controllers that none is better than, a finding for all robots on which they are the same."""
     best: dict[tuple[str, ...], list[str]] = {}
     for robot in robots:
         ranked = results.ranks(robot)
         if len(ranked) > 1:
             best.setdefault(tuple(name for name, rank in ranked.items() if rank == 1), []).append(robot)
-    said = []
     for first, where in best.items():
-        if len(first) == 1:
-            said.append(f"No other controller is significantly better than {first[0]} on {_listed(where)}.")
-        elif first:
-            said.append(f"On {_listed(where)} no controller is significantly better than {_listed(first, 'or')}.")
-        else:
-            said.append(f"On {_listed(where)} every controller is significantly worse than some other.")
-    return said
+        rule = (NONE_BEST, BEST, SEVERAL_BEST)[min(len(first), 2)]
+        yield from rule.told(len(first), controllers=_listed(first, "or"), robots=_listed(where))
 
 
-def _runs_lost(results: StudyResults, robots: Sequence[str], names: Sequence[str]) -> str:
+def _runs_lost(results: StudyResults, robots: Sequence[str], names: Sequence[str]) -> tuple[Finding, ...]:
     losses = dict.fromkeys(names, (0, 0))
     for robot in robots:
         for name in results.controllers(robot):
@@ -73,14 +106,14 @@ def _runs_lost(results: StudyResults, robots: Sequence[str], names: Sequence[str
             losses[name] = lost + int(np.isinf(error).sum()), made + len(error)
     never = [name for name, (lost, made) in losses.items() if made and not lost]
     if len(never) == len(names):
-        return "No run was lost."
+        return NONE_LOST.told(0.0)
     if not never:
-        return "Every controller lost some of its runs."
+        return ALL_LOST.told(sum(lost for lost, _ in losses.values()))
     least = max(proportion(0, losses[name][1]).high for name in never)
-    return f"No run of {_listed(never)} was lost, so that at most {_share(least)} would be (95 %)."
+    return NEVER_LOST.told(least, controllers=_listed(never), shown=_share(least))
 
 
-def _lowered(results: StudyResults, robots: Sequence[str]) -> str:
+def _lowered(results: StudyResults, robots: Sequence[str]) -> Iterator[Finding]:
     """Name the controllers whose frequency the sample period lowered: their errors are not those of equal poles."""
     low: dict[str, list[float]] = {}
     for robot in robots:
@@ -88,85 +121,77 @@ def _lowered(results: StudyResults, robots: Sequence[str]) -> str:
             for cell in results.cells(robot, name):
                 if cell.poles is not None and cell.poles.is_lowered:
                     low.setdefault(name, []).append(cell.poles.frequency / cell.poles.wanted)
-    if not low:
-        return ""
-    entries = [f"{name} (down to {_share(min(shares))})" for name, shares in low.items()]
-    return f"At some sample rates the frequency was lowered for {_listed(entries)}; the tables say where."
+    for name, shares in low.items():
+        yield from LOWERED.told(min(shares), controller=name, shown=_share(min(shares)))
 
 
-def _ranking(results: StudyResults, robot: str) -> list[str]:
+def _ranking(results: StudyResults, robot: str) -> Iterator[Finding]:
     unit = results.unit(robot)
     ranked = results.ranks(robot)
-    rows = {row.controller: row for row in results.summaries() if row.robot == robot}
-    order = sorted(ranked, key=lambda name: (ranked[name], rows[name].rms_error.median))
-    fit = [name for name in order if math.isfinite(rows[name].rms_error.median)]
-    said = []
+    medians = {row.controller: row.rms_error.median for row in results.summaries() if row.robot == robot}
+    order = sorted(ranked, key=lambda name: (ranked[name], medians[name]))
+    fit = {name: medians[name] for name in order if math.isfinite(medians[name])}
     if fit:
-        entries = [f"{1e3 * rows[name].rms_error.median:.3g} m{unit} for {name}" for name in fit]
-        said.append(f"The median of the RMS joint error is {_listed(entries)}.")
+        shown = _listed([f"{1e3 * median:.3g} m{unit} for {name}" for name, median in fit.items()])
+        yield from MEDIANS.told(min(fit.values()), robot=robot, medians=fit, shown=shown)
     hopeless = [name for name in order if name not in fit]
     if hopeless:
-        said.append(f"{_first_upper(_listed(hopeless))} lost at least half of the runs.")
+        yield from HOPELESS.told(len(hopeless), robot=robot, controllers=_listed(hopeless))
     if len(order) > 1:
-        said.append(_compared(results.compare(robot, order[0], order[1])))
-    return said
+        yield from _compared(results.compare(robot, order[0], order[1]), robot)
 
 
-def _compared(pair: ControllerComparison) -> str:
+def _compared(pair: ControllerComparison, robot: str) -> tuple[Finding, ...]:
+    winner = pair.fewer_lost or pair.smaller_error
+    if winner is None:
+        return ALIKE.told(pair.better.value, robot=robot, first=pair.first, second=pair.second)
+    names = {"robot": robot, "first": winner, "second": pair.second if winner == pair.first else pair.first}
     if pair.fewer_lost is not None:
-        other = pair.second if pair.fewer_lost == pair.first else pair.first
-        return f"{_first_upper(pair.fewer_lost)} loses significantly fewer runs than {other}."
-    if pair.smaller_error is None:
-        return f"{_first_upper(pair.first)} and {pair.second} do not differ significantly."
+        return FEWER_LOST.told(np.nan, **names)
     better, ratio = pair.better, pair.ratio
-    other = pair.second
-    if pair.smaller_error != pair.first:
-        other = pair.first
+    if winner != pair.first:
         better = Interval(1.0 - better.high, 1.0 - better.value, 1.0 - better.low)
         ratio = Interval(_inverse(ratio.high), _inverse(ratio.value), _inverse(ratio.low))
-    return (
-        f"{_first_upper(pair.smaller_error)} errs less than {other} in {_share(better.value)} of the runs "
-        f"({_share(better.low)} to {_share(better.high)}); the median ratio of their errors is {_round(ratio.value)} "
-        f"({_round(ratio.low)} to {_round(ratio.high)})."
-    )
+    ends = {"shown": _share(better.value), "low": _share(better.low), "high": _share(better.high)}
+    ratios = f"{_round(ratio.value)} ({_round(ratio.low)} to {_round(ratio.high)})"
+    return SMALLER.told(better.value, ratio=ratios, **names, **ends)
 
 
-def _lost(results: StudyResults, robot: str) -> list[str]:
-    said = []
+def _lost(results: StudyResults, robot: str) -> Iterator[Finding]:
     for name in results.controllers(robot):
         error = results.of_pair(robot, name)["rms_error"]
         count = int(np.isinf(error).sum())
         if not count:
             continue
         share = proportion(count, len(error))
-        text = f"{name} lost {_share(share.value)} of its runs ({_share(share.low)} to {_share(share.high)})"
+        shown = {"shown": _share(share.value), "low": _share(share.low), "high": _share(share.high)}
+        yield from LOST.told(share.value, robot=robot, controller=name, **shown)
         cells = results.cells(robot, name)
         worst = max(cells, key=lambda cell: cell.lost.low)
         least = min(cells, key=lambda cell: cell.lost.high)
-        if worst.lost.low > least.lost.high:
-            text += f", most at {_place(worst)} ({_share(worst.lost.value)}), fewest at {_place(least)}"
-            text += f" ({_share(least.lost.value)})"
-        said.append(text)
-    return [f"{_first_upper('; '.join(said))}."] if said else []
+        yield from LOST_MOST.above(
+            worst.lost.low - least.lost.high,
+            robot=robot,
+            controller=name,
+            worst=_place(worst),
+            most=_share(worst.lost.value),
+            best=_place(least),
+            fewest=_share(least.lost.value),
+        )
 
 
-def _effects(results: StudyResults, robot: str) -> list[str]:
+def _effects(results: StudyResults, robot: str) -> Iterator[Finding]:
     """Name the unknown with the strongest effect on each controller, if its interval excludes that of the next."""
-    groups: dict[str, list[str]] = {}
     for name in results.controllers(robot):
         effects = results.effects(robot, name)
         ordered = sorted(effects, key=lambda factor: abs(effects[factor].value), reverse=True)
-        if not ordered or abs(effects[ordered[0]].value) < _NOTABLE:
+        if not ordered:
             continue
         first, weakest = effects[ordered[0]], min(abs(effects[ordered[0]].low), abs(effects[ordered[0]].high))
         next_most = max((max(abs(effects[k].low), abs(effects[k].high)) for k in ordered[1:]), default=0.0)
         if first.low * first.high > 0.0 and weakest > next_most:
-            groups.setdefault(ordered[0], []).append(f"{name} ({first.value:.2f})")
-    return [
-        f"With all else held, the {shown_unknown(factor)[0]} orders the errors most (rank regression coefficient) for "
-        f"{_listed(entries)}."
-        for factor, entries in groups.items()
-    ]
+            facts = {"robot": robot, "controller": name, "factor": ordered[0], "unknown": shown_unknown(ordered[0])[0]}
+            yield from STRONGEST.above(abs(first.value), shown=f"{first.value:.2f}", **facts)
 
 
 def _place(cell: StudyCase) -> str:
@@ -196,8 +221,4 @@ def _count(number: int, thing: str) -> str:
 
 
 def _listed(names: Sequence[str], last: str = "and") -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {last} {names[-1]}"
-
-
-def _first_upper(text: str) -> str:
-    return text[:1].upper() + text[1:]
+    return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} {last} {names[-1]}"

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from chasles.base import verbs
 from chasles.base.errors import ArgumentError
+from chasles.base.findings import text
 from chasles.studies.figures import robot_figure
+from chasles.studies.findings import on_robot
 from chasles.studies.method import method_section
 from chasles.studies.results import StudyResults
 from chasles.studies.sensitivity import Sensitivity
@@ -44,13 +46,14 @@ for (const holder of document.querySelectorAll(".plots")) {
 @verbs.report.register(StudyResults)
 def write_study_report(results: StudyResults, path: str | PathLike[str]) -> Path:
     """Write the page; see `StudyResults.report`."""
-    said = results.findings()
-    sections = "\n".join(_robot(results, robot, text) for robot, text in said.robots.items())
+    found = results.findings()
+    robots = (robot.title for robot in results.study.robots)
+    sections = "\n".join(_robot(results, robot, text(on_robot(found, robot))) for robot in robots)
     description = html.escape(results.study.description.strip())
     body = f"""{f'<p class="quiet">{description}</p>' if description else ""}
 <section>
 <h2>Results</h2>
-<p class="lead">{html.escape(said.overall)}</p>
+<p class="lead">{html.escape(text(on_robot(found, None)))}</p>
 <div class="table">{_overview(results)}</div>
 </section>
 {sections}
@@ -80,11 +83,11 @@ def _overview(results: StudyResults) -> str:
     return f"<table><thead><tr><th>RMS joint error</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
-def _robot(results: StudyResults, robot: str, text: str) -> str:
+def _robot(results: StudyResults, robot: str, words: str) -> str:
     rows = [row for row in results.summaries() if row.robot == robot]
     return f"""<section>
 <h2>{html.escape(robot)}</h2>
-<p>{html.escape(text)}</p>
+<p>{html.escape(words)}</p>
 <div class="table">{_table(rows, results.unit(robot), results.ranks(robot))}</div>
 <h3>By sample rate and delay</h3>
 <div class="table">{_cells(results, robot)}</div>

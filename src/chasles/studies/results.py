@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from chasles.base import verbs
 from chasles.base.cached import cached_property
 from chasles.base.errors import UnknownNameError, import_extra
+from chasles.base.findings import Finding
 from chasles.control import LoopMargins, loop_margins
 from chasles.engine.validators import choice, real
 from chasles.mechanics.plain_coordinates import joint_units
@@ -24,7 +25,7 @@ from chasles.studies.experiment import RunBatch, bench, controller_of
 from chasles.studies.measures import MEASURES, PROFILE
 from chasles.studies.sensitivity import SobolIndices, rank_sensitivities
 from chasles.studies.statistics import ControllerComparison, Interval, compare, median, proportion, rank_effects, ranks
-from chasles.studies.summaries import QUARTILES, Findings, Quantiles, ResponseCurve, StudyCase, Summary
+from chasles.studies.summaries import QUARTILES, Quantiles, ResponseCurve, StudyCase, Summary
 from chasles.studies.tuning import CANDIDATES, SCORES, Front, best, front
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ Floats = NDArray[np.float64]
 
 @verbs.Verb
 def study_findings(results: object) -> Any:
-    """Say in words what the results of a study show."""
+    """Find what the results of a study show."""
 
 
 study_findings.implemented_in("chasles.studies.findings")
@@ -313,10 +314,13 @@ class StudyResults:
         low, median, high = np.quantile(values, QUARTILES, axis=0, method="higher")
         return ResponseCurve(PROFILE, low, median, high, np.isinf(values).mean(axis=0))
 
-    def findings(self) -> Findings:
-        """Results in words, which are computed from the numbers."""
-        said: Findings = study_findings(self)
-        return said
+    def findings(self) -> tuple[Finding, ...]:
+        """Find what the study shows, over all robots first; what is found on one has the fact ``robot``.
+
+        Programs read ``finding.rule.code``, ``value`` and ``facts``; ``str(finding)`` is its sentence.
+        """
+        found: tuple[Finding, ...] = study_findings(self)
+        return found
 
     def to_dataset(self) -> xarray.Dataset:
         """All numbers as an `xarray.Dataset` with the dimensions (robot, controller, run)."""

@@ -20,22 +20,6 @@ QUARTILES = (0.25, 0.5, 0.75)
 
 
 @dataclass(frozen=True)
-class Findings:
-    """Results of a study in words.
-
-    Attributes
-    ----------
-    overall
-        Over all robots.
-    robots
-        On each robot, by its title.
-    """
-
-    overall: str
-    robots: dict[str, str]
-
-
-@dataclass(frozen=True)
 class Quantiles:
     """Low, middle and high of a measure over runs: its quantiles of 5, 50 and 95 % unless others are asked for.
 

@@ -125,6 +125,9 @@ def _chosen(study: Study, runs: int | None, robots: list[str] | None) -> Study:
 
 
 def _show(found: StudyResults, wall_time: float) -> None:
+    from chasles.base.findings import text
+    from chasles.studies.findings import on_robot
+
     rows = found.summaries()
     total = sum(row.runs for row in rows)
     new = "all from disk" if found.computed == 0 else f"in {wall_time:.1f} s"
@@ -132,7 +135,7 @@ def _show(found: StudyResults, wall_time: float) -> None:
     for robot in dict.fromkeys(row.robot for row in rows):
         results().print(_table(robot, found.unit(robot), [row for row in rows if row.robot == robot]))
         say("")
-    say(found.findings().overall)
+    say(text(on_robot(found.findings(), None)))
 
 
 def _table(robot: str, unit: str, rows: list[Summary]) -> Table:
