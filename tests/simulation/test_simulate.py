@@ -251,6 +251,7 @@ GOOD = {"duration": 0.01, "period": 1e-3}
         ({"integrator": "midpoint"}, UnknownNameError, "Existing: automatic, euler, .*, rk4, .*, rodas5p, RK45"),
         ({"start": [0.0]}, ArgumentError, r"the start's q has shape .*; expected \(..., 2\)"),
         ({"start": ch.State(qd=[[0.0, 0.0, 0.0]])}, ArgumentError, "the start's qd has shape"),
+        ({"start": ([0.0, 0.0], [1.0, 0.0])}, ArgumentError, r"give start=chasles.State\(q, qd\)"),
         ({"vary": {"payload.maas": 1.0}}, UnknownNameError, "Did you mean 'payload.mass'"),
         ({"vary": {"gravity": [0.0, 1.0]}}, ArgumentError, r"vary\['gravity'\] must have shape \(..., 3\)"),
         ({"vary": {"payload.mass": [1.0, 2.0]}, "start": np.zeros((3, 2))}, ArgumentError, "do not broadcast"),

@@ -32,9 +32,20 @@ class State(NamedTuple):
 
 
 def given_start(start: ArrayLike | State | None, n: int) -> State:
-    """Return what a start gives: a configuration alone is one at rest."""
+    """Return what a start gives: a configuration alone is one at rest.
+
+    Raises
+    ------
+    ArgumentError
+        It is a tuple of arrays, which could mean several runs or a configuration and its velocity.
+    """
     if isinstance(start, State):
         return start
+    if isinstance(start, tuple) and any(np.ndim(part) for part in start):
+        raise ArgumentError(
+            "start is a tuple of arrays: for a configuration and its velocity give start=chasles.State(q, qd), for "
+            "several runs an array of configurations"
+        )
     return State() if start is None else State(start, np.zeros(n))
 
 
