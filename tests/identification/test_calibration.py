@@ -57,7 +57,7 @@ def test_measurements_that_were_not_used_are_predicted_to_the_noise(name: str, k
     assert found.noise[1] == pytest.approx(NOISE, rel=0.25)
     assert found.left_out[1] < 2.0 * NOISE
     assert not found.outliers
-    assert not found.warnings
+    assert found.findings == ()
 
 
 @pytest.mark.parametrize("kind", ["pose", "position", "distance"])
@@ -130,7 +130,8 @@ def test_outliers_are_named_and_do_no_harm() -> None:
     found = ch.calibrate(arm, q, T)
     assert found.outliers == (7, 31)
     assert found.after[1] < 1.5 * NOISE
-    assert "7, 31" in found.warnings[0]
+    (left_out,) = (own for own in found.findings if own.rule.code == "outlying-measurements")
+    assert (left_out.value, left_out.facts["measurements"]) == (2, "7, 31")
     assert np.isnan(found.residuals[7]).all()
 
 

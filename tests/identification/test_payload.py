@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 import chasles as ch
 from chasles.base.errors import IdentificationError
+from chasles.base.findings import codes
 from chasles.cli.application import application
 from chasles.identification import FourierMotion, RecursivePayload, identify_payload, payload_from_poses
 from chasles.identification.identification import student_quantile
@@ -95,7 +96,7 @@ def test_intervals_from_poses_hold_with_noise_that_differs_by_joint() -> None:
 def test_inertia_has_intervals_and_what_no_torque_tells_is_said() -> None:
     found = identify_payload(ARM, log(1), cutoff=5.0)
     assert (np.abs(found.inertia - INERTIA) < 4.0 * found.inertia_error).all()
-    assert not found.warnings
+    assert found.findings == ()
     assert " ± " in found.summary().splitlines()[2]
     scara = ch.load("scara")
     motion = FourierMotion(scara.home, np.full((4, 2), 0.1) * [1.0, 2.0], np.full((4, 2), 0.1), period=4.0)
@@ -110,8 +111,11 @@ def test_torques_that_no_payload_explains_are_refused_or_doubted() -> None:
     own = log(0)
     with pytest.raises(IdentificationError, match=r"swapped columns or signs|does not determine"):
         identify_payload(ARM, {**own, "tau": own["tau"][:, [0, 3, 2, 1, 4, 5, 6]]})
+    against = {**own, "qd": -np.gradient(own["q"], own["t"], axis=0)}
+    assert set(codes(identify_payload(ARM, against).findings)) == {"velocity-opposite"}
     lighter = identify_payload(ARM, {**own, "tau": own["tau"] + 4.0 * np.tanh(QD / 0.1)})
-    assert any("intervals cannot tell that" in warning for warning in lighter.warnings)
+    (doubt,) = lighter.findings
+    assert (doubt.rule.code, doubt.rule.weight) == ("unexplained-torques", "caution")
 
 
 def test_recursion_gives_the_least_squares_of_all_samples_and_forgets() -> None:

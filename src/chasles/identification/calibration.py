@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.algorithms import group_columns
 from chasles.base.errors import ArgumentError, IdentificationError
+from chasles.base.findings import Finding, Rule
 from chasles.engine.validators import choice, reals
 from chasles.geometry import exp_pose, inverse_pose, project_rotation
 from chasles.identification.geometric_errors import ChainPlacements
@@ -30,6 +31,18 @@ FloatArray = NDArray[np.float64]
 SHAPES: dict[Kind, tuple[str | int, ...]] = {"pose": ("N", 4, 4), "position": ("N", 3), "distance": ("N",)}
 UNDETERMINED = 0.5
 """Share of `PLAUSIBLE` above which the error that is left says that the measurements did not determine a parameter."""
+LEFT_OUT = Rule(
+    "outlying-measurements", 0.0, "4.5 deviations from what all others predict: by chance once in 150,000",
+    "measurements {measurements} contradict the others and were left out", "caution",
+)  # fmt: skip
+NOT_DETERMINED = Rule(
+    "undetermined-errors", 0.0, "the error that is left is half of what real robots have",
+    "not determined: {names}; measure configurations in which the joints turn farther", "caution",
+)  # fmt: skip
+IMPLAUSIBLE = Rule(
+    "implausible-errors", PLAUSIBLE, "the standard deviation of a joint's error before the measurements",
+    "errors beyond {limit:g} rad or m, more than a real robot has: {names}", "caution",
+)  # fmt: skip
 OUTLYING = 4.5
 """Standard deviations beyond which a measurement is an outlier."""
 MOST_OUTLIERS = 0.25
@@ -67,8 +80,8 @@ class Calibration:
         After the calibration, (N, rows); NaN for outliers.
     outliers
         Numbers of the measurements that were left out because they contradict the others.
-    warnings
-        Sentences that call for caution.
+    findings
+        What calls for saying, as `chasles.base.findings.Finding`.
     """
 
     robot: Robot
@@ -83,10 +96,10 @@ class Calibration:
     left_out: tuple[float, float]
     residuals: FloatArray
     outliers: tuple[int, ...]
-    warnings: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
     def summary(self) -> str:
-        """Text: how well the measurements are explained, the errors with 95 % intervals, and warnings."""
+        """Text: how well the measurements are explained, the errors with 95 % intervals, and findings."""
         rows = [
             ("nominal", self.before),
             ("calibrated", self.after),
@@ -101,7 +114,7 @@ class Calibration:
             half = 1e3 * parameter.half_width
             note = "" if parameter.determined else "  not determined"
             lines.append(f"{parameter.name:<24}{1e3 * parameter.value:>10.4f}{half:>10.4f} {unit}{note}")
-        return "\n".join([*lines, *(f"\nwarning: {warning}" for warning in self.warnings)])
+        return "\n".join([*lines, *(f"\n{finding.rule.weight}: {finding}" for finding in self.findings)])
 
     def __repr__(self) -> str:
         return (
@@ -370,18 +383,13 @@ def _result(
 
     outliers = tuple(np.flatnonzero(~kept).tolist())
     open_ones = [parameter.name for parameter in parameters if not parameter.determined]
-    large = [
-        p.name for p in parameters if p.name.split(".")[0] in fit.geometry.T_parent_joint and abs(p.value) > PLAUSIBLE
-    ]
-    warnings = []
-    if outliers:
-        warnings.append(f"measurements {', '.join(map(str, outliers))} contradict the others and were left out")
-    if open_ones:
-        warnings.append(
-            f"not determined: {', '.join(open_ones)}; measure configurations in which the joints turn farther"
-        )
-    if large:
-        warnings.append(f"errors beyond {PLAUSIBLE} rad or m, more than a real robot has: {', '.join(large)}")
+    joints = [p for p in parameters if p.name.split(".")[0] in fit.geometry.T_parent_joint]
+    large = {p.name: p.value for p in joints if abs(p.value) > IMPLAUSIBLE.limit}
+    findings = (
+        *LEFT_OUT.above(len(outliers), measurements=", ".join(map(str, outliers))),
+        *NOT_DETERMINED.above(len(open_ones), names=", ".join(open_ones)),
+        *IMPLAUSIBLE.above(max(map(abs, large.values()), default=0.0), names=", ".join(large)),
+    )
     turn, length = fit.deviations[0] if fit.setup.turns else 0.0, fit.deviations[-1]
     return Calibration(
         robot=fit.geometry.corrected(),
@@ -396,5 +404,5 @@ def _result(
         left_out=rms(fit.left_out()),
         residuals=residuals,
         outliers=outliers,
-        warnings=tuple(warnings),
+        findings=findings,
     )

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, IdentificationError
+from chasles.base.findings import Finding, Rule
 from chasles.engine.validators import reals
 from chasles.geometry import (
     inertial_parameters_from_pseudo_inertia,
@@ -24,6 +25,7 @@ from chasles.geometry import (
 )
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Identification, student_quantile
+from chasles.identification.judgement import refuse
 from chasles.identification.logs.log import Log
 from chasles.identification.regression import (
     Prior,
@@ -47,9 +49,17 @@ THINNEST = 1e-6
 FEWEST_POSES = 3
 SHRINKAGE = 3.0
 """Torques that the deviation of all joints counts for beside those of one joint."""
-DOUBTFUL, REFUSED = 0.3, 1.0
-"""Torques beyond the noise that neither model nor payload explain, relative to the payload's, that call for a warning
-and for a refusal."""
+UNEXPLAINED = Rule(
+    "unexplained-torques", 0.3, "a tenth of the squares of the payload's torques",
+    "neither the model nor the payload explains torques of {value:.0%} of the payload's: the model without payload is "
+    "wrong (friction, masses), and intervals cannot tell that. Identify the robot first", "caution",
+)  # fmt: skip
+NOT_A_PAYLOAD = Rule(
+    "not-a-payload", 1.0, "more is unexplained than explained",
+    "the torques that neither the model nor a payload explains are {value:.1f} times those of the payload found "
+    "({mass:.3g} kg): the log is of another robot or has swapped columns or signs, or the model lacks friction. "
+    "Identify the robot without payload first (chasles.identify)", "refusal",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -67,8 +77,8 @@ class Payload:
         Least covariance that any unbiased estimate from this log can have (Cramér-Rao).
     freedom
         Effective degrees of freedom of the mass's variance.
-    warnings
-        Sentences that call for caution.
+    findings
+        What calls for saying, as `chasles.base.findings.Finding`.
     """
 
     frame: str
@@ -76,7 +86,7 @@ class Payload:
     covariance: FloatArray
     bound: FloatArray
     freedom: float = np.inf
-    warnings: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
 
     @property
     def mass(self) -> float:
@@ -146,7 +156,7 @@ class Payload:
             lines.append(f"moments of inertia about it: {', '.join(texts)} kg·m²")
         share = np.sqrt(np.diag(self.bound) / np.diag(self.covariance))
         lines.append(f"least possible error of the mass: {share[0]:.0%} of this one (Cramér-Rao)")
-        return "\n".join([*lines, *(f"Warning: {warning}" for warning in self.warnings)])
+        return "\n".join([*lines, *(f"{finding.rule.weight}: {finding}" for finding in self.findings)])
 
 
 def identify_payload(
@@ -220,19 +230,8 @@ def identify_payload(
     found = _checked(Payload(where, fit.values[:10], covariance, bound, freedom))
     explained = W @ fit.values[:10]
     share = _unexplained(fit.residuals, explained, signals.noise, used)
-    if share > REFUSED:
-        raise IdentificationError(
-            f"the torques that neither the model nor a payload explains are {share:.1f} times those of the payload "
-            f"found ({fit.values[0]:.3g} kg): the log is of another robot or has swapped columns or signs, or the "
-            "model lacks friction. Identify the robot without payload first (chasles.identify)"
-        )
-    if share < DOUBTFUL:
-        return found
-    warning = (
-        f"neither the model nor the payload explains torques of {share:.0%} of the payload's: the model without "
-        "payload is wrong (friction, masses), and intervals cannot tell that. Identify the robot first"
-    )
-    return replace(found, warnings=(warning,))
+    refuse(NOT_A_PAYLOAD.above(share, mass=float(fit.values[0])))
+    return replace(found, findings=(*own.findings, *UNEXPLAINED.above(share)))
 
 
 def payload_from_poses(

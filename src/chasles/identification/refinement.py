@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, IdentificationError
+from chasles.base.findings import Finding, Rule
 from chasles.control import Controller
 from chasles.engine.validators import real, reals
 from chasles.identification.filtering import filtered_signals
@@ -45,8 +46,23 @@ UNDETERMINED = 0.5
 """Share of its prior deviation that the error of a parameter stays below if the log determines it."""
 EXACT = 1e-9
 """Share of an output's variation below which residuals are rounding, as those of a simulated log without noise."""
-WORST_FIT = 0.5
-"""Share of an output's variation that the residuals of a usable fit stay below."""
+MISSED = Rule(
+    "outputs-missed", 0.5, "a quarter of an output's squares",
+    "not explained: {names}; something acts there that the plant does not have", "caution",
+)  # fmt: skip
+NOT_DETERMINED = Rule(
+    "undetermined-parameters", 0.0, "the log leaves more than half of the deviation before it",
+    "not determined by this log: {names}; they stay near their first values", "caution",
+)  # fmt: skip
+DIFFERENCES = Rule(
+    "central-differences", np.nan, "the loop does not run in compiled steps of a fixed length",
+    "derivatives are central differences, for the loop does not run in compiled steps of a fixed length; give "
+    "integrator=chasles.integrators.Steps(...) for exact ones",
+)  # fmt: skip
+END_OF_DELAYS = Rule(
+    "end-of-delays", np.nan, "a minimum at the end of a range may lie beyond",
+    "the best delay, {value:.3g} ms, is the end of those tried", "caution",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +84,8 @@ class Refinement:
         rest of the log.
     names
         Names of the outputs.
-    warnings
-        Sentences that call for caution.
+    findings
+        What calls for saying, as `chasles.base.findings.Finding`.
     """
 
     values: Mapping[str, FloatArray]
@@ -80,10 +96,10 @@ class Refinement:
     training: FloatArray
     unseen: FloatArray
     names: tuple[str, ...]
-    warnings: tuple[str, ...]
+    findings: tuple[Finding, ...]
 
     def summary(self) -> str:
-        """Text: parameters with 95 % intervals, residuals, delay, warnings."""
+        """Text: parameters with 95 % intervals, residuals, delay, findings."""
         lines = [f"{'parameter':<34}{'before':>12}{'now':>12}{'± 95 %':>12}"]
         for p in self.parameters:
             note = "" if p.determined else "  not determined"
@@ -93,7 +109,7 @@ class Refinement:
             lines.append(f"{name:<34}" + "".join(f"{value:>12.4g}" for value in residuals))
         if len(self.costs) > 1:
             lines += ["", f"delay {1e3 * self.delay:.3g} ms, the best of {len(self.costs)}"]
-        return "\n".join([*lines, *(f"\nwarning: {warning}" for warning in self.warnings)])
+        return "\n".join([*lines, *(f"\n{finding.rule.weight}: {finding}" for finding in self.findings)])
 
     def __repr__(self) -> str:
         return f"<Refinement of {', '.join(self.values)}: delay {1e3 * self.delay:.3g} ms>"
@@ -220,15 +236,12 @@ def _result(solution: OutputErrorFit, costs: Mapping[float, float]) -> Refinemen
     loop, fit, used = solution.loop, solution.fit, solution.used
     measured, names, prior = loop.measured, loop.names, loop.unknowns.prior
     training, unseen = root_mean_square(fit.residuals, used), root_mean_square(fit.residuals, ~used)
-    missed = [
-        name
-        for name, rms, all_of_it in zip(names, training, variation(measured), strict=True)
-        if rms > WORST_FIT * all_of_it
-    ]
+    shares = dict(zip(names, (training / variation(measured)).tolist(), strict=True))
+    missed = [name for name, share in shares.items() if share > MISSED.limit]
     if len(missed) == len(names):
         raise IdentificationError(
             "no values of these parameters explain the log: all outputs are missed by more than "
-            f"{WORST_FIT:.0%} of their variation. Are controller, reference and its beginning those of the log?"
+            f"{MISSED.limit:.0%} of their variation. Are controller, reference and its beginning those of the log?"
         )
     rows = int(used[:, 0].sum())
     if (training > EXACT * variation(measured)).all():
@@ -250,19 +263,14 @@ def _result(solution: OutputErrorFit, costs: Mapping[float, float]) -> Refinemen
             strict=True,
         )
     )
-    remarks = []
-    if missed:
-        remarks.append(f"not explained: {', '.join(missed)}; something acts there that the plant does not have")
-    if not determined.all():
-        open_ones = ", ".join(p.name for p in parameters if not p.determined)
-        remarks.append(f"not determined by this log: {open_ones}; they stay near their first values")
-    if not loop.is_differentiable:
-        remarks.append(
-            "derivatives are central differences, for the loop does not run in compiled steps of a fixed length; give "
-            "integrator=chasles.integrators.Steps(...) for exact ones"
-        )
-    if len(costs) > 2 and loop.plant.delay in (min(costs), max(costs)):
-        remarks.append(f"the best delay, {1e3 * loop.plant.delay:.3g} ms, is the end of those tried")
+    open_ones = [p.name for p in parameters if not p.determined]
+    is_at_end = len(costs) > 2 and loop.plant.delay in (min(costs), max(costs))
+    findings = (
+        *MISSED.above(max(shares.values()), names=", ".join(missed)),
+        *NOT_DETERMINED.above(len(open_ones), names=", ".join(open_ones)),
+        *(() if loop.is_differentiable else DIFFERENCES.told(np.nan)),
+        *(END_OF_DELAYS.told(1e3 * loop.plant.delay) if is_at_end else ()),
+    )
     return Refinement(
         values=loop.unknowns.values(solution.x),
         parameters=parameters,
@@ -272,7 +280,7 @@ def _result(solution: OutputErrorFit, costs: Mapping[float, float]) -> Refinemen
         training=training,
         unseen=unseen,
         names=names,
-        warnings=tuple(remarks),
+        findings=findings,
     )
 
 

@@ -72,7 +72,7 @@ def payload_command(
             "center_error": found.center_error,
             "inertia": found.inertia,
             "inertia_error": found.inertia_error,
-            "warnings": list(found.warnings),
+            "findings": [finding.record for finding in found.findings],
         }
         show_json(facts)
     else:
