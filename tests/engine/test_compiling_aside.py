@@ -91,7 +91,7 @@ def test_only_the_first_call_compiles(first: str, compiled: list[tuple[str, str]
 
 def test_a_long_call_ends_with_the_wide_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is cut into pieces, each computed by what is there when it begins."""
-    from chasles.engine.kernels import pieces
+    from chasles.engine.running import pieces
 
     function, x = wave(2.5), np.linspace(0.0, 9.0, 4000)
     function(0.5)

@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
+from tests.engine.direct_calls import needs_direct_calls
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -78,6 +79,7 @@ def _unaligned(array: np.ndarray) -> np.ndarray:
     return view
 
 
+@needs_direct_calls
 def test_direct_call_and_general_call_agree_bitwise() -> None:
     function = Function(mixed())
     x, A, k = arguments(())
@@ -409,6 +411,7 @@ def test_only_real_types_are_offered() -> None:
         Function(mixed(), dtype="int32")
 
 
+@needs_direct_calls
 @pytest.mark.parametrize("place", ["DATA", "RANK", "DIMENSIONS", "DTYPE", "FLAGS", "FLOAT_VALUE"])
 def test_direct_calls_step_aside_where_objects_are_laid_out_differently(
     place: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture

@@ -12,10 +12,9 @@ import pytest
 import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program, sqrt, trace, where
-from chasles.engine.kernels import pieces
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.kernels.threads import run_all
-from chasles.engine.running import runner
+from chasles.engine.running import pieces, runner
 
 RNG = np.random.default_rng(7)
 

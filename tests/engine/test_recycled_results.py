@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.direct_calls import needs_direct_calls
 
 import chasles as ch
 from chasles.engine import Function, trace
-from chasles.engine.running.compiling import native_available
 
-pytestmark = pytest.mark.skipif(not native_available(), reason="there are no direct calls without machine code")
+pytestmark = needs_direct_calls
 
 SIZE = 3
 

@@ -8,6 +8,7 @@ from collections import namedtuple
 
 import numpy as np
 import pytest
+from tests.engine.direct_calls import needs_direct_calls
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -49,6 +50,7 @@ class Called:
 BATCHES = [(1,), (7,), (8,), (COUNT,), (2, 3), (3, 1, 4), (1, 2, 1, 3)]
 
 
+@needs_direct_calls
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("batch", BATCHES)
 def test_batches_equal_the_general_call_bitwise(batch: tuple[int, ...], dtype: str) -> None:
@@ -74,6 +76,7 @@ def test_batches_equal_the_general_call_bitwise(batch: tuple[int, ...], dtype: s
     assert called.times == 0
 
 
+@needs_direct_calls
 def test_single_samples_with_out() -> None:
     called = Called()
     x, A, _ = arguments()
@@ -85,6 +88,7 @@ def test_single_samples_with_out() -> None:
         np.testing.assert_array_equal(part, truth)
 
 
+@needs_direct_calls
 def test_named_tuples_are_given_and_taken() -> None:
     Parts = namedtuple("Parts", "y P e")
     called = Called(result=Parts)

@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.direct_calls import needs_direct_calls
 
 import chasles as ch
 from chasles.engine import Function, trace
 from chasles.engine.cpython import vectorcall
-from chasles.engine.running.compiling import native_available
-
-needs_machine_code = pytest.mark.skipif(not native_available(), reason="there are no direct calls without machine code")
 
 
 def code_of(function: object) -> int | None:
@@ -31,7 +29,7 @@ def product() -> Function:
     return Function(trace(lambda x, k: k * x, {"x": (2,), "k": ()}, name="product"))
 
 
-@needs_machine_code
+@needs_direct_calls
 def test_calls_go_to_machine_code_once_it_is_there() -> None:
     function = product()
     assert code_of(function) is None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.engine.direct_calls import needs_direct_calls
 from tests.engine.random_programs import random_program, safe_inputs
 
 import chasles as ch
@@ -98,6 +99,7 @@ def test_solves() -> None:
     np.testing.assert_array_equal([flat(solve(np.ones(1), value, 60.0)) for value in a], single)
 
 
+@needs_direct_calls
 @pytest.mark.parametrize("first", ["few", "many"])
 def test_direct_calls_hand_over_to_one_another(first: str) -> None:
     """Neither kind of call goes through Python once both kinds of code are there, with and without ``out``."""

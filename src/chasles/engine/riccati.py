@@ -7,7 +7,8 @@ from functools import cache
 
 import numpy as np
 
-from chasles.engine.cpython.gufunc import make_gufunc
+from chasles.engine.kernels.shapes import CoreArray
+from chasles.engine.running.loop_calls import loop_call
 from chasles.engine.targets.native import machine
 from chasles.engine.targets.native.riccati import ENTRY, write_riccati
 
@@ -26,22 +27,17 @@ def compile_riccati(states: int, inputs: int, *, keep: bool) -> Callable[..., tu
     Returns
     -------
     Callable
-        A generalized ufunc of float64 arrays A (S, n, n), B (S, n, m), weights (S, m + n, m + n) of the inputs and then
-        the states, of which the upper triangle is read, and terminal (n, n), all dense in memory but for the axis S.
+        A callable that broadcasts as ufuncs do, of float64 arrays A (S, n, n), B (S, n, m), weights (S, m + n, m + n)
+        of the inputs and then the states, of which the upper triangle is read, and terminal (n, n), all dense in memory
+        but for the axis S.
         Gains (S, m, n) are such that u = -K x. A pivot that is not positive makes all that follows NaN.
     """
     lanes = machine.lanes("float64")
     content = f"riccati {states} {inputs} {keep} {lanes}"
     code = machine.loaded(content, [ENTRY], lambda: [write_riccati(states, inputs, keep, lanes)])
     n, m, w = states, inputs, states + inputs
-    cost = f"(s,{n},{n})" if keep else f"({n},{n})"
-    return make_gufunc(
-        code.address(ENTRY),
-        inputs=4,
-        outputs=2,
-        signature=f"(s,{n},{n}),(s,{n},{m}),(s,{w},{w}),({n},{n})->(s,{m},{n}),{cost}",
-        dtype="float64",
-        name="riccati",
-        doc="",
-        code=code,
-    )
+    cost = ("s", n, n) if keep else (n, n)
+    given = {"A": ("s", n, n), "B": ("s", n, m), "weights": ("s", w, w), "terminal": (n, n)}
+    outputs = {"gains": ("s", m, n), "cost": cost}
+    cores = [[CoreArray(name, dims) for name, dims in arrays.items()] for arrays in (given, outputs)]
+    return loop_call(code.address(ENTRY), "riccati", *cores, "float64", "", code)

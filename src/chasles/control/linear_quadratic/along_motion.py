@@ -15,7 +15,7 @@ from chasles.control.linear_quadratic.linear_model import LinearModel, discretiz
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
 from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
-from chasles.engine.kernels.memory import empty
+from chasles.engine.cpython.memory import empty
 from chasles.engine.program.scalar import Array
 from chasles.engine.validators import reals
 from chasles.robot.robot import Robot

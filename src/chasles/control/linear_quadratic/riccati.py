@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic.linear_model import as_system
 from chasles.control.linear_quadratic.weights import weight_matrix
-from chasles.engine.kernels.memory import empty
+from chasles.engine.cpython.memory import empty
 from chasles.engine.running.compiling import native_available
 from chasles.engine.validators import doubles
 

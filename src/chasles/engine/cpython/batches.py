@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from typing import NamedTuple
 
+from chasles.engine.cpython.memory import SMALLEST
 from chasles.engine.cpython.objects import (
     AND_WRITABLE,
     CONTIGUOUS_AND_ALIGNED,
@@ -22,9 +23,7 @@ from chasles.engine.cpython.objects import (
     ObjectWriter,
     core_size,
 )
-from chasles.engine.kernels.memory import SMALLEST
-from chasles.engine.kernels.pieces import WORTH_THREADS, work_of_a_sample
-from chasles.engine.kernels.shapes import CoreArray, Kernel, Width, few_samples
+from chasles.engine.kernels.shapes import WORTH_THREADS, CoreArray, Kernel, Width, few_samples, work_of_a_sample
 from chasles.engine.targets.native import kernel_writer
 from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.writer import LlvmWriter

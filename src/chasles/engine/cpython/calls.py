@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from chasles.engine.cpython import batches, objects
 from chasles.engine.cpython.gufunc import c_api
 from chasles.engine.cpython.immortal import immortal
+from chasles.engine.cpython.memory import empty
 from chasles.engine.cpython.objects import (
     CONTIGUOUS_AND_ALIGNED,
     DATA,
@@ -38,7 +39,6 @@ from chasles.engine.cpython.objects import (
     core_size,
     instance_call,
 )
-from chasles.engine.kernels.memory import empty
 from chasles.engine.kernels.shapes import UNINTERRUPTED_WORK, CoreArray, Kernel, Width
 from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.result_layout import Delivery

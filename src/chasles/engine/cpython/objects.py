@@ -10,7 +10,6 @@ import ctypes
 import logging
 import math
 import sys
-import sysconfig
 from collections.abc import Sequence
 from functools import cache
 from typing import Any
@@ -18,6 +17,7 @@ from weakref import ref
 
 import numpy as np
 
+from chasles.engine.cpython import switch
 from chasles.engine.cpython.immortal import immortal
 from chasles.engine.cpython.vectorcall import GENERAL
 from chasles.engine.kernels.shapes import CoreArray, Kernel
@@ -43,8 +43,7 @@ OUT = immortal(sys.intern("out"))  # as the names of keywords in compiled code a
 @cache
 def supported() -> bool:
     """Whether this interpreter's objects have the layout that the direct call knows; looked at once a process."""
-    is_64_bit = ctypes.sizeof(ctypes.c_void_p) == 8
-    if not is_64_bit or sysconfig.get_config_var("Py_GIL_DISABLED") or sysconfig.get_config_var("Py_TRACE_REFS"):
+    if not switch.is_on():
         return False
     differences = _layout_differences()
     if differences:
@@ -61,6 +60,9 @@ def _layout_differences() -> list[str]:
     pointer, integer = ctypes.c_void_p, ctypes.c_int
     plain, turned = np.arange(6.0).reshape(2, 3), np.arange(6.0).reshape(2, 3).T
     checks = {"float": at(ctypes.c_double, 1.5, FLOAT_VALUE) == 1.5 and at(pointer, 1.5, TYPE) == id(float)}
+    alone = [np.arange(3.0)]
+    address = id(alone[0])
+    checks["the only reference"] = integer.from_address(address + REFERENCES).value == 1
     checks["NumPy's float"] = at(ctypes.c_double, np.float64(2.5), FLOAT_VALUE) == 2.5
     for name, array in (("array", plain), ("transposed array", turned)):
         same_head = at(pointer, array, TYPE) == id(np.ndarray) and at(pointer, array, DATA) == array.ctypes.data

@@ -9,13 +9,12 @@ API gives each instance room for such an address.
 from __future__ import annotations
 
 import ctypes
-import sys
-import sysconfig
 from collections.abc import Callable
 from inspect import getattr_static
 from types import MemberDescriptorType
 from typing import TYPE_CHECKING, Any
 
+from chasles.engine.cpython import switch
 from chasles.engine.cpython.immortal import immortal
 
 #: Places in an instance: the address of its code, and what that code hands unusual calls to.
@@ -53,10 +52,7 @@ class _Specification(ctypes.Structure):
 
 def _has_known_layout() -> bool:
     """Whether types and instances are laid out as this file knows it."""
-    unusual = sysconfig.get_config_var("Py_GIL_DISABLED") or sysconfig.get_config_var("Py_TRACE_REFS")
-    if sys.implementation.name != "cpython" or ctypes.sizeof(ctypes.c_void_p) != 8 or unusual:
-        return False
-    return object.__basicsize__ == CODE and _flags_of(object).value == object.__flags__
+    return switch.is_on() and object.__basicsize__ == CODE and _flags_of(object).value == object.__flags__
 
 
 def _flags_of(kind: type) -> ctypes.c_ulong:

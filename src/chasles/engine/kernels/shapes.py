@@ -24,6 +24,12 @@ Width = Literal["few", "many", "any"]
 #: Scalar operations that machine code performs at a stretch. Python answers an interrupt only between stretches: this
 #: many take about a hundredth of a second.
 UNINTERRUPTED_WORK = 200_000_000
+#: Repetitions of a step for which the work of scans that repeat steps is counted.
+_REPETITIONS = 16
+#: Scalar operations that moving a number into or out of a kernel takes the time of.
+_WORK_OF_A_NUMBER = 15
+#: Work, in scalar operations, from which several threads are worth their start, which takes some 100 µs.
+WORTH_THREADS = 8_000_000
 _NARROWEST_VECTOR = 16  # bytes; every processor has it
 
 
@@ -131,3 +137,11 @@ class Kernel:
 
 def _core(argument: Argument) -> CoreArray:
     return CoreArray(argument.name, argument.shape, argument.layout)
+
+
+def work_of_a_sample(kernel: Kernel) -> int:
+    """Return the work of running a kernel's program once, in scalar operations."""
+    program = kernel.program
+    moved = sum(a.size for a in (*program.inputs, *program.outputs))
+    work = program.operation_count + _WORK_OF_A_NUMBER * moved
+    return _REPETITIONS * work if kernel.repeats else work

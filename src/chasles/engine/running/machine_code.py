@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from chasles.engine.cpython import calls, objects
-from chasles.engine.cpython.gufunc import make_gufunc
 from chasles.engine.kernels.shapes import Kernel, Width, few_samples
+from chasles.engine.running.loop_calls import loop_call
 from chasles.engine.targets.native import machine
 from chasles.engine.targets.native.kernel_writer import ENTRY
 from chasles.engine.targets.native.kernels import write_kernel
@@ -26,7 +24,7 @@ class CompiledKernel:
     width
         Samples that it is for.
     ufunc
-        The generalized ufunc.
+        Its loop as a callable of arrays; see `chasles.engine.running.loop_calls`.
     code
         The machine code; the ufunc and each direct call keep it alive.
     result
@@ -38,7 +36,7 @@ class CompiledKernel:
     kernel: Kernel
     dtype: str
     width: Width
-    ufunc: np.ufunc
+    ufunc: Callable[..., Any]
     code: machine.LoadedCode
     result: type | None
     direct_address: int | None
@@ -80,16 +78,8 @@ def compile_kernel(
         content += f" {machine.fingerprint(calls.__package__)}"
         functions, write_beside = [ENTRY, calls.ENTRY], partial(calls.write_call, kernel, width)
     code = machine.loaded(content, functions, lambda: write_kernel(kernel, dtype, lanes, width, write_beside))
-    ufunc = make_gufunc(
-        code.address(ENTRY),
-        inputs=len(kernel.inputs),
-        outputs=len(kernel.outputs),
-        signature=kernel.signature,
-        dtype=dtype,
-        name=kernel.program.name,
-        doc=doc,
-        code=code,
-    )
+    name = kernel.program.name
+    ufunc = loop_call(code.address(ENTRY), name, kernel.inputs, kernel.outputs, dtype, doc, code)
     direct_address = None
     if is_direct:
         earlier: list[object] = [None, None]

@@ -19,8 +19,15 @@ from chasles.base.errors import ArgumentError
 from chasles.engine.arguments import as_array, explained
 from chasles.engine.kernels.empty_arrays import BesideEmpty, without_empty
 from chasles.engine.kernels.foreign import foreign_call
-from chasles.engine.kernels.pieces import WORTH_PIECES, call_in_pieces, work_of_a_sample
-from chasles.engine.kernels.shapes import UNINTERRUPTED_WORK, CoreArray, Kernel, Shape, Width, few_samples
+from chasles.engine.kernels.shapes import (
+    UNINTERRUPTED_WORK,
+    CoreArray,
+    Kernel,
+    Shape,
+    Width,
+    few_samples,
+    work_of_a_sample,
+)
 from chasles.engine.kernels.threads import get_threads
 from chasles.engine.program.program import Program
 from chasles.engine.program.records import is_record, parts_of
@@ -28,6 +35,7 @@ from chasles.engine.program.scalar import Traced
 from chasles.engine.program.tracing import call_traced
 from chasles.engine.running import aside
 from chasles.engine.running.compiling import COMPILING, native, native_available
+from chasles.engine.running.pieces import WORTH_PIECES, call_in_pieces
 
 if TYPE_CHECKING:
     from chasles.engine.running.machine_code import CompiledKernel

@@ -17,35 +17,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.engine.kernels.memory import empty
-from chasles.engine.kernels.shapes import UNINTERRUPTED_WORK, CoreArray, Kernel
+from chasles.engine.cpython.memory import empty
+from chasles.engine.kernels.shapes import UNINTERRUPTED_WORK, WORTH_THREADS, CoreArray, Kernel, work_of_a_sample
 from chasles.engine.kernels.threads import get_threads, run_all
 
 #: A piece of fewer samples would leave lanes idle.
 _SMALLEST_PIECE = 16
-#: Repetitions of a step for which the work of scans that repeat steps is counted.
-_REPETITIONS = 16
-#: Scalar operations that moving a number into or out of a kernel takes the time of.
-_WORK_OF_A_NUMBER = 15
 #: Iterations of a solve that a piece of its batch has time for in one round; most samples are done by then.
 _ITERATIONS_OF_A_ROUND = 64
 #: Bytes of results that a piece writes to for the first time in one call: the system clears them in that call, the more
 #: slowly the busier the machine is. It does so page by page, and the pages of large arrays may be this large.
 _MOST_FRESH, _LARGEST_PAGE = 1 << 26, 1 << 21
-#: Work, in scalar operations, from which several threads are worth their start, which takes some 100 µs.
-WORTH_THREADS = 8_000_000
 #: Work from which the results may be so large that memory of earlier ones is worth looking for.
 WORTH_PIECES = 2_000_000
 
 Array = NDArray[Any]
-
-
-def work_of_a_sample(kernel: Kernel) -> int:
-    """Return the work of running a kernel's program once, in scalar operations."""
-    program = kernel.program
-    moved = sum(a.size for a in (*program.inputs, *program.outputs))
-    work = program.operation_count + _WORK_OF_A_NUMBER * moved
-    return _REPETITIONS * work if kernel.repeats else work
 
 
 def call_in_pieces(

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import math
 import sys
-import sysconfig
 from collections.abc import Sequence
 from threading import Lock
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from chasles.engine.cpython import switch
 
 #: Bytes of an array from which memory is kept, and of all that is kept.
 SMALLEST, MOST = 1 << 18, 1 << 27
@@ -34,7 +35,7 @@ def empty(shape: Sequence[int], dtype: str) -> NDArray[Any]:
     A large one begins where a line of the cache does, and may have the memory of an earlier result that is gone.
     """
     size = math.prod(shape) * np.dtype(dtype).itemsize
-    if size < SMALLEST:
+    if size < SMALLEST or not switch.is_on():
         return np.empty(shape, dtype)
     if size <= MOST and _lock.acquire(blocking=False):
         try:
@@ -70,5 +71,5 @@ def _references(blocks: Sequence[Block], k: int) -> int:
     return sys.getrefcount(blocks[k][0])
 
 
-#: What counts as nobody: found out, as interpreters differ; where threads run at once, counts say nothing.
-_UNUSED = -1 if sysconfig.get_config_var("Py_GIL_DISABLED") else _references([_new(1)], 0)
+#: What counts as nobody: found out, as interpreters differ; with the switch off nothing is used again.
+_UNUSED = _references([_new(1)], 0) if switch.is_on() else -1
