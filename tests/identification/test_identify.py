@@ -118,7 +118,7 @@ def test_bodies_can_exist_in_exact_arithmetic(result: Identification) -> None:
     """Leading minors of each pseudo-inertia are positive, computed without rounding from the stored numbers."""
     assert result.model.inertial.inconsistencies() == {}
     for m, mx, my, mz, xx, xy, xz, yy, yz, zz in result.model.inertial.values[:20].reshape(2, 10).tolist():
-        I = [[Fraction(v) for v in row] for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]  # noqa: E741
+        I = [[Fraction(v) for v in row] for row in ([xx, xy, xz], [xy, yy, yz], [xz, yz, zz])]
         half = sum(I[i][i] for i in range(3)) / 2
         S = [[(half if i == j else 0) - I[i][j] for j in range(3)] for i in range(3)]
         h = [Fraction(v) for v in (mx, my, mz)]

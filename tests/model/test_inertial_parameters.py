@@ -64,7 +64,7 @@ def moments(parts: list[tuple[float, list[float]]]) -> list[float]:
     """Ten parameters of point masses."""
     total = np.zeros(10)
     for m, p in parts:
-        I = m * (np.dot(p, p) * np.eye(3) - np.outer(p, p))  # noqa: E741
+        I = m * (np.dot(p, p) * np.eye(3) - np.outer(p, p))
         total += [m, *(m * np.array(p)), *I[np.triu_indices(3)]]
     return total.tolist()
 

@@ -87,7 +87,10 @@ Result = TypeVar("Result", covariant=True)
 
 
 def batched(
-    *, outputs: Sequence[str] | None = None, dtypes: Mapping[str, DTypeLike] | None = None, **inputs: Any
+    *,
+    outputs: Sequence[str] | None = None,
+    dtypes: Mapping[str, DTypeLike] | None = None,
+    **inputs: Kind | tuple[int, ...],
 ) -> Callable[[Callable[..., Result]], Batched[Result]]:
     """Make a function over batches of a formula for one sample.
 
@@ -147,7 +150,7 @@ class Batched(Family, Generic[Result]):
     def __init__(
         self,
         formula: Callable[..., Result],
-        inputs: Mapping[str, Any],
+        inputs: Mapping[str, Kind | tuple[int, ...]],
         outputs: Sequence[str] | None,
         dtypes: Mapping[str, DTypeLike],
     ) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Mapping
+from typing import Any, Self, Unpack
 
 from numpy.typing import ArrayLike
 
 from chasles import model
 from chasles.mechanics.described import Described
 from chasles.model import LoopKind
+from chasles.model.loop import LoopFields
 
 
 class Copies(Described):
@@ -68,7 +69,20 @@ class Copies(Described):
         """Copy whose base moves freely in the world; see `chasles.model.with_free_base`."""
         return type(self)(model.with_free_base(self.description, joint=joint, world=world))
 
-    def with_loop(self, name: str, kind: LoopKind, first: str, second: str, **fields: Any) -> Self:
+    def with_loop(
+        self,
+        name: str,
+        kind: LoopKind,
+        first: str,
+        second: str,
+        *,
+        closed_at_home: bool = False,
+        actuated: Iterable[str] | None = None,
+        independent: Iterable[str] | None = None,
+        T_first_joint: ArrayLike | None = None,
+        T_second_joint: ArrayLike | None = None,
+        **fields: Unpack[LoopFields],
+    ) -> Self:
         """Copy in which a joint or a rod closes a loop between two frames; see `chasles.model.with_loop`.
 
         Examples
@@ -79,4 +93,17 @@ class Copies(Described):
         >>> arm.n, arm.nq
         (1, 2)
         """
-        return type(self)(model.with_loop(self.description, name, kind, first, second, **fields))
+        closed = model.with_loop(
+            self.description,
+            name,
+            kind,
+            first,
+            second,
+            closed_at_home=closed_at_home,
+            actuated=actuated,
+            independent=independent,
+            T_first_joint=T_first_joint,
+            T_second_joint=T_second_joint,
+            **fields,
+        )
+        return type(self)(closed)

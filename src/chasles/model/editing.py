@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ModelError, UnknownNameError
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.description import Description, Link
 from chasles.model.joint import Joint
 from chasles.model.joint_positions import at_home, home_positions, pose_at_home
-from chasles.model.loop import Loop, LoopKind
+from chasles.model.loop import Loop, LoopFields, LoopKind
 from chasles.model.numbers import frozen_array
 from chasles.model.placement import compose, frozen_placement, homogeneous, inverse
 from chasles.model.record import shortened
@@ -61,7 +61,9 @@ def with_loop(
     closed_at_home: bool = False,
     actuated: Iterable[str] | None = None,
     independent: Iterable[str] | None = None,
-    **fields: Any,
+    T_first_joint: ArrayLike | None = None,
+    T_second_joint: ArrayLike | None = None,
+    **fields: Unpack[LoopFields],
 ) -> Description:
     """Make a copy in which a joint or a rod closes a loop between two frames.
 
@@ -76,8 +78,10 @@ def with_loop(
         takes its length from there.
     actuated, independent
         See `Description`; default unchanged.
+    T_first_joint, T_second_joint
+        See `Loop`; also as positions, shape (3,).
     **fields
-        Other fields of the `Loop`; placements also as positions, shape (3,).
+        ``axis``, ``second_axis``, ``pitch``, ``length``, ``tolerance``: see `Loop`.
 
     Raises
     ------
@@ -94,27 +98,33 @@ def with_loop(
     >>> print(assembled(held).mobility)
     1 degree of freedom; 1 of 1 constraints independent
     """
-    for field in ("T_first_joint", "T_second_joint"):
-        if np.shape(fields.get(field, ())) == (3,):
-            fields[field] = homogeneous(p=frozen_array(fields[field], (3,), f"{field} of loop {shortened(name)}"))
+    placement_1 = _placement(T_first_joint, f"T_first_joint of loop {shortened(name)}")
+    placement_2 = _placement(T_second_joint, f"T_second_joint of loop {shortened(name)}")
+    others: dict[str, Any] = {**fields}
     if closed_at_home:
         T_first, T_second = (
             compose(pose_at_home(description, frame.link), frame.T_link_frame)
             for frame in (description.frame(first), description.frame(second))
         )
-        T_world_1 = compose(T_first, frozen_placement(fields.get("T_first_joint"), f"T_first_joint of loop {name}"))
+        T_world_1 = compose(T_first, placement_1)
         if kind == "rod":
-            place = frozen_placement(fields.get("T_second_joint"), f"T_second_joint of loop {name}")
-            fields["length"] = float(np.linalg.norm(compose(T_second, place)[:3, 3] - T_world_1[:3, 3]))
-        elif "T_second_joint" in fields:
+            others["length"] = float(np.linalg.norm(compose(T_second, placement_2)[:3, 3] - T_world_1[:3, 3]))
+        elif T_second_joint is not None:
             raise ModelError(f"loop {shortened(name)} is closed at home, so it takes no T_second_joint")
         else:
-            fields["T_second_joint"] = compose(inverse(T_second), T_world_1)
+            placement_2 = compose(inverse(T_second), T_world_1)
     return description.replace(
-        loops=(*description.loops, Loop(name, kind, first, second, **fields)),
+        loops=(*description.loops, Loop(name, kind, first, second, placement_1, placement_2, **others)),
         actuated=description.actuated if actuated is None else tuple(actuated),
         independent=description.independent if independent is None else tuple(independent),
     )
+
+
+def _placement(value: ArrayLike | None, of: str) -> NDArray[np.float64]:
+    """Return the placement (4, 4) that is given as such, as a position (3,), or not at all."""
+    if value is not None and np.shape(value) == (3,):
+        return homogeneous(p=frozen_array(value, (3,), of))
+    return frozen_placement(value, of)
 
 
 def attach(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, TypedDict, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ModelError
 from chasles.geometry.elementary import rotation_taking_z_to
@@ -43,6 +43,16 @@ class Constraint:
     second: NDArray[np.float64] = field(default_factory=lambda: np.zeros(3))
     length: float = 0.0
     pitch: float = 0.0
+
+
+class LoopFields(TypedDict, total=False):
+    """Fields of a `Loop` besides its name, kind, frames and placements."""
+
+    axis: ArrayLike
+    second_axis: ArrayLike
+    pitch: float
+    length: float
+    tolerance: float
 
 
 @dataclass(frozen=True, eq=False)

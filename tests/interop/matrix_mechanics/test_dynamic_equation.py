@@ -305,7 +305,7 @@ def test_derivative_of_the_acceleration_is_the_inverse_inertia() -> None:
 
 
 def test_symbols_give_the_solution() -> None:
-    m, x, I, f = sympy.symbols("m x I f", positive=True)  # noqa: E741
+    m, x, I, f = sympy.symbols("m x I f", positive=True)
     J = pseudo_inertia(m, [x, 0, 0], I * np.eye(3, dtype=int))
     none, push = np.zeros((4, 4), dtype=int), action_matrix(np.array([0, 0, 0, 0, f, 0]))
     motion, _ = hybrid_dynamics(J, none, push)

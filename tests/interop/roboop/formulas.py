@@ -62,7 +62,7 @@ def torque(
             wp = R @ wp + turns * (np.cross(R @ w, Z * qp[i]) + Z * qpp[i])
             w = R @ w + turns * Z * qp[i]
             vp = vp + slides * (2.0 * np.cross(w, Z * qp[i]) + Z * qpp[i])
-        m, c, I = row[8], row[9:12], inertia(row)  # noqa: E741
+        m, c, I = row[8], row[9:12], inertia(row)
         if minimal:
             force = m * vp + np.cross(wp, c) + np.cross(w, np.cross(w, c))
             moment = I @ wp + np.cross(w, I @ w) + np.cross(c, vp)
@@ -102,7 +102,7 @@ def random_rows(rng: np.random.Generator, kinds: list[int], minimal: bool = Fals
     rows = np.zeros((len(kinds), 23))
     for row, kind in zip(rows, kinds, strict=True):
         root = rng.normal(size=(3, 3))
-        I = root @ root.T  # noqa: E741
+        I = root @ root.T
         row[0] = kind
         row[1:5] = rng.normal(size=4)
         row[1 if kind == 0 else 2] = 0.0  # the joint's own variable

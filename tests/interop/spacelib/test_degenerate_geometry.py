@@ -68,7 +68,7 @@ class TestFrames:
 
 class TestPoints:
     def test_angle_keeps_its_digits(self) -> None:
-        O, P = [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]  # noqa: E741
+        O, P = [0.0, 0.0, 0.0, 1.0], [1.0, 0.0, 0.0, 1.0]
         assert sl.angle(P, O, [1.0, 1e-11, 0.0, 1.0]) == pytest.approx(1e-11, rel=1e-14)
         assert sl.angle(P, O, [-1.0, 1e-11, 0.0, 1.0]) == pytest.approx(math.pi - 1e-11, rel=1e-15)
         assert sl.angle(P, O, [-2.0, 0.0, 0.0, 1.0]) == math.pi
@@ -151,7 +151,7 @@ class TestLinesAndPlanes:
         assert np.isnan(sl.plane2(POINT, [0, 0, 0])).all()
 
     def test_two_planes(self) -> None:
-        l, rv = sl.inters2pl([0.0, 0.6, 0.8, -5.0], [1.0, 0.0, 0.0, -2.0])  # noqa: E741
+        l, rv = sl.inters2pl([0.0, 0.6, 0.8, -5.0], [1.0, 0.0, 0.0, -2.0])
         assert rv == sl.OK
         np.testing.assert_allclose(l.P, [2.0, 3.0, 4.0, 1.0], **EXACT)
         np.testing.assert_allclose(l.dir, [0.0, 0.8, -0.6], **EXACT)

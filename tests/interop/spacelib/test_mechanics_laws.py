@@ -95,7 +95,7 @@ class TestSymbols:
     def test_momentum_and_power(self) -> None:
         omega, v = (np.array(sympy.symbols(f"{name}:3")) for name in ("w", "v"))
         W = sl.vtom4(omega) + np.array([[0, 0, 0, component] for component in [*v, 0]])
-        mass, I = sympy.symbols("m I")  # noqa: E741
+        mass, I = sympy.symbols("m I")
         Gamma = sl.skew4(W, np.diag([I / 2, I / 2, I / 2, mass]))
         assert_equal(sl.mtov4(Gamma), I * omega)
         assert_equal(Gamma[:3, 3], mass * v)
@@ -142,7 +142,7 @@ class TestDerivatives:
 
     @pytest.mark.parametrize("axes", SEQUENCES)
     def test_frames_that_turn_about_their_origin(self, axes: tuple[int, int, int]) -> None:
-        q, qp, qpp, O = [0.3, 1.2, -2.1], [0.5, -0.8, 1.4], [0.9, 0.4, -0.6], [0.2, -0.5, 0.8, 1.0]  # noqa: E741
+        q, qp, qpp, O = [0.3, 1.2, -2.1], [0.5, -0.8, 1.4], [0.9, 0.4, -0.6], [0.2, -0.5, 0.8, 1.0]
 
         def motion(t: Any) -> mpmath.matrix:
             m = self.shift(O)
@@ -181,7 +181,7 @@ class TestDerivatives:
     @pytest.mark.parametrize("axis", [sl.X, sl.Y, sl.Z])
     @pytest.mark.parametrize("jtype", [sl.Rev, sl.Pri])
     def test_joints_about_an_axis_through_a_point(self, jtype: int, axis: int) -> None:
-        O, qp, qpp = [0.4, 0.1, -0.7, 1.0], 1.5, 0.9  # noqa: E741
+        O, qp, qpp = [0.4, 0.1, -0.7, 1.0], 1.5, 0.9
 
         def motion(t: Any) -> mpmath.matrix:
             moved = qp * t + mpmath.mpf(qpp) / 2 * t**2
@@ -316,7 +316,7 @@ class TestProperties:
     def test_cardan_angles_and_their_derivatives_come_back(
         self, axes: tuple[int, int, int], alpha: float, beta: float, gamma: float, qp: Matrix, qpp: Matrix
     ) -> None:
-        q, O = np.array([alpha, beta, gamma]), sl.ORIGIN  # noqa: E741
+        q, O = np.array([alpha, beta, gamma]), sl.ORIGIN
         m, W, H = sl.cardantoM(q, *axes, O), sl.cardantoW(q, qp, *axes, O), sl.cardantoH(q, qp, qpp, *axes, O)
         found = sl.Htocardan(m, W, H, *axes)
         assert found.rv == sl.OK
@@ -335,7 +335,7 @@ class TestProperties:
         if found.inttype not in (0, 1) or np.linalg.norm(np.cross(u1, u2)) < 1e-3:
             return
         for p, u in ((p1, u1), (p2, u2)):
-            I, d = sl.projponl(found.I, ([*p, 1.0], u))  # noqa: E741
+            I, d = sl.projponl(found.I, ([*p, 1.0], u))
             assert d == pytest.approx(found.mindist / 2, abs=1e-9)
             assert (found.I - I)[:3] @ u == pytest.approx(0.0, abs=1e-9)
             assert found.lmindist.dir @ u == pytest.approx(0.0, abs=1e-12)
@@ -349,6 +349,6 @@ class TestProperties:
             return
         assert np.linalg.norm(pl[:3]) == pytest.approx(1.0, rel=1e-14)
         assert all(abs(sl.distpp(pl, P)) < 1e-10 for P in points)
-        I, d = sl.project([0.3, 0.2, -0.1, 1.0], pl)  # noqa: E741
+        I, d = sl.project([0.3, 0.2, -0.1, 1.0], pl)
         assert sl.distpp(pl, I) == pytest.approx(0.0, abs=1e-13)
         assert abs(d) == pytest.approx(sl.dist(I, [0.3, 0.2, -0.1, 1.0]), abs=1e-13)

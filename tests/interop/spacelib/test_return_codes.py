@@ -210,7 +210,7 @@ class TestLinesAndPlanes:
         dir[2::5, 2] = 0.0
         pl[2::5] = [0.0, 0.0, 7.0, 0.0]
         pl[2::10, 3] = 1.0
-        I, inttype = sl.interslpl((P, dir), pl)  # noqa: E741
+        I, inttype = sl.interslpl((P, dir), pl)
         assert set(np.unique(inttype)) == {sl.NOTYPE, -1, 0, 1}
         assert is_finite(I)[inttype >= 0].all()
         assert np.isnan(I[inttype < 0, :3]).all()

@@ -56,7 +56,7 @@ class Arm(NamedTuple):
     pp: FloatArray
     M: FloatArray
     rc: FloatArray
-    I: FloatArray  # noqa: E741 - the report's name
+    I: FloatArray
     base_acceleration: FloatArray
 
     @property

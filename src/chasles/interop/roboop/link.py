@@ -198,7 +198,7 @@ class Link:
             raise ArgumentError("a link without mass has a first moment only with minimal parameters (mRobot_min_para)")
         self._set_column(("cx", "cy", "cz"), moment if self._minimal else moment / self.get_m())
 
-    def set_I(self, I: ArrayLike) -> None:  # noqa: E741  # ROBOOP's name
+    def set_I(self, I: ArrayLike) -> None:
         """Set the inertia matrix, (3, 3); its upper triangle counts."""
         self._set_column(("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz"), reals(I, "I", (3, 3))[_UPPER])
 

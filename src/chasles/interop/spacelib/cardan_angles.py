@@ -156,7 +156,7 @@ def _rtocardan(R: Array, i: int, j: int, k: int) -> CardanAngles:
 
 
 @routine(q=(3,), O=POINT)
-def cardantoM(q: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E741
+def cardantoM(q: Array, i: int, j: int, k: int, O: Array) -> Array:
     """Position matrix of a frame from Cardan or Euler angles and its origin: the inverse of `Mtocardan`.
 
     Parameters
@@ -182,7 +182,7 @@ def cardantoM(q: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E74
 
 
 @routine(q=(3,), O=POINT)
-def cardtoM(q: Array, O: Array) -> Array:  # noqa: E741
+def cardtoM(q: Array, O: Array) -> Array:
     """Position matrix (..., 4, 4) from Tait-Bryan angles: ``cardantoM(q, X, Y, Z, O)``.
 
     Examples
@@ -195,7 +195,7 @@ def cardtoM(q: Array, O: Array) -> Array:  # noqa: E741
 
 
 @routine(q=(3,), O=POINT)
-def eultoM(q: Array, O: Array) -> Array:  # noqa: E741
+def eultoM(q: Array, O: Array) -> Array:
     """Position matrix (..., 4, 4) from Euler angles: ``cardantoM(q, Z, X, Z, O)``.
 
     Examples
@@ -208,7 +208,7 @@ def eultoM(q: Array, O: Array) -> Array:  # noqa: E741
 
 
 @routine(q=(3,), O=POINT)
-def nauttoM(q: Array, O: Array) -> Array:  # noqa: E741
+def nauttoM(q: Array, O: Array) -> Array:
     """Position matrix (..., 4, 4) from nautical angles: ``cardantoM(q, Z, Y, X, O)``.
 
     Examples

@@ -58,7 +58,7 @@ class CardanAcceleration(NamedTuple):
 
 
 @routine(q=(3,), qp=(3,), O=POINT)
-def cardantoW(q: Array, qp: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E741
+def cardantoW(q: Array, qp: Array, i: int, j: int, k: int, O: Array) -> Array:
     """Velocity matrix of a frame that turns about its origin, from Cardan or Euler angles: the inverse of `Wtocardan`.
 
     Parameters
@@ -92,7 +92,7 @@ def cardantoW(q: Array, qp: Array, i: int, j: int, k: int, O: Array) -> Array:  
 
 
 @routine(q=(3,), qp=(3,), O=POINT)
-def cardtoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
+def cardtoW(q: Array, qp: Array, O: Array) -> Array:
     """Velocity matrix (..., 4, 4) from Tait-Bryan angles: ``cardantoW(q, qp, X, Y, Z, O)``.
 
     Examples
@@ -105,7 +105,7 @@ def cardtoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
 
 
 @routine(q=(3,), qp=(3,), O=POINT)
-def eultoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
+def eultoW(q: Array, qp: Array, O: Array) -> Array:
     """Velocity matrix (..., 4, 4) from Euler angles: ``cardantoW(q, qp, Z, X, Z, O)``.
 
     Examples
@@ -118,7 +118,7 @@ def eultoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
 
 
 @routine(q=(3,), qp=(3,), O=POINT)
-def nauttoW(q: Array, qp: Array, O: Array) -> Array:  # noqa: E741
+def nauttoW(q: Array, qp: Array, O: Array) -> Array:
     """Velocity matrix (..., 4, 4) from nautical angles: ``cardantoW(q, qp, Z, Y, X, O)``.
 
     Examples
@@ -201,7 +201,7 @@ def Wtonaut(m: Array, W: Array) -> CardanVelocity:
 
 
 @routine(q=(3,), qp=(3,), qpp=(3,), O=POINT)
-def cardantoH(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int, O: Array) -> Array:  # noqa: E741
+def cardantoH(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int, O: Array) -> Array:
     """Acceleration matrix of a frame that turns about its origin, from Cardan or Euler angles: inverse of `Htocardan`.
 
     Parameters
@@ -234,7 +234,7 @@ def cardantoH(q: Array, qp: Array, qpp: Array, i: int, j: int, k: int, O: Array)
 
 
 @routine(q=(3,), qp=(3,), qpp=(3,), O=POINT)
-def cardtoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
+def cardtoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:
     """Acceleration matrix (..., 4, 4) from Tait-Bryan angles: ``cardantoH(q, qp, qpp, X, Y, Z, O)``.
 
     The manual's box shows the arguments of `Htocard`.
@@ -249,7 +249,7 @@ def cardtoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
 
 
 @routine(q=(3,), qp=(3,), qpp=(3,), O=POINT)
-def eultoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
+def eultoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:
     """Acceleration matrix (..., 4, 4) from Euler angles: ``cardantoH(q, qp, qpp, Z, X, Z, O)``.
 
     The manual's box shows the arguments of `Htoeul`.
@@ -264,7 +264,7 @@ def eultoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
 
 
 @routine(q=(3,), qp=(3,), qpp=(3,), O=POINT)
-def nauttoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:  # noqa: E741
+def nauttoH(q: Array, qp: Array, qpp: Array, O: Array) -> Array:
     """Acceleration matrix (..., 4, 4) from nautical angles: ``cardantoH(q, qp, qpp, Z, Y, X, O)``.
 
     The manual's box shows the arguments of `Htonaut`.
@@ -349,7 +349,7 @@ def Htonaut(m: Array, W: Array, H: Array) -> CardanAcceleration:
     return acceleration
 
 
-def _turning(omega: Array, O: Array) -> Array:  # noqa: E741
+def _turning(omega: Array, O: Array) -> Array:
     W: Array = velocity_matrix(twist_from_screw(omega, O[:U], 1.0, 0.0))
     return W
 

@@ -110,7 +110,7 @@ def legal_acceleration(H: Array, omega: Array) -> Array:
     return _where_legal(H, is_legal)
 
 
-def legal_origin(O: Array) -> Array:  # noqa: E741
+def legal_origin(O: Array) -> Array:
     """Return a point [x, y, z, 1], NaN where its fourth coordinate is another.
 
     Examples
@@ -118,7 +118,7 @@ def legal_origin(O: Array) -> Array:  # noqa: E741
     >>> legal_origin(np.array([1.0, 2.0, 3.0, 0.0]))
     array([nan, nan, nan, nan])
     """
-    return _where_legal(O, lambda O: absolute(O[U] - 1.0) <= LEGAL_TOLERANCE)  # noqa: E741
+    return _where_legal(O, lambda O: absolute(O[U] - 1.0) <= LEGAL_TOLERANCE)
 
 
 def _symmetric_part(A: Array) -> Any:

@@ -46,7 +46,7 @@ LineLike: TypeAlias = Line | tuple[Any, Any]
 class Projection(NamedTuple):
     """Results of `projponl` and `project`: the projection I (..., 4) of a point, and its distance d (...)."""
 
-    I: Array  # noqa: E741
+    I: Array
     d: Real
 
 
@@ -72,7 +72,7 @@ class LinesIntersection(NamedTuple):
     lmindist: Line
     mindist: Real
     pl: Array
-    I: Array  # noqa: E741
+    I: Array
     inttype: Any
 
 
@@ -80,7 +80,7 @@ class LinesIntersection(NamedTuple):
 class PlanesIntersection(NamedTuple):
     """Results of `inters2pl`: the line l, and OK, or NOTOK for parallel planes and for none."""
 
-    l: Line  # noqa: E741
+    l: Line
     rv: Real
 
 
@@ -88,7 +88,7 @@ class PlanesIntersection(NamedTuple):
 class InterslplResult(NamedTuple):
     """Results of `interslpl`: the point I (..., 4); inttype, 0 for one point, 1 for all, -1 for none, or `NOTYPE`."""
 
-    I: Array  # noqa: E741
+    I: Array
     inttype: Any
 
 
@@ -179,7 +179,7 @@ class _FlatLinesIntersection(NamedTuple):
     dir: Array
     mindist: Real
     pl: Array
-    I: Array  # noqa: E741
+    I: Array
     inttype: Any
 
 
@@ -205,7 +205,7 @@ def _intersection(P1: Array, dir1: Array, P2: Array, dir2: Array) -> _FlatLinesI
     return _FlatLinesIntersection(homogeneous(point), direction, mindist, pl, homogeneous(halfway), inttype)
 
 
-def projponl(P1: Array, l: LineLike) -> Projection:  # noqa: E741
+def projponl(P1: Array, l: LineLike) -> Projection:
     """Projection of a point on a line.
 
     Parameters
@@ -359,7 +359,7 @@ def _inters2pl(pl1: Array, pl2: Array) -> _FlatPlanesIntersection:
     return _FlatPlanesIntersection(homogeneous(point), direction, rv)
 
 
-def interslpl(l: LineLike, pl: Array) -> InterslplResult:  # noqa: E741
+def interslpl(l: LineLike, pl: Array) -> InterslplResult:
     """Point in which a line meets a plane.
 
     Parameters

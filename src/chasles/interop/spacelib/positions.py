@@ -302,7 +302,7 @@ def rotat23(a: int, q: Real) -> Array:
 
 
 @routine(q=(), O=POINT)
-def rotat24(a: int, q: Real, O: Array) -> Array:  # noqa: E741
+def rotat24(a: int, q: Real, O: Array) -> Array:
     """Position matrix of a frame with its origin in O, rotated by q about its own axis a (figure 3.4).
 
     Parameters
@@ -332,7 +332,7 @@ def rotat24(a: int, q: Real, O: Array) -> Array:  # noqa: E741
 
 
 @routine(q=(), O=POINT)
-def rotat34(a: int, q: Real, O: Array) -> Array:  # noqa: E741
+def rotat34(a: int, q: Real, O: Array) -> Array:
     """Position matrix of a frame placed in O and then rotated, its origin too, about the absolute axis a (figure 3.5).
 
     Parameters

@@ -270,7 +270,7 @@ def velacctoWH2(jtype: int, a: int, qp: Real, qpp: Real) -> JointMotion:
 
 
 @routine(qp=(), qpp=(), O=POINT)
-def velacctoWH3(jtype: int, a: int, qp: Real, qpp: Real, O: Array) -> JointMotion:  # noqa: E741
+def velacctoWH3(jtype: int, a: int, qp: Real, qpp: Real, O: Array) -> JointMotion:
     """Velocity and acceleration matrices of a joint, about an axis through O that is parallel to a frame axis.
 
     Parameters

@@ -32,8 +32,8 @@ class GeodesicMotion(ManifoldTrajectory):
         Configurations, (..., nq). Leading axes make a batch of motions.
     duration
         Time from start to goal, s, (...).
-    **scaling
-        ``scaling``, ``ramp``, ``rounding``: as of `PointToPoint`.
+    scaling, ramp, rounding
+        See `PointToPoint`.
 
     Examples
     --------
@@ -44,9 +44,26 @@ class GeodesicMotion(ManifoldTrajectory):
     array([ 0.    ,  0.    ,  0.9375,  0.    ,  0.    ,  0.4688,  0.2812, -0.2812])
     """
 
-    def __init__(self, robot: Robot, start: ArrayLike, goal: ArrayLike, duration: ArrayLike, **scaling: Any) -> None:
-        displacement = _displacement(robot, start, goal)
-        self.robot, self.line = robot, PointToPoint(np.zeros(robot.n), displacement, duration, **scaling)
+    def __init__(
+        self,
+        robot: Robot,
+        start: ArrayLike,
+        goal: ArrayLike,
+        duration: ArrayLike,
+        *,
+        scaling: Scaling = "quintic",
+        ramp: ArrayLike | None = None,
+        rounding: ArrayLike | None = None,
+    ) -> None:
+        line = PointToPoint(
+            np.zeros(robot.n),
+            _displacement(robot, start, goal),
+            duration,
+            scaling=scaling,
+            ramp=ramp,
+            rounding=rounding,
+        )
+        self.robot, self.line = robot, line
         self.start = np.asarray(robot.normalize(reals(start, "start", (..., robot.nq))))
         self.knots, self.batch = self.line.knots, self.line.batch
 
