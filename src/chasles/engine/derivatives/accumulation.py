@@ -82,11 +82,53 @@ def reverse(
     program: Program, inputs: Sequence[Any], seeds: Mapping[int, Sparse], wrt: Sequence[int]
 ) -> tuple[dict[int, Any], list[Sparse]]:
     """Return the values of the seeded output scalars and the adjoints of some input scalars."""
-    needed, used = _needed(program, list(seeds))
     active = active_values(program, wrt)
     several = len({key for seed in seeds.values() for key in seed}) > 1
-    linear: dict[int, dict[tuple[int, int], Number]] = {}
+    values, linear = _values(program, inputs, list(seeds), active, linearises=several)
+    terms: _Terms = {}
+    for output, seed in seeds.items():
+        _add_terms(terms, program.results[output], seed)
+    item_adjoints: dict[int, dict[int, Sparse]] = {}
+    adjoints: list[Sparse] = [{} for _ in inputs]
+    for index in range(len(program.instructions) - 1, -1, -1):
+        operation, *rest = program.instructions[index]
+        adjoint = _totals(terms.pop(index, {}))
+        contributions: list[tuple[int, Sparse]] = []
+        if operation == "call":
+            if item_adjoint := item_adjoints.pop(index, {}):
+                contributions = _reverse_items(program, index, values, active, linear, item_adjoint)
+        elif not adjoint or not active[index]:
+            continue
+        elif operation == "input":
+            adjoints[rest[0]] = adjoint
+        elif operation == "item":
+            item_adjoints.setdefault(rest[0], {})[rest[1]] = adjoint
+        else:
+            contributions = _reverse_operation(program.instructions[index], values, adjoint)
+        for k, sparse in contributions:
+            if active[k]:
+                _add_terms(terms, k, sparse)
+    return {k: values[program.results[k]] for k in seeds}, [adjoints[k] for k in wrt]
+
+
+#: From a value and a seed to the contributions to its adjoint.
+_Terms = dict[int, dict[int, list[Number]]]
+#: From a call to its derivatives, by output and argument.
+_Linear = dict[int, dict[tuple[int, int], Number]]
+
+
+def _add_terms(terms: _Terms, value: int, contributions: Sparse) -> None:
+    for key, term in contributions.items():
+        terms.setdefault(value, {}).setdefault(key, []).append(term)
+
+
+def _values(
+    program: Program, inputs: Sequence[Any], outputs: Sequence[int], active: Sequence[bool], *, linearises: bool
+) -> tuple[list[Any], _Linear]:
+    """Return all values that some outputs need, and, where calls are linearised, the derivatives of those that move."""
+    needed, used = _needed(program, outputs)
     values: list[Any] = []
+    linear: _Linear = {}
     for index, (operation, *rest) in enumerate(program.instructions):
         value: Any = None
         if index not in needed:
@@ -99,48 +141,37 @@ def reverse(
             value = values[rest[0]][rest[1]]
         elif operation == "call":
             called, arguments = program.programs[rest[0]], [values[k] for k in rest[1:]]
-            moving = tuple(position for position, k in enumerate(rest[1:]) if active[k])
-            if several and moving:
+            if linearises and (moving := _moving(rest[1:], active)):
                 value, linear[index] = _linearise(called, arguments, moving, used[index])
             else:
                 value = _apply(called, arguments)
         else:
             value = FOLDING[operation](*[values[k] for k in rest])
         values.append(value)
+    return values, linear
 
-    terms: dict[int, dict[int, list[Number]]] = {}  # value -> seed -> contributions
-    for output, seed in seeds.items():
-        for key, x in seed.items():
-            terms.setdefault(program.results[output], {}).setdefault(key, []).append(x)
-    item_adjoints: dict[int, dict[int, Sparse]] = {}
-    adjoints: list[Sparse] = [{} for _ in inputs]
-    for index in range(len(program.instructions) - 1, -1, -1):
-        operation, *rest = program.instructions[index]
-        adjoint = _totals(terms.pop(index, {}))
-        contributions: list[tuple[int, Sparse]] = []
-        if operation == "call":
-            item_adjoint = item_adjoints.pop(index, {})
-            if item_adjoint:
-                called, arguments = program.programs[rest[0]], [values[k] for k in rest[1:]]
-                if index in linear:
-                    by_position = _reverse_linear(linear[index], item_adjoint)
-                else:
-                    moving = tuple(position for position, k in enumerate(rest[1:]) if active[k])
-                    by_position = _reverse_call(called, arguments, item_adjoint, moving)
-                contributions = [(rest[1 + position], sparse) for position, sparse in by_position]
-        elif not adjoint or not active[index]:
-            continue
-        elif operation == "input":
-            adjoints[rest[0]] = adjoint
-        elif operation == "item":
-            item_adjoints.setdefault(rest[0], {})[rest[1]] = adjoint
-        else:
-            contributions = _reverse_operation(program.instructions[index], values, adjoint)
-        for k, sparse in contributions:
-            if active[k]:
-                for key, term in sparse.items():
-                    terms.setdefault(k, {}).setdefault(key, []).append(term)
-    return {k: values[program.results[k]] for k in seeds}, [adjoints[k] for k in wrt]
+
+def _moving(arguments: Sequence[int], active: Sequence[bool]) -> tuple[int, ...]:
+    """Return the positions of the arguments that depend on what moves."""
+    return tuple(position for position, k in enumerate(arguments) if active[k])
+
+
+def _reverse_items(
+    program: Program,
+    index: int,
+    values: Sequence[Any],
+    active: Sequence[bool],
+    linear: _Linear,
+    item_adjoint: dict[int, Sparse],
+) -> list[tuple[int, Sparse]]:
+    """Return what the adjoints of a call's items contribute to the adjoints of its arguments."""
+    _, number, *arguments = program.instructions[index]
+    if index in linear:
+        by_position = _reverse_linear(linear[index], item_adjoint)
+    else:
+        given = [values[k] for k in arguments]
+        by_position = _reverse_call(program.programs[number], given, item_adjoint, _moving(arguments, active))
+    return [(arguments[position], sparse) for position, sparse in by_position]
 
 
 def jacobian_entries(
