@@ -48,7 +48,7 @@ def controller(arm: ch.Robot) -> ch.PDGravity:
 @pytest.fixture(scope="module")
 def log(arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity) -> dict[str, Any]:
     real = plant(arm, TRUTH[:2], TRUTH[2:4], **FRICTION)
-    run = ch.simulate(ch.Plant(real, delay=0.002), controller, motion, period=PERIOD)
+    run = ch.simulate(real.with_drives(delay=0.002), controller, motion, period=PERIOD)
     rng = np.random.default_rng(0)
     q = run["q_measured"].values + 1e-5 * rng.normal(size=run["q"].shape)
     return {"t": run["time"].values, "q": q, "tau": run["tau"].values + 0.05 * rng.normal(size=q.shape)}
@@ -69,7 +69,7 @@ def test_springs_play_friction_and_delay_are_found(
     assert (found.unseen < 0.1 * found.before).all()
     assert "best of 4" in found.summary()
     # The values go back into a simulation as they are.
-    run = ch.simulate(ch.Plant(guess, delay=0.002), controller, motion, period=PERIOD, vary=found.values)
+    run = ch.simulate(guess.with_drives(delay=0.002), controller, motion, period=PERIOD, vary=found.values)
     assert np.abs(run["q_measured"].values - log["q"]).max() < 1e-3
 
 

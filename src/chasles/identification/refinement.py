@@ -203,7 +203,7 @@ def refine(
     if not chosen or len(chosen) != len(tuple(outputs)):
         raise ArgumentError(f"outputs must be some of {', '.join(OUTPUTS)}, not {outputs!r}")
     share = real(training, "training", above=0.0, at_most=1.0)
-    tried = reals(delays, "delays", (-1,), at_least=0.0).tolist() if len(delays) else [whole.delay]
+    tried = reals(delays, "delays", (len(delays),), at_least=0.0).tolist() if len(delays) else [whole.delay]
     velocity = None if start_velocity is None else reals(start_velocity, "start_velocity", (whole.n,))
     solutions = {}
     for candidate in tried:
