@@ -300,8 +300,9 @@ class ClosedLoop:
         return self.audit and bool(self.plant.payloads)
 
     def outside_of(self, given: Any) -> Any:
-        """External inputs of the plant in the period after a call; see `Equations.outside`."""
-        return Record({name: given.get(name, np.zeros(shape)) for name, shape in self.equations.outside.items()})
+        """External inputs of the plant in the period after a call; see `Environment.inputs`."""
+        inputs = self.equations.environment.inputs.items()
+        return Record({name: given.get(name, np.zeros(shape)) for name, shape in inputs})
 
     def held_inputs(
         self, given: NDArray[np.float64], values: Mapping[str, Any], command: Real = 0.0
@@ -330,11 +331,12 @@ class ClosedLoop:
         known = self._closed(q, state.configuration)
         q = known if self.closes_readings else q
         before = self.clock_before(t)
-        instant = self.equations.instant(t, INSIDE * self.period, self.period, self.outside_of(given), before)
-        acting = self.equations.environment(x, instant, values)
+        environment, outside = self.equations.environment, self.outside_of(given)
+        instant = environment.instant(t, INSIDE * self.period, self.period, outside, before)
+        acting = environment.acting(x, instant, values)
         wrench, frame = None, self.controller.measured_wrench
         if frame is not None:
-            T, _ = self.equations.motion(frame, x, instant)
+            T, _ = environment.motion(frame, x, instant)
             wrench = measured_wrench(self.plant.robot.description, frame, T, acting)
         layout = self.controller.memory_layout
         memory = layout.join(state.controller)
@@ -390,7 +392,7 @@ class ClosedLoop:
         if sensors.side == "motor" and self.plant.elastic_joints is not None:
             q, qd = self.plant.elastic_joints.split(x.elastic_joints)
         drawn = {} if noise is None else dict(zip(sensors.noises, noise, strict=True))
-        numbers = self.equations.values_of("sensors", values)
+        numbers = self.equations.numbers.of("sensors", values)
         q, qd, memory = sensors.read(q, qd, drawn, memory, numbers, self.period)
         return q, qd, memory
 

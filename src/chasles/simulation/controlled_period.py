@@ -49,7 +49,7 @@ class AttemptState(NamedTuple):
     begin
         Time from the call of the controller to the stretch's begin, s.
     clock
-        Time inside the stretch, which decides what is carried; see `chasles.simulation.plant.equations.Instant`.
+        Time inside the stretch, which decides what is carried; see `chasles.simulation.plant.environment.Instant`.
     made
         Attempts in this period.
     """
@@ -172,7 +172,7 @@ class ControlledPeriod:
         period = self.steps.period
         apart, end = APART * period, period
         inner = [stage.begin * period for stage in self.stages[1:]]
-        for event in [*inner, *(time - t for time in self.steps.equations.switch_times(values))]:
+        for event in [*inner, *(time - t for time in self.steps.equations.environment.switch_times(values))]:
             ahead = (event > begin + apart) & (event < period - apart)
             end = where(ahead & (event < end), event, end)
         return end

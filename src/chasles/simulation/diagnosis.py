@@ -195,7 +195,7 @@ def _dry_friction(loop: ClosedLoop, values: Mapping[str, Floats], joints: Sequen
     ]
     friction = np.array([float(value) for value in own])
     if loop.plant.friction is not None:
-        friction = friction + loop.equations.values_of("friction", values)["breakaway"]
+        friction = friction + loop.equations.numbers.of("friction", values)["breakaway"]
     return friction
 
 

@@ -74,7 +74,8 @@ def initial_state(
     springs, positions = np.zeros(0), plant.joint_positions(q)
     seen = positions
     if elastic is not None:
-        springs = elastic.initial_state(*np.broadcast_arrays(positions, qd), holding, equations.elastic_values(values))
+        numbers = equations.numbers.of_elastic_joints(values)
+        springs = elastic.initial_state(*np.broadcast_arrays(positions, qd), holding, numbers)
         seen = elastic.split(springs)[0] if sensors is not None and sensors.side == "motor" else positions
     read: Any = np.zeros(0)
     if sensors is not None:

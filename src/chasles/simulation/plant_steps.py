@@ -54,7 +54,7 @@ class HeldInputs(NamedTuple):
     command
         Torques that the controller asks for, (n,).
     outside
-        Values computed in advance for the period, in the parts of `Equations.outside`.
+        Values computed in advance for the period, in the parts of `Environment.inputs`.
     values
         Values of all arguments, by name.
     """
@@ -126,7 +126,7 @@ class PlantSteps:
     @cached_property
     def held(self) -> Layout:
         """Parts of `HeldInputs`."""
-        return Layout(HeldInputs((self.equations.plant.n,), self.equations.outside, self.values))
+        return Layout(HeldInputs((self.equations.plant.n,), self.equations.environment.inputs, self.values))
 
     @property
     def rates(self) -> Program:
@@ -147,7 +147,7 @@ class PlantSteps:
 
         def rates(s: Real, x: Record, t: Real, offset: Real, span: Real, clock: Real, held: HeldInputs) -> Array:
             at = offset + (INSIDE * span + (1.0 - 2.0 * INSIDE) * s)
-            instant = self.equations.instant(t, at, self.period, held.outside, clock)
+            instant = self.equations.environment.instant(t, at, self.period, held.outside, clock)
             rates = self.equations.derivative(x, instant, held.command, held.values, friction_over=step)
             powers = {}
             if self.accounts is not None:
@@ -213,7 +213,7 @@ class PlantSteps:
         """State as a stretch begins; see `EnergyAccounts.after_events`."""
         if self.accounts is None:
             return x
-        instant = self.equations.instant(start.t, start.offset, self.period, held.outside, clock)
+        instant = self.equations.environment.instant(start.t, start.offset, self.period, held.outside, clock)
         return Record({**x, "audit": self.accounts.after_events(x, x.audit, start.before, instant, held.values)})
 
     def right_hand_side(self, t: Real, offset: Real, span: Real, clock: Real, held: HeldInputs) -> PlantRightHandSide:

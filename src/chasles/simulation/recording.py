@@ -10,7 +10,8 @@ from chasles.base.cached import cached_property
 from chasles.engine.program.records import Memory, Record
 from chasles.engine.program.scalar import Array
 from chasles.simulation.plant.energy_accounts import EnergyAccounts
-from chasles.simulation.plant.equations import Acting, Equations, Instant
+from chasles.simulation.plant.environment import Acting, Instant
+from chasles.simulation.plant.equations import Equations
 from chasles.trajectories import Motion
 from chasles.trajectories.motion import PoseMotion
 

@@ -189,7 +189,7 @@ def _at(function: Function, place: Sequence[Any], s: float, x: Floats) -> Any:
 def _breaks(loop: ClosedLoop, t: float, begin: float, end: float, own: Values) -> list[float]:
     """Times since a call at t, from begin to end, at which the integrator is restarted."""
     breaks, apart = [begin], APART * loop.period
-    for event in sorted(float(event) - t for event in loop.equations.switch_times(own)):
+    for event in sorted(float(event) - t for event in loop.equations.environment.switch_times(own)):
         if breaks[-1] + apart < event < end - apart:
             breaks.append(event)
     return [*breaks, end]

@@ -40,7 +40,7 @@ def fastest_rate(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, 
     numbers = {
         name: {
             key: np.max(np.reshape(value, (-1, *effect.parameters[key].shape)), axis=0)
-            for key, value in loop.equations.values_of(name, values).items()
+            for key, value in loop.equations.numbers.of(name, values).items()
         }
         for name, effect in plant.effects.items()
     }
@@ -92,7 +92,7 @@ def _friction_jumps(loop: ClosedLoop, values: Mapping[str, Any]) -> bool:
             return True
     if loop.plant.friction is None:
         return False
-    numbers = loop.equations.values_of("friction", values)
+    numbers = loop.equations.numbers.of("friction", values)
     dry = np.asarray(numbers["breakaway"]).reshape(-1, loop.plant.n).max(axis=0) > 0.0
     sharp = np.asarray(numbers["smoothing_velocity"]).reshape(-1, loop.plant.n).min(axis=0) == 0.0
     return bool((dry & sharp).any())

@@ -1,6 +1,7 @@
 """Plants: a robot with effects, their parameters, equations and energies.
 
-Friction, motors, elastic joints, payloads, contacts, external wrenches, sensors and the motion of the base.
+The effects are friction, motors, elastic joints, payloads, contacts, external wrenches, sensors and the motion of the
+base. The `equations` of motion take their parameters from `numbers`, and what acts from outside from `environment`.
 """
 
 from chasles.base import lazy

@@ -8,7 +8,9 @@ from typing import Any
 from chasles.base.cached import cached_property
 from chasles.engine.program.records import Record
 from chasles.engine.program.scalar import Array
-from chasles.simulation.plant.equations import Equations, Instant, Values
+from chasles.simulation.plant.environment import Instant
+from chasles.simulation.plant.equations import Equations
+from chasles.simulation.plant.numbers import Values
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,30 +52,30 @@ class EnergyAccounts:
     def energies(self, x: Record, instant: Instant, values: Values) -> dict[str, Any]:
         """Return the stored energies, J, by the names of `stored`."""
         equations, plant = self.equations, self.equations.plant
-        varied = equations.robot_values(instant.clock, values)
-        robot, q, velocities = equations.with_base(x, instant)
+        varied = equations.numbers.of_robot(instant.clock, values)
+        robot, q, velocities = equations.environment.with_base(x, instant)
         found = {
             "energy.kinetic": robot.kinetic_energy.specialize(vary=tuple(varied))(q, velocities, *varied.values()),
             "energy.potential": robot.potential_energy.specialize(vary=tuple(varied))(q, *varied.values()),
         }
         if plant.elastic_joints is not None:
-            numbers = equations.elastic_values(values)
+            numbers = equations.numbers.of_elastic_joints(values)
             found["energy.kinetic"] += plant.elastic_joints.rotor_energy(x.elastic_joints, numbers).sum()
             springs = plant.elastic_joints.elastic_energy(plant.joint_positions(x.q), x.elastic_joints, numbers)
             found["energy.elastic_joints"] = springs.sum()
         if plant.motors is not None:
-            windings = plant.motors.magnetic_energy(x.motors, equations.values_of("motors", values))
+            windings = plant.motors.magnetic_energy(x.motors, equations.numbers.of("motors", values))
             found["energy.motors"] = windings.sum()
         for name, contact in plant.contacts.items():
-            T, _ = equations.motion(contact.frame, x, instant)
-            found[f"energy.{name}"] = contact.elastic_energy(T, equations.values_of(name, values))
+            T, _ = equations.environment.motion(contact.frame, x, instant)
+            found[f"energy.{name}"] = contact.elastic_energy(T, equations.numbers.of(name, values))
         return found
 
     def powers(self, x: Record, rates: Record, instant: Instant, command: Array, values: Values) -> dict[str, Any]:
         """Return powers, W, by the names of `audited`; payloads change the energy at events only."""
         equations, plant = self.equations, self.equations.plant
-        speed, acting = equations.motor_speed(x), equations.environment(x, instant, values)
-        varied = equations.robot_values(instant.clock, values)
+        speed, acting = equations.motor_speed(x), equations.environment.acting(x, instant, values)
+        varied = equations.numbers.of_robot(instant.clock, values)
         velocities = equations.velocities(x)
         own_friction = equations.tree.friction_at.specialize(vary=tuple(varied))
         found = {
@@ -84,18 +86,18 @@ class EnergyAccounts:
         }
         found |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
         for name, contact in plant.contacts.items():
-            of_contact = (acting[name].T_world_frame, acting[name].twist, equations.values_of(name, values))
+            of_contact = (acting[name].T_world_frame, acting[name].twist, equations.numbers.of(name, values))
             found[f"loss.{name}"] = contact.loss(*of_contact)
         if plant.elastic_joints is not None:
-            positions, numbers = plant.joint_positions(x.q), equations.elastic_values(values)
+            positions, numbers = plant.joint_positions(x.q), equations.numbers.of_elastic_joints(values)
             dampers = plant.elastic_joints.loss(positions, x.qd, x.elastic_joints, numbers)
             found["loss.elastic_joints"] = dampers.sum()
         if plant.motors is not None:
-            electrical = (x.motors, speed, command, equations.values_of("motors", values))
+            electrical = (x.motors, speed, command, equations.numbers.of("motors", values))
             found["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
             found["electrical.loss"] = plant.motors.loss(*electrical).sum()
         if instant.base is not None:
-            wrenches = equations.by_frame(acting)
+            wrenches = equations.environment.by_frame(acting)
             accelerations = equations.velocities(rates)
             on_base = equations.inverse_dynamics(x, accelerations, wrenches, instant, values)[:6]
             found["work.base"] = on_base @ instant.base.v

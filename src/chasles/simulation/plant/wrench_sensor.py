@@ -9,7 +9,7 @@ import numpy as np
 from chasles.engine.program.scalar import Array
 from chasles.geometry.elementary import cross
 from chasles.model import Description
-from chasles.simulation.plant.equations import Acting, rotated
+from chasles.simulation.plant.environment import Acting, rotated
 
 
 def measured_wrench(description: Description, frame: str, T_world_frame: Array, acting: Mapping[str, Acting]) -> Array:
