@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from io import FileIO
 from os import PathLike
@@ -91,6 +91,11 @@ def write(path: str | PathLike[str], content: str | bytes, endings: tuple[str, .
     """
     (target,) = write_all({Path(path): content}, endings)
     return target
+
+
+def write_lines(path: str | PathLike[str], lines: Iterable[str], endings: tuple[str, ...] = ()) -> Path:
+    """Write lines of text, each with its end; see `write`."""
+    return write(path, "\n".join(lines) + "\n", endings)
 
 
 def folder_to_write(path: str | PathLike[str]) -> Path:

@@ -86,6 +86,18 @@ class DescriptionRecord:
         self.__dict__.update(fields)
 
 
+class ArgumentRecord(DescriptionRecord):
+    """A record whose fields are the arguments of a function: ``function(**record)``."""
+
+    def keys(self) -> tuple[str, ...]:
+        """Names of the fields."""
+        return self.field_names()
+
+    def __getitem__(self, name: str) -> Any:
+        """Return a field by its name."""
+        return getattr(self, name)
+
+
 @contextmanager
 def naming(where: str) -> Iterator[None]:
     """Put the file or element `where` in front of the message of a ModelError that is raised inside."""

@@ -28,7 +28,6 @@ array([ 0.5  , -0.075])
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -37,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
-from chasles.base.writing import write
+from chasles.base.writing import write_lines
 from chasles.engine.validators import choice
 from chasles.geometry.projections import project_rotation, rotation_distance
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
@@ -144,7 +143,7 @@ def write_path_file(path: str | Path, data: PathData) -> None:
     lines = [_WORD_OF[data.space], str(data.values.shape[1])]
     for time, values in zip(data.times, data.values, strict=True):
         lines += [number_text(time), line_text(values)]
-    _write(path, lines)
+    write_lines(path, lines)
 
 
 def read_quaternion_file(path: str | Path) -> QuaternionData:
@@ -178,7 +177,7 @@ def write_quaternion_file(path: str | Path, data: QuaternionData) -> None:
     lines: list[str] = []
     for time, quaternion in zip(data.times, data.quaternions, strict=True):
         lines += [number_text(time), "Q", line_text(quaternion)]
-    _write(path, lines)
+    write_lines(path, lines)
 
 
 def read_trajectory_file(path: str | Path) -> PathData | QuaternionData:
@@ -229,7 +228,3 @@ def _frozen(array: Floats) -> Floats:
         raise ArgumentError(f"a file holds numbers of at most {LARGEST_NUMBER:g}, not {np.abs(array).max():g}")
     array.flags.writeable = False
     return array
-
-
-def _write(path: str | Path, lines: Iterable[str]) -> None:
-    write(path, "\n".join(lines) + "\n")

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, ChaslesError
-from chasles.control.linear_quadratic.linear_model import as_system
+from chasles.control.linear_quadratic.linear_model import as_system, transposed
 from chasles.control.linear_quadratic.riccati import joined_weights
 from chasles.control.linear_quadratic.riccati_flow import doubled
 from chasles.engine.program.scalar import Array
@@ -155,7 +155,7 @@ def _doubled_until_steady(
     A: Floats, B: Floats, Q: Floats, R: Floats, N: Floats
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """Return K, P, and which of them are stabilising solutions: the others need more care."""
-    both = np.linalg.solve(R, np.concatenate([_T(B), _T(N)], axis=-1))  # of the cost of u + R⁻¹Nᵀx
+    both = np.linalg.solve(R, np.concatenate([transposed(B), transposed(N)], axis=-1))  # of the cost of u + R⁻¹Nᵀx
     inputs, shift = both[..., : A.shape[-1]], both[..., A.shape[-1] :]
     phi, G, P = A - B @ shift, B @ inputs, Q - N @ shift
     scale = np.abs(phi).max(axis=(-1, -2))
@@ -170,17 +170,13 @@ def _doubled_until_steady(
             if not (remaining > _DECAYED * scale).any():
                 break
         PB = P @ B
-        F = _T(PB) @ A + _T(N)
-        K = np.linalg.solve(R + _T(B) @ PB, F)
-        terms = (_T(A) @ P @ A, P, _T(F) @ K, Q)
+        F = transposed(PB) @ A + transposed(N)
+        K = np.linalg.solve(R + transposed(B) @ PB, F)
+        terms = (transposed(A) @ P @ A, P, transposed(F) @ K, Q)
         residual = np.abs(terms[0] - terms[1] - terms[2] + terms[3]).max(axis=(-1, -2))
         size = np.max([np.abs(term).max(axis=(-1, -2)) for term in terms], axis=0)
         solved: NDArray[np.bool_] = (remaining <= _DECAYED * scale) & (residual <= 1e-3 * _RESIDUAL * size)
     return np.asarray(K, dtype=np.float64), P, solved
-
-
-def _T(M: Floats) -> Floats:
-    return np.swapaxes(M, -1, -2)
 
 
 def _large(residual: Floats, terms: tuple[Floats, ...]) -> bool:

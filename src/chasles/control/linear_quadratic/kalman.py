@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic.algebraic_riccati import RegulatorError, discrete_riccati
-from chasles.control.linear_quadratic.linear_model import as_system
+from chasles.control.linear_quadratic.linear_model import as_system, transposed
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.validators import doubles
@@ -59,7 +59,7 @@ def stationary_kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLi
     W = weight_matrix(W, A.shape[-1], "W", definite=False)
     V = weight_matrix(V, C.shape[-2], "V", definite=True)
     try:
-        covariance = discrete_riccati(_T(A), _T(C), W, V).P
+        covariance = discrete_riccati(transposed(A), transposed(C), W, V).P
     except RegulatorError as error:
         raise RegulatorError(
             f"no filter has a decaying error; for the dual regulator, whose inputs are the measurements: {error}"
@@ -106,9 +106,9 @@ def kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike, initial
     V = weight_matrix(V, C.shape[-2], "V", definite=True)
     noise = doubles(W, "W")
     noise = noise[..., ::-1, :, :] if noise.ndim > 2 else weight_matrix(noise, n, "W", definite=False)
-    P = backward_riccati(_T(A)[..., ::-1, :, :], _T(C)[..., ::-1, :, :], noise, V, first, every_cost=True).P[
-        ..., :0:-1, :, :
-    ]
+    P = backward_riccati(
+        transposed(A)[..., ::-1, :, :], transposed(C)[..., ::-1, :, :], noise, V, first, every_cost=True
+    ).P[..., :0:-1, :, :]
     return FilterGains(_gains(P, C, V), P)
 
 
@@ -202,9 +202,5 @@ def _measured_system(A: ArrayLike, C: ArrayLike) -> tuple[Floats, Floats]:
 
 
 def _gains(P: Floats, C: Floats, V: Floats) -> Floats:
-    PC = P @ _T(C)
-    return _T(np.linalg.solve(V + C @ PC, _T(PC)))
-
-
-def _T(M: NDArray[Any]) -> Floats:
-    return np.swapaxes(M, -1, -2)
+    PC = P @ transposed(C)
+    return transposed(np.linalg.solve(V + C @ PC, transposed(PC)))

@@ -199,3 +199,8 @@ def _hold_functions(n: int) -> tuple[Function, Function]:
     scan = trace(step, {"state": (size,), "factor": (), "lower": (n, 2 * n)}, name="hold_series", outputs=["state"])
     inputs = {"state": (size,), "lower": (n, 2 * n), "M_inverse": (n, n), "period": ()}
     return Function(scan, shape="scan"), Function(trace(complete, inputs, name="hold", outputs=["A_d", "B_d"]))
+
+
+def transposed(M: NDArray[Any]) -> Floats:
+    """Matrices (..., n, m) as (..., m, n)."""
+    return np.swapaxes(M, -1, -2)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
-from chasles.control.linear_quadratic.linear_model import as_system, discretize
+from chasles.control.linear_quadratic.linear_model import as_system, discretize, transposed
 from chasles.control.linear_quadratic.riccati import FiniteHorizon
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.validators import real
@@ -73,14 +72,14 @@ def differential_riccati(
     n, m = B.shape[-2:]
     Q, R = weight_matrix(Q, n, "Q", definite=False), weight_matrix(R, m, "R", definite=True)
     P = weight_matrix(terminal, n, "terminal", definite=False)
-    inputs = np.linalg.solve(R, _T(B))
+    inputs = np.linalg.solve(R, transposed(B))
     phi, G, H = _flow(A, B @ inputs, Q, step)
     P = np.broadcast_to(P, (*H.shape[:-3], n, n))
     costs = [P]
     for k in reversed(range(A.shape[-3])):
         F, P = phi[..., k, :, :], costs[-1]
-        P = H[..., k, :, :] + _T(F) @ P @ np.linalg.solve(np.eye(n) + G[..., k, :, :] @ P, F)
-        costs.append(0.5 * (P + _T(P)))
+        P = H[..., k, :, :] + transposed(F) @ P @ np.linalg.solve(np.eye(n) + G[..., k, :, :] @ P, F)
+        costs.append(0.5 * (P + transposed(P)))
     every = np.stack(costs[::-1], axis=-3)
     return FiniteHorizon(inputs @ every[..., :-1, :, :], every)
 
@@ -94,7 +93,7 @@ def _flow(A: Floats, G: Floats, Q: Floats, step: float) -> tuple[Floats, Floats,
     largest_G = float(np.abs(G).max(initial=0.0, where=np.isfinite(G)))
     unit = math.sqrt((float(np.abs(Q).max(initial=0.0)) or 1.0) / (largest_G or 1.0))
     hamiltonian = np.concatenate(
-        [np.concatenate([A, -G * unit], axis=-1), np.concatenate([-Q / unit, -_T(A)], axis=-1)], axis=-2
+        [np.concatenate([A, -G * unit], axis=-1), np.concatenate([-Q / unit, -transposed(A)], axis=-1)], axis=-2
     )
     sums = np.abs(hamiltonian).sum(axis=-1)
     size = float(sums.max(initial=0.0, where=np.isfinite(sums))) * step
@@ -102,7 +101,7 @@ def _flow(A: Floats, G: Floats, Q: Floats, step: float) -> tuple[Floats, Floats,
     flow = discretize(hamiltonian, np.zeros((*shape[:-1], 0)).repeat(2, axis=-2), step / 2.0**doublings).A
     upper, lower = flow[..., :n, :], flow[..., n:, :]
     inverse = np.linalg.inv(lower[..., n:])
-    phi, G, H = _T(inverse), -upper[..., n:] @ inverse, -inverse @ lower[..., :n]
+    phi, G, H = transposed(inverse), -upper[..., n:] @ inverse, -inverse @ lower[..., :n]
     for _ in range(doublings):
         phi, G, H = doubled(phi, G, H)
     return phi, G / unit, H * unit
@@ -116,9 +115,5 @@ def doubled(phi: Floats, G: Floats, H: Floats) -> tuple[Floats, Floats, Floats]:
     n = phi.shape[-1]
     both = np.linalg.solve(np.eye(n) + G @ H, np.concatenate([phi, G], axis=-1))
     following, reached = both[..., :n], both[..., n:]
-    G, H = G + phi @ reached @ _T(phi), H + _T(phi) @ H @ following
-    return phi @ following, 0.5 * (G + _T(G)), 0.5 * (H + _T(H))
-
-
-def _T(M: NDArray[Any]) -> Floats:
-    return np.swapaxes(M, -1, -2)
+    G, H = G + phi @ reached @ transposed(phi), H + transposed(phi) @ H @ following
+    return phi @ following, 0.5 * (G + transposed(G)), 0.5 * (H + transposed(H))

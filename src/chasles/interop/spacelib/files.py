@@ -21,14 +21,13 @@ array([[1. , 1.1]])
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
-from chasles.base.writing import write
+from chasles.base.writing import write_lines
 from chasles.interop.spacelib.file_records import BodyData, GripperData, LinearEquations, MotionData, TwoBodyData
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.free_format import NumberReader, frozen_numbers, line_text, number_text
@@ -72,7 +71,7 @@ def read_robot(path: str | Path) -> RobotData:
 
 def write_robot(path: str | Path, robot: RobotData) -> None:
     """Write a robot for ROB-MAT."""
-    _write(path, [robot_data_text(robot).rstrip("\n")])
+    write_lines(path, [robot_data_text(robot).rstrip("\n")])
 
 
 def read_motion(path: str | Path, joints: int) -> MotionData:
@@ -89,7 +88,7 @@ def write_motion(path: str | Path, motion: MotionData) -> None:
     lines = [number_text(motion.dt)]
     for instant in np.stack([motion.q, motion.qp, motion.qpp], axis=-1):
         lines += [*map(line_text, instant), *([""] if len(instant) > 1 else [])]
-    _write(path, lines)
+    write_lines(path, lines)
 
 
 def read_gripper(path: str | Path) -> GripperData:
@@ -108,7 +107,7 @@ def write_gripper(path: str | Path, motion: GripperData) -> None:
     tables = (motion.q, motion.qp, motion.qpp, motion.position, motion.velocity, motion.acceleration)
     for instant in np.stack(tables, axis=1):
         lines += [*map(line_text, instant), ""]
-    _write(path, lines)
+    write_lines(path, lines)
 
 
 def read_guess(path: str | Path, joints: int = 6) -> FloatArray:
@@ -118,7 +117,7 @@ def read_guess(path: str | Path, joints: int = 6) -> FloatArray:
 
 def write_guess(path: str | Path, q: ArrayLike) -> None:
     """Write a first guess of joint positions, in one line."""
-    _write(path, [line_text(_values(q, "the first guess"))])
+    write_lines(path, [line_text(_values(q, "the first guess"))])
 
 
 def read_link_lengths(path: str | Path, links: int = 6) -> FloatArray:
@@ -128,7 +127,7 @@ def read_link_lengths(path: str | Path, links: int = 6) -> FloatArray:
 
 def write_link_lengths(path: str | Path, a: ArrayLike) -> None:
     """Write the lengths of links, one a line."""
-    _write(path, map(number_text, _values(a, "the lengths of the links")))
+    write_lines(path, map(number_text, _values(a, "the lengths of the links")))
 
 
 def read_bodies(path: str | Path) -> TwoBodyData:
@@ -152,7 +151,7 @@ def write_bodies(path: str | Path, two: TwoBodyData) -> None:
             line_text((body.jxy, body.jyz, body.jxz)),
             line_text((body.xg, body.yg, body.zg)),
         ]
-    _write(path, [*lines, *map(line_text, two.W1), *map(line_text, two.m1)])
+    write_lines(path, [*lines, *map(line_text, two.W1), *map(line_text, two.m1)])
 
 
 def read_linear_system(path: str | Path) -> LinearEquations:
@@ -170,15 +169,11 @@ def write_linear_system(path: str | Path, system: LinearEquations) -> None:
     """Write the equations of the program TEST-LIN."""
     A = frozen_numbers(system.A, np.shape(system.A)[-1], "A")
     table = np.column_stack([A, frozen_numbers(np.reshape(system.b, (-1, 1)), 1, "b")])
-    _write(path, [f"{A.shape[0]} {A.shape[1]}", *map(line_text, table)])
+    write_lines(path, [f"{A.shape[0]} {A.shape[1]}", *map(line_text, table)])
 
 
 def _reader(path: str | Path) -> NumberReader:
     return NumberReader(read_bytes(path, MAX_BYTES), str(path))
-
-
-def _write(path: str | Path, lines: Iterable[str]) -> None:
-    write(path, "\n".join(lines) + "\n")
 
 
 def _count(value: int, what: str) -> None:

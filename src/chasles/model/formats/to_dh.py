@@ -35,13 +35,13 @@ from chasles.model.formats.single_freedoms import require_kinds, with_single_fre
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, compose, inverse
-from chasles.model.record import DescriptionRecord, naming, shortened
+from chasles.model.record import ArgumentRecord, naming, shortened
 
 Convention = Literal["standard", "modified"]
 
 
 @dataclass(frozen=True, eq=False)
-class DHTable(DescriptionRecord):
+class DHTable(ArgumentRecord):
     """Denavit-Hartenberg parameters of a robot: the arguments of `from_dh`, so ``from_dh(**table)`` is the robot.
 
     Parameters
@@ -71,14 +71,6 @@ class DHTable(DescriptionRecord):
     frames: tuple[Frame, ...] = ()
     link_prefix: str = "link"
     source: str = ""
-
-    def keys(self) -> tuple[str, ...]:
-        """Names of the fields: the arguments of `from_dh`."""
-        return self.field_names()
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a field by its name."""
-        return getattr(self, name)
 
     def _repr_html_(self) -> str:
         return str(verbs.to_html(self))

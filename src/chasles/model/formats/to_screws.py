@@ -16,11 +16,11 @@ from chasles.model.formats.single_freedoms import require_kinds, with_single_fre
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.placement import FloatArray, compose, homogeneous, inverse
-from chasles.model.record import DescriptionRecord
+from chasles.model.record import ArgumentRecord
 
 
 @dataclass(frozen=True, eq=False)
-class ScrewTable(DescriptionRecord):
+class ScrewTable(ArgumentRecord):
     """Screw axes of a robot: the arguments of `from_screws`, so ``from_screws(**table)`` is the robot.
 
     Parameters
@@ -53,14 +53,6 @@ class ScrewTable(DescriptionRecord):
     frames: tuple[Frame, ...] = ()
     link_prefix: str = "link"
     source: str = ""
-
-    def keys(self) -> tuple[str, ...]:
-        """Names of the fields: the arguments of `from_screws`."""
-        return self.field_names()
-
-    def __getitem__(self, name: str) -> Any:
-        """Return a field by its name."""
-        return getattr(self, name)
 
     def __repr__(self) -> str:
         return f"<ScrewTable of '{self.name}': {len(self.joints)} joints>"
