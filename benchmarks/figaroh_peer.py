@@ -31,7 +31,7 @@ TRAJECTORY = {
 def _robot(arm: ch.Robot) -> Any:
     with TemporaryDirectory() as folder:
         path = Path(folder) / "robot.urdf"
-        path.write_text(arm.to_urdf())
+        arm.save(path)
         model = pinocchio.buildModelFromUrdf(str(path))
     robot = pinocchio.RobotWrapper(model)
     robot.data = model.createData()

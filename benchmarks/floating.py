@@ -40,7 +40,7 @@ import json, sys
 from time import perf_counter
 import numpy as np
 import chasles
-robot = chasles.Robot.from_urdf(sys.argv[1], check=False).with_free_base(world="the world")
+robot = chasles.load(sys.argv[1], check=False).with_free_base(world="the world")
 v = np.zeros(robot.nv)
 q, times = robot.neutral, []
 for name in sys.argv[2:]:
@@ -57,7 +57,7 @@ def tables() -> Iterator[Table]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "talos.urdf"
         path.write_text(text)
-        robot = ch.Robot.from_urdf(path, check=False).with_free_base(world="the world")
+        robot = ch.load(path, check=False).with_free_base(world="the world")
         yield compilation(path, robot)
     yield batches(robot, pin.buildModelFromXML(text, pin.JointModelFreeFlyer()))
 

@@ -32,7 +32,7 @@ COST = 1e-2
 def tables() -> Iterator[Table]:
     """The table of this section."""
     file = example("talos_data/robots/talos_reduced.urdf")
-    robot = ch.Robot.from_urdf(file, check=False).with_free_base(world="the world")
+    robot = ch.load(file, check=False).with_free_base(world="the world")
     table = Table(
         "Talos with a free base: a step of inverse kinematics with three tasks, limits of position and velocity",
         ("start", "", "a step", "ratio"),

@@ -18,7 +18,7 @@ STEP, LIFT, BEGIN = 0.16, 0.03, 0.2  # duration of a step, s; height of the feet
 
 def main(duration: float = 0.84) -> None:
     file = next(path for path in metadata.files("example-robot-data") or [] if path.name == "solo12.urdf")
-    robot = ch.Robot.from_urdf(file.locate(), check=False).with_free_base(world="ground")
+    robot = ch.load(file.locate(), check=False).with_free_base(world="ground")
     standing = robot.neutral
     standing[7:] = np.tile([0.0, 0.8, -1.6], 4)
     standing[6] = -robot.forward_kinematics(standing, target="FL_FOOT")[2, 3]

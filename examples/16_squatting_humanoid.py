@@ -20,7 +20,7 @@ DEPTH, TIME = 0.1, 0.5  # of the squat, m and s
 
 def main() -> None:
     file = next(path for path in metadata.files("example-robot-data") or [] if path.name == "talos_reduced.urdf")
-    talos = ch.Robot.from_urdf(file.locate(), check=False)
+    talos = ch.load(file.locate(), check=False)
     legs = talos.edit.lock([name for name in talos.joint_names if not name.startswith(("leg", "torso"))])
     corners = [
         Frame(f"{foot} {k}", foot, pose(np.eye(3), np.array(corner)))

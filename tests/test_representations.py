@@ -11,8 +11,8 @@ import chasles as ch
 
 MAKERS: dict[str, Callable[[ch.Robot], object]] = {
     "description": lambda arm: arm.description,
-    "screws": lambda arm: arm.to_screws(),
-    "table of a DH robot": lambda arm: ch.load("puma560").to_dh(),
+    "screws": lambda arm: arm.table("screws"),
+    "table of a DH robot": lambda arm: ch.load("puma560").table("dh"),
     "motion": lambda arm: ch.PointToPoint(arm.home, arm.home + 1.0 / 3.0, duration=1.0),
     "check": lambda arm: ch.PointToPoint(arm.home, arm.home + 0.3, duration=1.0).check(arm),
     "violated check": lambda arm: ch.PointToPoint(arm.home, arm.home + 0.3, duration=0.01).check(arm),

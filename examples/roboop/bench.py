@@ -48,7 +48,7 @@ def puma() -> rb.Robot:
     """Return the PUMA 560 that Chasles ships, by way of a configuration file."""
     with TemporaryDirectory() as folder:
         file = Path(folder, "puma560.conf")
-        file.write_text(ch.load("puma560").to_roboop(), encoding="utf-8")
+        ch.load("puma560").save(file)
         return rb.Robot(file, "puma560")
 
 

@@ -145,7 +145,7 @@ def satellite(folder: Path) -> tuple[Path, ch.Robot]:
     joints = [Joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", at, axis=axes[k]) for k in range(2)]
     robot = ch.Robot(Description("satellite", tuple(links), tuple(joints)))
     path = folder / "satellite.toml"
-    path.write_text(robot.to_toml())
+    robot.save(path)
     return path, robot.with_free_base()
 
 
@@ -193,7 +193,7 @@ def test_simulate_says_which_laws_stand_and_float(tmp_path):
     ):
         assert said in error_of(*options, *option)
     assert "add --free-base" in error_of("simulate", str(path), "--contact", "link0")
-    path.write_text(free.to_toml())
+    free.save(path)
     assert "has a free joint already" in error_of("simulate", str(path), "--free-base")
 
 
@@ -627,12 +627,16 @@ def test_substeps_reach_the_simulation():
 @pytest.mark.parametrize(
     ("options", "name", "same"),
     [
-        ([], "arm.urdf", ch.Robot.to_urdf),
-        ([], "arm.toml", ch.Robot.to_toml),
-        (["--to", "dh"], "arm.toml", lambda robot: robot.to_toml("dh")),
-        (["--to", "modified-dh"], "arm.TOML", lambda robot: robot.to_toml("modified-dh")),
-        (["--to", "screws"], "arm.toml", lambda robot: robot.to_toml("screws")),
-        ([], "arm.conf", ch.Robot.to_roboop),
+        ([], "arm.urdf", lambda robot: ch.model.write(robot.description, "urdf")),
+        ([], "arm.toml", lambda robot: ch.model.write(robot.description, "toml")),
+        (["--to", "dh"], "arm.toml", lambda robot: ch.model.write(robot.description, "toml", form="dh")),
+        (
+            ["--to", "modified-dh"],
+            "arm.TOML",
+            lambda robot: ch.model.write(robot.description, "toml", form="modified-dh"),
+        ),
+        (["--to", "screws"], "arm.toml", lambda robot: ch.model.write(robot.description, "toml", form="screws")),
+        ([], "arm.conf", lambda robot: ch.model.write(robot.description, "roboop")),
     ],
 )
 def test_convert_writes_the_same_robot(options, name, same, tmp_path):
@@ -655,7 +659,7 @@ def test_roboop_files_go_through_toml_and_back_exactly(tmp_path):
 
 def test_convert_to_mjcf(tmp_path):
     assert run("convert", "panda", str(tmp_path / "panda.xml")).exit_code == 0
-    assert (tmp_path / "panda.xml").read_text() == ch.load("panda").to_mjcf()
+    assert (tmp_path / "panda.xml").read_text() == ch.model.write(ch.load("panda").description, "mjcf")
 
 
 def test_convert_takes_meshes_along_or_says_so(tmp_path):
@@ -700,7 +704,7 @@ def test_convert_says_why_not(tmp_path):
     assert "does not end with .urdf" in error_of("convert", "panda", str(taken), "--to", "urdf")
     assert "cannot be written: No such file" in error_of("convert", "panda", str(tmp_path / "no" / "arm.toml"))
     free = tmp_path / "free.toml"
-    free.write_text(ch.load("panda").with_free_base().to_toml())
+    ch.load("panda").with_free_base().save(free)
     assert "joint 'base' is free" in error_of("convert", str(free), str(tmp_path / "dh.toml"), "--to", "dh")
     assert not (tmp_path / "dh.toml").exists()
 

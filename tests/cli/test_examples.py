@@ -103,7 +103,7 @@ def expect_a_study(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def arm_urdf(path: Path) -> None:
-    path.write_text(ch.load("planar2r").to_urdf())
+    ch.load("planar2r").save(path)
 
 
 def log(path: Path, robot: ch.Robot, *, effort: float = 1.0, columns: str = "q tau") -> None:
@@ -129,7 +129,7 @@ def satellite(path: Path) -> None:
     ]
     axes = ((0.0, 0.0, 1.0), (0.0, 1.0, 0.0))
     joints = [Joint(f"joint{k}", "revolute", f"link{k}", f"link{k + 1}", shift(0.3), axis=axes[k]) for k in range(2)]
-    path.write_text(ch.Robot(Description("satellite", tuple(links), tuple(joints))).to_urdf())
+    ch.Robot(Description("satellite", tuple(links), tuple(joints))).save(path)
 
 
 def dog(path: Path) -> None:
@@ -146,7 +146,7 @@ def dog(path: Path) -> None:
             joints.append(Joint(f"{link}_joint", "revolute", parent, link, T, axis=axis))
             parent = link
         frames.append(Frame(f"{leg}_foot", parent, shift(0.0, 0.0, -0.25)))
-    path.write_text(ch.Robot(Description("dog", tuple(links), tuple(joints), frames=tuple(frames))).to_urdf())
+    ch.Robot(Description("dog", tuple(links), tuple(joints), frames=tuple(frames))).save(path)
 
 
 def shift(x: float, y: float = 0.0, z: float = 0.0) -> np.ndarray:
@@ -165,14 +165,14 @@ def turn(angle: float) -> np.ndarray:
 FILES = {
     "arm.urdf": arm_urdf,
     "my_robot.urdf": arm_urdf,
-    "robot.xml": lambda path: path.write_text(ch.load("planar2r").to_mjcf()),
+    "robot.xml": lambda path: ch.load("planar2r").save(path),
     "satellite.urdf": satellite,
     "dog.urdf": dog,
     "run.nc": run_of_two_links,
     "log.csv": lambda path: log(path, ch.load("panda")),
     "positions.csv": lambda path: log(path, ch.load("planar2r"), columns="q"),
     "currents.csv": lambda path: log(path, ch.load("planar2r"), effort=0.5, columns="tau"),
-    "identified.toml": lambda path: path.write_text(ch.load("panda").to_toml()),
+    "identified.toml": lambda path: ch.load("panda").save(path),
     "with_gripper.csv": lambda path: log(path, ch.load("panda").with_payload(1.0, [0.0, 0.0, 0.05])),
     "my-study.toml": lambda path: path.write_bytes(studies.shipped_path("mazure").read_bytes()),
 }

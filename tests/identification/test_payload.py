@@ -146,7 +146,7 @@ def test_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     noisy = log(0)
     names = ",".join(["t", *(f"q{k}" for k in range(1, 8)), *(f"tau{k}" for k in range(1, 8))])
     np.savetxt(data, np.column_stack([T, Q, noisy["tau"]]), delimiter=",", header=names, comments="")
-    model.write_text(ARM.to_toml())
+    ARM.save(model)
     answer = CliRunner().invoke(application, ["payload", str(data), "--robot", str(model), "--out", str(out)])
     assert answer.exit_code == 0, answer.output
     assert "identifying" in answer.stderr

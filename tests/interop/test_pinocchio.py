@@ -28,7 +28,7 @@ ROBOTS = {
 @pytest.mark.parametrize("path", ROBOTS, ids=lambda path: Path(path).stem)
 def test_dynamics_agree(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHASLES_JIT", "0")
-    robot = ch.Robot.from_urdf(example(path), check=False)
+    robot = ch.load(example(path), check=False)
     text = with_complete_digits_of_pi(example(path).read_text())
     if ROBOTS[path]:
         robot = ch.Robot(with_free_base(robot.description, world="inertial frame"))

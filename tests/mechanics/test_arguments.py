@@ -356,7 +356,7 @@ def test_what_holds_no_real_numbers_is_not_made_real(take: Any, values: Any, dis
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda arm: arm.to_urdf(mesh=1), r"^Robot\.to_urdf\(\) got"),
+        (lambda arm: arm.save("arm.urdf", mesh=1), r"^Robot\.save\(\) got"),
         (lambda arm: arm.random_configuration(sed=1), r"^Robot\.random_configuration\(\) got"),
         (lambda arm: arm.with_payload(ms=1.0), r"^Robot\.with_payload\(\) got"),
         (lambda arm: ch.control.PD(arm, Kp=1.0), r"no argument of PD 'Kp'\. Did you mean 'kp'\? Existing: robot, kp"),

@@ -128,5 +128,5 @@ def test_gaps_beyond_the_tolerance_are_refused_and_tolerances_survive_a_file(tmp
     with pytest.raises(ModelError, match=r"'(near|far)' stays open"):
         ch.Robot(third_bar(1e-4, 1e-6)).n  # noqa: B018
     robot = ch.Robot(third_bar(1e-6, 1e-5))
-    (tmp_path / "gate.toml").write_text(robot.to_toml())
+    robot.save(tmp_path / "gate.toml")
     assert [loop.tolerance for loop in ch.load(tmp_path / "gate.toml").description.loops] == [0.0, 1e-5]

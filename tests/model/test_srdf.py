@@ -14,7 +14,7 @@ from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
 from chasles.model import ModelWarning, from_srdf, load, parse_srdf, parse_toml
 
 PUMA = load("puma560")
-PUMA_TOML = ch.load("puma560").to_toml()
+PUMA_TOML = ch.model.write(ch.load("puma560").description, "toml")
 TEXT = """<robot name="puma560">
 <virtual_joint name="fixed_to_world" type="fixed" parent_frame="world" child_link="link0"/>
 <group name="arm"><chain base_link="link0" tip_link="link3"/></group>
@@ -110,7 +110,7 @@ def test_disabled_pairs_are_left_out_of_clearances_and_stay_with_the_robot(tmp_p
     )
     assert set(ch.clearance(plain).pairs) == {("base", "lower"), ("base", "hand"), ("upper", "hand")}
     assert set(ch.clearance(arm).pairs) == {("base", "lower"), ("upper", "hand")}
-    assert from_toml_text(arm.to_toml()) == [("base", "hand")]
+    assert from_toml_text(ch.model.write(arm.description, "toml")) == [("base", "hand")]
     assert arm.edit.renamed(prefix="left_").description.disabled_pairs == (("left_base", "left_hand"),)
     assert arm.edit.sub_chain("base", "lower", branches="drop").description.disabled_pairs == ()
     both = arm.edit.attach(arm, prefix="second_").description.disabled_pairs

@@ -14,7 +14,7 @@ from chasles.model import Description, Frame, Inertia, Joint, Limits, Link, Mimi
 
 
 def compiled(robot: ch.Robot) -> tuple[Any, Any]:
-    model = mujoco.MjModel.from_xml_string(robot.to_mjcf())
+    model = mujoco.MjModel.from_xml_string(ch.model.write(robot.description, "mjcf"))
     return model, mujoco.MjData(model)
 
 
@@ -137,7 +137,7 @@ def test_kinetic_energy_of_every_kind_of_joint() -> None:
 
 def test_a_robot_that_is_read_back_is_the_same_robot() -> None:
     robot = ch.load("panda")
-    read = ch.Robot(parse_mjcf(robot.to_mjcf(), tool="panda_hand_tcp"))
+    read = ch.Robot(parse_mjcf(ch.model.write(robot.description, "mjcf"), tool="panda_hand_tcp"))
     q, qd, qdd = np.random.default_rng(0).normal(size=(3, 20, 7))
     np.testing.assert_allclose(
         read.inverse_dynamics(q, qd, qdd), robot.inverse_dynamics(q, qd, qdd), rtol=1e-11, atol=1e-11

@@ -81,7 +81,7 @@ class Pair:
     @classmethod
     def from_urdf(cls, path: Path, count: int, *, free: bool = False, check: bool = False, seed: int = 0) -> Pair:
         """Read a file for both, with a free base if wanted, and draw ``count`` random states."""
-        robot = ch.Robot.from_urdf(path, check=check)
+        robot = ch.load(path, check=check)
         if free:
             robot = robot.with_free_base(joint="root_joint", world="the world")
             model = pin.buildModelFromXML(path.read_text(), pin.JointModelFreeFlyer())

@@ -32,7 +32,7 @@ def test_the_names_of_drake_are_its_own(drake: Any) -> None:
 
 def test_names_of_drake_are_answered_with_what_computes_the_same(drake: Any, tmp_path: Path) -> None:
     panda = ch.load("panda")
-    (tmp_path / "panda.urdf").write_text(panda.to_urdf(), encoding="utf-8")
+    panda.save(tmp_path / "panda.urdf")
     plant = drake.MultibodyPlant(0.0)
     drake.Parser(plant).AddModels(str(tmp_path / "panda.urdf"))
     world = plant.world_frame()

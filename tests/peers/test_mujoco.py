@@ -62,7 +62,7 @@ def test_free_motion_under_rk4() -> None:
 def test_implicit_friction_steps_as_mujocos_implicitfast() -> None:
     """Damping up to a hundred times faster than the period; MuJoCo takes it implicitly as well."""
     arm = ch.load("panda").with_friction(viscous=[30.0, 20.0, 10.0, 10.0, 5.0, 5.0, 3.0], coulomb=0.0)
-    model = mujoco.MjModel.from_xml_string(arm.to_mjcf())
+    model = mujoco.MjModel.from_xml_string(ch.model.write(arm.description, "mjcf"))
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_CONSTRAINT
     model.opt.integrator, model.opt.timestep = mujoco.mjtIntegrator.mjINT_IMPLICITFAST, 1e-3
     data = mujoco.MjData(model)

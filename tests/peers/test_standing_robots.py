@@ -14,7 +14,7 @@ from chasles.inverse_kinematics import CenterOfMassTask, FrameTask, PostureTask
 from chasles.trajectories.motion import Motion
 
 FILE = example("solo_description/robots/solo12.urdf")
-ROBOT = ch.Robot.from_urdf(FILE, check=False).with_free_base(world="ground")
+ROBOT = ch.load(FILE, check=False).with_free_base(world="ground")
 MODEL = pin.buildModelFromUrdf(str(FILE), pin.JointModelFreeFlyer())
 FEET = ("FL_FOOT", "FR_FOOT", "HL_FOOT", "HR_FOOT")
 #: Places of Pinocchio's velocities in those of Chasles: linear part first, joints in its own order.

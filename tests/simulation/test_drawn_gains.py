@@ -36,7 +36,7 @@ def test_radau_at_tight_tolerance_and_mujocos_implicit_integrators_agree(name: s
     assert run.attrs["integrator"] == "rodas5p"
     exact = ch.simulate(free, integrator=ch.integrators.Within("Radau", rtol=1e-9, atol=1e-12), **options)
     np.testing.assert_allclose(run.q, exact.q, atol=1e-7)
-    model = mujoco.MjModel.from_xml_string(plant.to_mjcf())
+    model = mujoco.MjModel.from_xml_string(ch.model.write(plant.description, "mjcf"))
     model.opt.disableflags |= mujoco.mjtDisableBit.mjDSBL_CONTACT | mujoco.mjtDisableBit.mjDSBL_LIMIT
     for integrator in (mujoco.mjtIntegrator.mjINT_IMPLICIT, mujoco.mjtIntegrator.mjINT_IMPLICITFAST):
         errors = []

@@ -193,7 +193,7 @@ def test_robots_count_by_their_content(changed: Callable[[ch.Robot], ch.Robot]) 
 
 
 def test_robots_of_files_count_by_content_and_not_by_place(tmp_path: Path) -> None:
-    text = ch.load("planar2r").to_toml()
+    text = ch.model.write(ch.load("planar2r").description, "toml")
     for folder, content in (("here", text), ("there", text), ("elsewhere", text.replace("10.0", "10.5"))):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "arm.toml").write_text(content)

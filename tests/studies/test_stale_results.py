@@ -207,7 +207,7 @@ def write_files(folder: Path, k: float) -> None:
         table.execute("create table gains (k real)")
         table.execute("insert into gains values (?)", [k])
     table.close()
-    (folder / "arm.toml").write_text(ch.load("planar2r").with_values({"links.link2.mass": k}).to_toml())
+    ch.load("planar2r").with_values({"links.link2.mass": k}).save(folder / "arm.toml")
 
 
 def law_of(text: str) -> Any:

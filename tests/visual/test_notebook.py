@@ -29,7 +29,7 @@ def test_a_robot_shows_its_picture_and_limits(panda: ch.Robot) -> None:
 
 
 def test_a_dh_table_shows_degrees() -> None:
-    text = _shown(ch.load("puma560").to_dh())
+    text = _shown(ch.load("puma560").table("dh"))
     assert "<td>joint1</td><td>revolute</td><td>0</td><td>0</td><td>0</td><td>90</td>" in text
 
 

@@ -1,6 +1,6 @@
 """States, forces and accelerations in MuJoCo's coordinates, for robots that were read from MJCF.
 
-MuJoCo's `qpos`, `qvel` and `qacc` hold the joints in the same order as q, qd and qdd of `chasles.Robot.from_mjcf`. Two
+MuJoCo's `qpos`, `qvel` and `qacc` hold the joints in the same order as q, qd and qdd of `chasles.load`. Two
 things differ:
 
 - A free joint has the position before the quaternion in `qpos`, and in `qvel` the velocity of the body's origin *along

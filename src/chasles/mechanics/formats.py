@@ -1,26 +1,28 @@
-"""Robots from files and tables, and as files and tables."""
+"""Robots from tables, and as tables and files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 from numpy.typing import ArrayLike
 
 from chasles import model
 from chasles.base.writing import write
+from chasles.engine.validators import choice
 from chasles.mechanics.described import Described
 from chasles.model.description import STANDARD_GRAVITY
+from chasles.model.formats.writing import format_of
 
 if TYPE_CHECKING:
-    from chasles.model import DHTable, Frame, Inertia, ScrewTable
+    from chasles.model import DHTable, FileForm, Frame, Inertia, ScrewTable, WrittenFormat
     from chasles.model.formats.dh import Rows
 
 
 class Formats(Described):
-    """Robots from files and tables, and as files and tables; a part of `Mechanics`."""
+    """Robots from tables, and as tables and files; a base of `Mechanics`."""
 
     @classmethod
     def from_dh(
@@ -96,104 +98,87 @@ class Formats(Described):
         )
         return cls(description)
 
-    @classmethod
-    def from_urdf(cls, path: str | Path, *, tool: str = "", check: bool = True) -> Self:
-        """Robot of a URDF file; see `chasles.model.from_urdf`."""
-        return cls(model.from_urdf(path, tool=tool, check=check))
+    def save(
+        self,
+        path: str | PathLike[str],
+        *,
+        format: WrittenFormat | None = None,
+        form: FileForm | None = None,
+        meshes: bool = False,
+        packages: Mapping[str, str | PathLike[str]] | None = None,
+    ) -> Path:
+        """Write the robot to a file that `load` reads; `chasles.model.write` returns the text.
 
-    @classmethod
-    def from_toml(cls, path: str | Path, *, check: bool = True) -> Self:
-        """Robot of a TOML file; see `chasles.model.from_toml`."""
-        return cls(model.from_toml(path, check=check))
+        Parameters
+        ----------
+        path
+            File that ends in ``.urdf``, ``.xml`` or ``.mjcf`` (MuJoCo), ``.toml`` or ``.conf`` (ROBOOP).
+        format
+            ``"urdf"``, ``"mjcf"``, ``"toml"`` or ``"roboop"``. Default: what the suffix says.
+        form, meshes, packages
+            See `chasles.model.write`.
 
-    @classmethod
-    def from_spacelib(cls, path: str | Path, *, check: bool = True) -> Self:
-        """Robot of a data file of SpaceLib's program ROB-MAT; see `chasles.model.from_spacelib`."""
-        return cls(model.from_spacelib(path, check=check))
+        Returns
+        -------
+        pathlib.Path
+            The file, absolute.
 
-    @classmethod
-    def from_roboop(cls, path: str | Path, name: str = "", *, check: bool = True) -> Self:
-        """Robot of a configuration file of ROBOOP; see `chasles.model.from_roboop`."""
-        return cls(model.from_roboop(path, name, check=check))
-
-    @classmethod
-    def from_mjcf(cls, path: str | Path, *, tool: str = "", check: bool = True, trust: bool = False) -> Self:
-        """Robot of a MuJoCo model file; see `chasles.model.from_mjcf`."""
-        return cls(model.from_mjcf(path, tool=tool, check=check, trust=trust))
-
-    def to_dh(self) -> DHTable:
-        """Standard Denavit-Hartenberg table, the arguments of `from_dh`; see `chasles.model.to_dh`.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> arm = ch.load("puma560")
-        >>> ch.Robot.from_dh(**arm.to_dh(), check=False) == arm
-        True
-        """
-        return model.to_dh(self.description)
-
-    def to_modified_dh(self) -> DHTable:
-        """Modified (Craig's) Denavit-Hartenberg table, the arguments of `from_dh`; see `chasles.model.to_modified_dh`.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> print(ch.load("scara").to_modified_dh())
-        joint   kind         alpha      a  theta      d  offset
-        joint1  revolute         0      0      0  0.387       0
-        joint2  revolute         0  0.325      0      0       0
-        joint3  prismatic  3.14159  0.275      0      0       0
-        joint4  revolute         0      0      0      0       0
-        """
-        return model.to_modified_dh(self.description)
-
-    def to_screws(self) -> ScrewTable:
-        """Screw axes, the arguments of `from_screws`; see `chasles.model.to_screws`.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> ch.load("scara").to_screws().Slist[:, 2]
-        array([ 0.,  0.,  0.,  0.,  0., -1.])
-        """
-        return model.to_screws(self.description)
-
-    def to_urdf(self, path: str | PathLike[str] | None = None) -> str:
-        """Text of a URDF file of this robot, also written to `path` if one is given; see `chasles.model.to_urdf`.
+        Raises
+        ------
+        ArgumentError
+            The suffix says no format, the format does not take an option, or the file cannot be written.
+        ModelError
+            The format cannot describe the robot; the message says why.
 
         Examples
         --------
         >>> import chasles as ch, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
-        ...     text = ch.load("panda").to_urdf(folder + "/panda.urdf")
-        ...     ch.load(folder + "/panda.urdf", check=False).n
-        7
+        ...     file = ch.load("panda").save(folder + "/panda.urdf")
+        ...     file.name, ch.load(file, check=False).n
+        ('panda.urdf', 7)
         """
-        return _written(model.to_urdf(self.description), path, (".urdf",))
+        chosen = format_of(path) if format is None else format
+        text = model.write(self.description, chosen, form=form, meshes=meshes, packages=packages)
+        write(path, text)
+        return Path(path).absolute()
 
-    def to_mjcf(
-        self,
-        path: str | PathLike[str] | None = None,
-        *,
-        meshes: bool = False,
-        packages: Mapping[str, str | PathLike[str]] | None = None,
-    ) -> str:
-        """Text of an MJCF file for MuJoCo, also written to `path` if one is given; see `chasles.model.to_mjcf`."""
-        text = model.to_mjcf(self.description, meshes=meshes, packages=packages)
-        return _written(text, path, (".xml", ".mjcf"))
+    @overload
+    def table(self, kind: Literal["dh", "modified-dh"]) -> DHTable: ...
+    @overload
+    def table(self, kind: Literal["screws"]) -> ScrewTable: ...
+    def table(self, kind: Literal["dh", "modified-dh", "screws"]) -> DHTable | ScrewTable:
+        """Return the geometry as a table: the arguments of `from_dh` or `from_screws`.
 
-    def to_roboop(self, path: str | PathLike[str] | None = None, *, standard: bool = True) -> str:
-        """Text of a configuration file for ROBOOP, also written to `path` if given; see `chasles.model.to_roboop`."""
-        return _written(model.to_roboop(self.description, standard=standard), path, (".conf",))
+        Parameters
+        ----------
+        kind
+            ``"dh"`` (standard Denavit-Hartenberg parameters), ``"modified-dh"`` (Craig's) or ``"screws"``; see
+            `chasles.model.to_dh`, `chasles.model.to_modified_dh` and `chasles.model.to_screws`.
 
-    def to_toml(self, form: model.TomlForm = "links", *, path: str | PathLike[str] | None = None) -> str:
-        """Text of a TOML file of this robot, also written to `path` if one is given; see `chasles.model.to_toml`."""
-        return _written(model.to_toml(self.description, form), path, (".toml",))
+        Raises
+        ------
+        UnknownNameError
+            There is no such table.
+        ModelError
+            The robot is no chain of which there is such a table; the message says why.
 
-
-def _written(text: str, path: str | PathLike[str] | None, endings: tuple[str, ...]) -> str:
-    """Return the text of a file, and write it if it has a path."""
-    if path is not None:
-        write(path, text, endings)
-    return text
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("puma560")
+        >>> ch.Robot.from_dh(**arm.table("dh"), check=False) == arm
+        True
+        >>> print(ch.load("scara").table("modified-dh"))
+        joint   kind         alpha      a  theta      d  offset
+        joint1  revolute         0      0      0  0.387       0
+        joint2  revolute         0  0.325      0      0       0
+        joint3  prismatic  3.14159  0.275      0      0       0
+        joint4  revolute         0      0      0      0       0
+        >>> ch.load("scara").table("screws").Slist[:, 2]
+        array([ 0.,  0.,  0.,  0.,  0., -1.])
+        """
+        if kind == "screws":
+            return model.to_screws(self.description)
+        choice(kind, "table of a robot", ("dh", "modified-dh", "screws"))
+        return model.to_dh(self.description) if kind == "dh" else model.to_modified_dh(self.description)

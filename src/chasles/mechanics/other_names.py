@@ -211,7 +211,7 @@ MUJOCO = {
     "qfrc_inverse": "inverse_dynamics(q, qd, qdd)",
     "mj_differentiatePos": "difference(q0, q1)",
     "mj_integratePos": "integrate(q, v)",
-    "mj_saveLastXML": "to_mjcf()",
+    "mj_saveLastXML": 'save("robot.xml")',
     "mj_name2id": "frame_names and joint_names",
     "mj_geomDistance": "chasles.clearance(robot, obstacles=…)",
     "xpos": "frame_poses(q)",

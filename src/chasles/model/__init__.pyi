@@ -12,6 +12,7 @@ from chasles.model.editing import attach as attach
 from chasles.model.editing import renamed as renamed
 from chasles.model.editing import with_free_base as with_free_base
 from chasles.model.editing import with_loop as with_loop
+from chasles.model.formats import ReadFormat as ReadFormat
 from chasles.model.formats.dh import from_dh as from_dh
 from chasles.model.formats.mesh_files import mesh_path as mesh_path
 from chasles.model.formats.mesh_files import missing_meshes as missing_meshes
@@ -41,6 +42,9 @@ from chasles.model.formats.toml import from_toml as from_toml
 from chasles.model.formats.toml import parse_toml as parse_toml
 from chasles.model.formats.urdf import from_urdf as from_urdf
 from chasles.model.formats.urdf import parse_urdf as parse_urdf
+from chasles.model.formats.writing import FileForm as FileForm
+from chasles.model.formats.writing import WrittenFormat as WrittenFormat
+from chasles.model.formats.writing import write as write
 from chasles.model.formats.xacro import from_xacro as from_xacro
 from chasles.model.freedoms import JointKind as JointKind
 from chasles.model.inertia import Inertia as Inertia

@@ -9,7 +9,7 @@ from pathlib import Path
 from chasles.base.errors import ArgumentError, ModelError, UnknownNameError, warn
 from chasles.model.consistency import missing_rotors, several_tools
 from chasles.model.description import Description
-from chasles.model.formats import read
+from chasles.model.formats import ReadFormat, read
 from chasles.model.inertia import ModelWarning
 from chasles.model.record import naming
 from chasles.model.robots import shipped, shipped_path
@@ -19,6 +19,7 @@ from chasles.model.tools import with_tool_named
 def load(
     name_or_path: str | Path,
     *,
+    format: ReadFormat | None = None,
     tool: str = "",
     check: bool = True,
     trust: bool = False,
@@ -34,6 +35,8 @@ def load(
     ----------
     name_or_path
         A name of `shipped()`, or the path of a URDF, xacro, SDF, MJCF, TOML, SpaceLib or ROBOOP file.
+    format
+        Format of the file, such as ``"urdf"``; default what the suffix says.
     tool
         Default frame: name of a link or frame. Empty: as the file says, or as for a `Description`.
     check
@@ -49,7 +52,7 @@ def load(
     group
         Group of joints of that file which alone move: the others are locked at home, and the group's tip is the tool.
     model
-        Name of the model, of an SDF file that holds several.
+        Name of the model or section, of an SDF or ROBOOP file that holds several robots.
 
     Raises
     ------
@@ -66,10 +69,10 @@ def load(
     >>> load("puma560").n
     6
     """
-    path, is_shipped = _path(name_or_path)
+    path, is_shipped = _path(name_or_path, format is not None)
     options = {"trust": trust, "arguments": arguments, "packages": packages, "model": model}
     check = check and not is_shipped
-    description = read(path, check=check, **{name: value for name, value in options.items() if value})
+    description = read(path, check=check, format=format, **{name: value for name, value in options.items() if value})
     companion = Path(path).with_suffix(".srdf") if srdf is None else Path(srdf)
     if srdf is not None or companion.is_file():
         description = _with_semantics(description, companion, group, tool, is_chosen=srdf is not None)
@@ -87,12 +90,12 @@ def load(
     return description
 
 
-def _path(name_or_path: str | Path) -> tuple[str | Path, bool]:
+def _path(name_or_path: str | Path, is_file: bool) -> tuple[str | Path, bool]:
     """Path of a robot's file, and whether it is a shipped one."""
-    if name_or_path in shipped():
+    if not is_file and name_or_path in shipped():
         return shipped_path(str(name_or_path)), True
     text = str(name_or_path)
-    means_a_file = bool(Path(text).suffix) or "/" in text or "\\" in text
+    means_a_file = is_file or bool(Path(text).suffix) or "/" in text or "\\" in text
     # os.path answers False for texts that no path can be, where Path raises.
     if os.path.isfile(text) or (means_a_file and os.path.exists(text)):
         return text, False

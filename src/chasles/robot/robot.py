@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from chasles.base.verbs import PictureOptions, Shown
     from chasles.distances.bodies import Body, HalfSpace
     from chasles.inverse_kinematics import InverseKinematics
+    from chasles.model import ReadFormat
     from chasles.model.robot_check import RobotCheck
 
 __all__ = ["BaseParameters", "Robot", "RobotFunction", "load", "require_plain_coordinates"]
@@ -238,6 +239,7 @@ for _part in Mechanics.__bases__:
 def load(
     name_or_path: str | Path,
     *,
+    format: ReadFormat | None = None,
     tool: str = "",
     check: bool = True,
     trust: bool = False,
@@ -254,6 +256,9 @@ def load(
     name_or_path
         Name of a shipped robot (`chasles.model.shipped`), or path of a URDF, xacro, SDF, MJCF, TOML, SpaceLib (`.dat`)
         or ROBOOP (`.conf`) file.
+    format
+        Format of the file: ``"urdf"``, ``"xacro"``, ``"sdf"``, ``"mjcf"``, ``"toml"``, ``"spacelib"`` or ``"roboop"``.
+        Default: what the suffix says.
     tool
         Default frame: name of a link or frame. Default: as the file says, or as for a `Description`.
     check
@@ -270,7 +275,7 @@ def load(
         Group of joints of the SRDF file that alone move: the others are locked at home, and the group's tip is the
         tool.
     model
-        Name of the model, of an SDF file that holds several.
+        Name of the model or section, of an SDF or ROBOOP file that holds several robots.
 
     Returns
     -------
@@ -299,6 +304,7 @@ def load(
     """
     description = models.load(
         name_or_path,
+        format=format,
         tool=tool,
         check=check,
         trust=trust,

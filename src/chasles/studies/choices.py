@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine.validators import reals
 from chasles.inverse_kinematics.ranges import joint_limits
+from chasles.model import write
 from chasles.robot.robot import Robot, load
 from chasles.studies.checks import line_of_text, number
 from chasles.studies.controllers import KINDS, check_settings
@@ -88,7 +89,7 @@ class StudyRobot:
                 raise ArgumentError(f"joint '{name}' can go from {lower:.4g} to {upper:.4g}, not to {outside:.4g}")
         return cls(
             line_of_text(title if title is not None else made.name, "title"),
-            made.to_toml(),
+            write(made.description, "toml"),
             tuple(moments.tolist()),
             tuple(map(tuple, points.tolist())),
         )

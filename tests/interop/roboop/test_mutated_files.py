@@ -21,7 +21,7 @@ from chasles.base.errors import ChaslesError
 from chasles.interop import roboop as rb
 from chasles.interop.roboop.link_stewart import COLUMNS
 from chasles.interop.roboop.stewart import PLATFORM
-from chasles.model import ModelWarning
+from chasles.model import ModelWarning, write
 
 SEED = int(os.environ.get("CHASLES_MUTATION_SEED", "0"))
 #: Counts that a reader must not take at their word.
@@ -100,7 +100,7 @@ def numbers_of_stewart(file: Path) -> Iterator[object]:
 
 Reader = Callable[[Path], Iterator[object]]
 KINDS: dict[str, tuple[Reader, Callable[[], list[str]], int]] = {
-    "robot": (numbers_of_robot, lambda: [load("stanford").to_roboop()], 1500),
+    "robot": (numbers_of_robot, lambda: [write(load("stanford").description, "roboop")], 1500),
     "controller": (numbers_of_controller, lambda: CONTROLLERS, 2500),
     "trajectory": (numbers_of_trajectory, lambda: TRAJECTORIES, 2500),
     "matrices": (numbers_of_matrices, lambda: MATRICES, 2500),

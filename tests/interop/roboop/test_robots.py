@@ -230,8 +230,7 @@ def test_a_fixed_last_link_is_the_end(tmp_path: Path) -> None:
     tau = robot.torque([0, np.pi / 2], [0, 0], [0, 0], robot.kine()[:3, :3].T @ [1.0, 0.0, 0.0], [0, 0, 0])
     np.testing.assert_allclose(tau, [-0.75, -0.75], atol=1e-14)
     path = tmp_path / "two.conf"
-    path.write_text(ch.Robot(ch.model.formats.roboop.roboop_description(roboop_table(robot.model.description)))
-                    .to_roboop())  # fmt: skip
+    ch.Robot(ch.model.formats.roboop.roboop_description(roboop_table(robot.model.description))).save(path)
     again = rb.Robot(str(path), "robot")
     again.set_q([0.0, np.pi / 2])
     np.testing.assert_allclose(again.kine(), robot.kine(), atol=1e-15)

@@ -105,7 +105,7 @@ def test_taught_motions_of_loops_and_free_bases_are_simulated_as_in_python(
     tab.ask("find('.simulate').click()")
     assert "Largest error: " in tab.ask("page.player.pause(), page.pendant.report.textContent")
     text = tab.ask("page.pendant.text('py')")
-    (tmp_path / f"{robot.name}.toml").write_text(robot.to_toml())
+    robot.save(tmp_path / f"{robot.name}.toml")
     names: dict[str, Any] = {"__name__": "__main__", "print": lambda *_: None}
     exec(compile(text.replace('ch.load("', f'ch.load("{tmp_path}/'), "taught.py", "exec"), names)
     for place, name in (("slice(-page.q.length)", "q"), ("slice(-page.q.length)", "q_reference")):

@@ -11,7 +11,7 @@ import typer
 
 from chasles.base.errors import ArgumentError
 from chasles.base.progress import is_watched, progress_bar
-from chasles.base.writing import PAGE, ROBOT, write
+from chasles.base.writing import PAGE, ROBOT, path_to_write
 from chasles.cli.options import JsonOption, ToolOption, UncheckedOption
 from chasles.cli.output import add_row, number, require_writable, results, say, say_wrapped, show_json, table
 from chasles.cli.signatures import takes
@@ -119,7 +119,7 @@ def identify_command(
 def write_robot(robot: Robot, path: Path) -> None:
     """Write a robot as URDF or TOML, and say what other readers of the URDF do not see."""
     is_urdf = path.suffix.lower() == ".urdf"
-    write(path, robot.to_urdf() if is_urdf else robot.to_toml(), ROBOT)
+    robot.save(path_to_write(path, ROBOT))
     if not is_urdf:
         return
     joints = [joint for joint in robot.description.joints if joint.motor_inertia > 0.0]

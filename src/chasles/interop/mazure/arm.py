@@ -83,7 +83,7 @@ class Arm(NamedTuple):
         >>> Arm.of(ch.load("scara")).kind
         (1, 1, 0, 1)
         """
-        table = robot.to_dh()
+        table = robot.table("dh")
         kind, pp = [], []
         for row in table.rows:
             revolute = row.get("kind", "revolute") == "revolute"

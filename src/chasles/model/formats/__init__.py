@@ -5,19 +5,23 @@ from __future__ import annotations
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from chasles.base.errors import ArgumentError, ModelError
+from chasles.engine.validators import choice
 from chasles.model.description import Description
 from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import MAX_BYTES, root_tag
 from chasles.model.record import naming, shortened
 
-__all__ = ["read"]
+__all__ = ["ReadFormat", "read"]
+
+ReadFormat = Literal["urdf", "xacro", "sdf", "mjcf", "toml", "spacelib", "roboop"]
+"""Formats from which robots are read."""
 
 
-def read(path: str | Path, *, check: bool, **options: Any) -> Description:
-    """Read what a file says, its format told by the suffix, and of an `.xml` file by the first element.
+def read(path: str | Path, *, check: bool, format: ReadFormat | None = None, **options: Any) -> Description:
+    """Read what a file says.
 
     Parameters
     ----------
@@ -25,6 +29,8 @@ def read(path: str | Path, *, check: bool, **options: Any) -> Description:
         The file.
     check
         Whether to check that the inertias are physical.
+    format
+        Format of the file. Default: what the suffix says, and of an `.xml` file the first element.
     options
         Options of `chasles.model.load` that are given; those that are for any format go to the reader that takes them.
 
@@ -41,16 +47,11 @@ def read(path: str | Path, *, check: bool, **options: Any) -> Description:
     >>> read(shipped_path("planar2r"), check=False).n
     2
     """
-    suffix = Path(path).suffix.lower()
-    if suffix == ".xml":
-        suffix = _format_of_xml(path)
-    if suffix not in _READERS:
-        known = ", ".join(sorted([*_READERS, ".xml"]))
-        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
-    reader = _READERS[suffix]
-    for format, names in _OPTIONS_OF_ONE_FORMAT.items():
-        if format != reader.format and not options.keys().isdisjoint(names):
-            raise ArgumentError(f"{path}: only {format} files take {' and '.join(f'`{name}`' for name in names)}")
+    reader = _reader(path, format)
+    for formats, names in _OPTIONS_OF_FEW_FORMATS.items():
+        if reader.format not in formats and not options.keys().isdisjoint(names):
+            listed = " and ".join(f"`{name}`" for name in names)
+            raise ArgumentError(f"{path}: only {' and '.join(formats)} files take {listed}")
     function = getattr(import_module(f"{__name__}.{reader.file}"), reader.function)
     taken = {name: value for name, value in options.items() if name in reader.options}
     description: Description = function(path, check=check, **taken)
@@ -77,11 +78,24 @@ class _Reader:
     options: tuple[str, ...] = ()
 
 
+def _reader(path: str | Path, format: str | None) -> _Reader:
+    if format is not None:
+        readers = {reader.format.lower(): reader for reader in _READERS.values()}
+        return readers[choice(format, "format of robot files", readers)]
+    suffix = Path(path).suffix.lower()
+    if suffix == ".xml":
+        suffix = _format_of_xml(path)
+    if suffix not in _READERS:
+        known = ", ".join(sorted([*_READERS, ".xml"]))
+        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
+    return _READERS[suffix]
+
+
 _ROOTS = {"robot": ".urdf", "mujoco": ".mjcf", "sdf": ".sdf"}
-_OPTIONS_OF_ONE_FORMAT = {"xacro": ("arguments", "packages"), "SDF": ("model",)}
+_OPTIONS_OF_FEW_FORMATS = {("xacro",): ("arguments", "packages"), ("SDF", "ROBOOP"): ("model",)}
 _SDF = _Reader("SDF", "sdf", "from_sdf", ("model",))
 _READERS = {
-    ".conf": _Reader("ROBOOP", "roboop", "from_roboop"),
+    ".conf": _Reader("ROBOOP", "roboop", "from_roboop", ("model",)),
     ".dat": _Reader("SpaceLib", "spacelib", "from_spacelib"),
     ".mjcf": _Reader("MJCF", "mjcf", "from_mjcf", ("trust",)),
     ".sdf": _SDF,

@@ -136,14 +136,14 @@ def initialization_matrix(matrix: ArrayLike, motor: ArrayLike | None = None) -> 
     return np.hstack([arm[:, :-1], motors, arm[:, -1:]])
 
 
-def from_roboop(path: str | Path, name: str = "", *, check: bool = True) -> Description:
+def from_roboop(path: str | Path, *, model: str = "", check: bool = True) -> Description:
     r"""Read a robot from a configuration file of ROBOOP.
 
     Parameters
     ----------
     path
         The file.
-    name
+    model
         Section of the robot; not needed where the file has one robot.
     check
         Whether to check that the inertias are physical. Minimal parameters never are, and are not checked.
@@ -169,7 +169,7 @@ def from_roboop(path: str | Path, name: str = "", *, check: bool = True) -> Desc
     >>> rod.name, rod.links[1].inertia.mass
     ('rod', 2.0)
     """
-    table = read_roboop_table(path, name)
+    table = read_roboop_table(path, model)
     with naming(str(path)):
         description = roboop_description(table)
         return check_description(description) if check and not table.minimal else description

@@ -57,8 +57,7 @@ def to_toml(description: Description, form: TomlForm = "links", *, mesh_folders:
         return _screws(to_screws(description))
     if form in ("dh", "modified-dh"):
         return _dh(to_dh(description) if form == "dh" else to_modified_dh(description))
-    hint = f"; robot.to_toml(path={form!r}) writes a file" if str(form).endswith(".toml") else ""
-    raise ModelError(f"form must be 'links', 'dh', 'modified-dh' or 'screws', not {shortened(form)}{hint}")
+    raise ModelError(f"form must be 'links', 'dh', 'modified-dh' or 'screws', not {shortened(form)}")
 
 
 def _links(description: Description, mesh_folders: bool) -> str:

@@ -193,7 +193,7 @@ class Pendant {
     }
     const call = kind === "stops" ? "ch.HermiteSpline(times, waypoints, 0.0, 0.0)  # rests at each waypoint" : "ch.CubicSpline(times, waypoints)  # rests at both ends";
     return `"""Motion of robot ${quoted(name).slice(1, -1).replaceAll('"', "'")}, taught on a page of Chasles."""\n\nimport chasles as ch\n\n` +
-      `arm = ch.load(${quoted(source)})${source.endsWith(".toml") ? "  # the robot of the page, written by arm.to_toml" : ""}\n` +
+      `arm = ch.load(${quoted(source)})${source.endsWith(".toml") ? "  # the robot of the page, written by arm.save" : ""}\n` +
       `times = ${numbers(times)}  # s\nwaypoints = [  # ${names.map(x => quoted(x).slice(1, -1)).join(", ")}; rad, m\n${rows.map(row => `    ${numbers(row)},\n`).join("")}]\n` +
       `motion = ${call}\n\nif __name__ == "__main__":\n    print(motion.check(arm))\n${this.simulationText}`;
   }
