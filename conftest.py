@@ -10,10 +10,18 @@ from typing import Any
 
 import pytest
 
+import chasles as ch
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--strict-skips", action="store_true", help="fail on skips that allowed_skips does not list")
     parser.addini("allowed_skips", "beginnings of reasons for which a test may be skipped", type="linelist")
+
+
+def pytest_configure() -> None:
+    """Import the packages, which may import files whose doctests are collected: pytest would execute these again."""
+    for name in ch.__all__:
+        getattr(ch, name)
 
 
 @pytest.hookimpl(wrapper=True)

@@ -621,7 +621,7 @@ def test_reading_values_never_touches_files(tmp_path, monkeypatch):
 
 def test_substeps_reach_the_simulation():
     assert run("simulate", "planar2r", "--duration", "0.05", "--substeps", "3", "--json").exit_code == 0
-    assert "substeps" in error_of("simulate", "planar2r", "--duration", "0.05", "--substeps", "0")
+    assert "count" in error_of("simulate", "planar2r", "--duration", "0.05", "--substeps", "0")
 
 
 @pytest.mark.parametrize(

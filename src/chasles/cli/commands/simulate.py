@@ -199,7 +199,7 @@ def simulate(
     law, whole = as_controller(setup.law), as_plant(plant)
     values = motions.varied_values(whole.parameters, law, vary or [], runs)
     drives = whole.with_drives(effort_limits=not no_effort_limits, velocity_limits=velocity_limits == "stop")
-    chosen = Steps("rk4" if integrator == "automatic" else integrator, substeps) if substeps else integrator
+    chosen = Steps("rk4" if integrator == "automatic" else integrator, substeps) if substeps is not None else integrator
     setup = replace(setup, plant=drives, integrator=chosen)
     require_writable(out, PAGE)
     require_writable(save, NETCDF)
