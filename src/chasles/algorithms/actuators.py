@@ -112,7 +112,7 @@ def bounded_forces(B: Array, tau: Array, bounds: Array) -> Array:
     tau
         Generalised forces, shape (..., n).
     bounds
-        Largest magnitudes, shape (motors,), infinite where there is none.
+        Largest magnitudes, shape (motors,); infinite without a limit.
 
     Returns
     -------

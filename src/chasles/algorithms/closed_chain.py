@@ -210,7 +210,7 @@ def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
 def power_balance(
     tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> PowerBalance:
-    """Powers for the acceleration that the torques cause; the loops' forces have none."""
+    """Powers for the acceleration that the torques cause; the forces of loops do no work."""
     accelerations = joint_accelerations(tree, q, qd, forward_dynamics(tree, q, qd, tau, wrenches))
     velocities = velocity_map(tree, q) @ qd
     return energy.powers_of_motion(tree, q, velocities, accelerations, wrenches)._replace(motors=tau @ qd)

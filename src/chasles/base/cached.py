@@ -33,7 +33,7 @@ class LastUsed(Generic[T]):
         self._lock = Lock()
 
     def setdefault(self, key: str, value: T) -> T:
-        """Return the value of a key, which becomes the given one if there is none."""
+        """Return the value of a key; a key without one gets the given value."""
         with self._lock:
             found = self._values.setdefault(key, value)
             self._values.move_to_end(key)

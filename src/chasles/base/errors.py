@@ -68,7 +68,7 @@ def import_extra(package: str, extra: str, purpose: str) -> Any:
 
 
 def how_to_install(extra: str) -> str:
-    """Say what to type for one of the extras of `pyproject.toml`.
+    """Return the command that installs one of the extras of `pyproject.toml`.
 
     Chasles has no release yet, so the name on a package index could be another project: the command is that of a
     checkout.

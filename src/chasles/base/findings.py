@@ -18,7 +18,7 @@ class Rule:
     code
         Name by which programs and tests know the finding; never changed once released.
     limit
-        The bound, in the unit of the value; NaN for facts that are always told.
+        Bound, in the unit of the value; NaN for facts that are always reported.
     because
         Where the bound comes from: a theorem, a rounding bound, a confidence level, the data that it was taken from.
     sentence

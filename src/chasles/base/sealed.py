@@ -64,7 +64,7 @@ class _SealedClass(CheckedMembers):
 def _misfit(
     cls: type, args: tuple[object, ...], keywords: dict[str, object]
 ) -> ArgumentError | UnknownNameError | None:
-    """Return what to say of arguments that a class does not take, or None if it takes them."""
+    """Return the message on arguments that a class does not take, or None if it takes them."""
     parameters = inspect.signature(cls).parameters
     try:
         inspect.signature(cls).bind(*args, **keywords)
@@ -145,7 +145,7 @@ class Sealed(metaclass=_SealedClass):
         object.__delattr__(self, name)
 
     def _how_to_change(self, name: str) -> str | None:
-        """Return what to write for an object that differs in this attribute, if there is a way."""
+        """Return the code that makes an object with another value of this attribute, if there is a way."""
         if hasattr(type(self), f"with_{name}"):
             return f"use with_{name}(…), which returns another {type(self).__name__}"
         if name in inspect.signature(type(self)).parameters:

@@ -263,7 +263,7 @@ def report(*subjects: object, **options: object) -> Path:
 
 @Verb
 def summary(*subjects: object, **options: object) -> str:
-    """Say in a few sentences what was simulated and how well it went: ``summary(run)``."""
+    """Summarise a simulation in a few sentences: ``summary(run)``."""
 
 
 @Verb
@@ -435,7 +435,7 @@ def movie(*subjects: object, **options: object) -> Path:
 
 @Verb
 def to_html(*subjects: object, **options: object) -> str:
-    """Return what notebooks show: ``to_html(subject)``.
+    """Return the HTML that notebooks show: ``to_html(subject)``.
 
     Known are robots, descriptions, DH tables, solutions of inverse kinematics, motions and reports of checks.
     """

@@ -29,7 +29,7 @@ def path_to_write(path: str | PathLike[str], endings: tuple[str, ...] = ()) -> P
     path
         Path of the file.
     endings
-        Endings that say what is written, in lower case; any ending if there are none. A device, such as
+        Allowed endings, in lower case; default any. A device, such as
         ``/dev/stdout``, needs no ending.
 
     Raises

@@ -44,7 +44,7 @@ class DemonstratedArm:
     move
         Joint displacements from home to the goal, rad.
     friction
-        Friction of the plant, as `Robot.with_friction` takes it; the controller's model has none.
+        Friction of the plant, see `Robot.with_friction`; the controller's model is without friction.
     """
 
     title: str

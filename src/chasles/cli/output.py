@@ -191,7 +191,7 @@ def angle_text(value: float) -> str:
 
 
 def _significant(value: float, digits: int) -> str:
-    """Return a positive number with so many digits, whole thousands apart, or the bound that it is below."""
+    """Format a positive number with a number of digits and separated thousands, or as the bound that it is below."""
     if value < _NEGLIGIBLE:
         return "0" if value == 0.0 else f"< {_NEGLIGIBLE:g}"
     rounded = float(f"{value:.{digits}g}")

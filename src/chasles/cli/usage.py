@@ -58,7 +58,7 @@ class PlainCommand(TyperCommand):
         return _in_words(next(iter(cause.errors())), error.message) if hasattr(cause, "errors") else error.message
 
     def _value_of_flag(self, ctx: Any, typed: Sequence[str]) -> str | None:
-        """Say that a flag takes no value, if one was given."""
+        """Refuse a value for a flag."""
         flags = {name: option for option in self.get_params(ctx) if _is_flag(option) for name in option.opts}
         for name, value in pairwise(typed):
             if name in flags and value.lower() in _TRUTHS:
@@ -69,7 +69,7 @@ class PlainCommand(TyperCommand):
 
 
 def _in_words(reason: dict[str, Any], message: str) -> str:
-    """Say why a text is no value of an option."""
+    """Return why a text is not a value of an option."""
     kind, value = reason["type"], reason["input"]
     if kind == "float_parsing":
         return f"'{value}' is not a number"

@@ -42,7 +42,7 @@ class CartesianController(RobotController):
     robot
         Controller's model of the robot; it may differ from the plant.
     gains
-        Names and numbers of the controller's own parameters.
+        Parameters of the controller itself, by name.
     memory
         Named parts of the memory at the start.
     target

@@ -148,7 +148,7 @@ class Controller(HasBounds, Sealed):
             self.inner.check_varied(inside, f"{prefix}.inner")
 
     def schedule(self, times: NDArray[np.float64], motion: PlannedMotion) -> Memory:
-        """Return what is computed before the loop runs, for every call: gains along the motion, for one.
+        """Return values for every call that are computed before the loop runs, such as gains along the motion.
 
         Override it in laws that need it. The law finds its own call's part as ``now.schedule``.
 

@@ -177,7 +177,7 @@ class ReducedDynamics(NamedTuple):
         return np.asarray(J[:, self.motors] + J[:, free] @ self.base_response[0])
 
     def drift(self, J: Array) -> Array:
-        """Acceleration (m,) of what has the Jacobian J (m, n), when the joints with motors have none."""
+        """Acceleration (m,) of a quantity with the Jacobian J (m, n) while the joints with motors do not accelerate."""
         free = np.setdiff1d(np.arange(J.shape[1]), self.motors)
         return np.asarray(J[:, free] @ self.base_response[1])
 

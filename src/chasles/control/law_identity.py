@@ -39,7 +39,7 @@ def law_identity(
     Raises
     ------
     UnidentifiedError
-        Nothing tells what the law computes.
+        The law has no identity.
 
     Examples
     --------

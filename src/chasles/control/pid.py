@@ -83,7 +83,7 @@ class PID(RobotController):
 
 
 def saturated(tau: Array, limits: Array) -> Any:
-    """Return torques (n,) within limits (n,); a limit of 0 or infinity is none.
+    """Return torques (n,) within limits (n,); limits of 0 or infinity do not act.
 
     Examples
     --------

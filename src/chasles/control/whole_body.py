@@ -191,7 +191,7 @@ class WholeBodyTorque(RobotController):
         Raises
         ------
         ArgumentError
-            The program of a stance has no solution, or a task is none of `chasles.inverse_kinematics`.
+            The program of a stance has no solution, or a task is not one of `chasles.inverse_kinematics`.
         """
         robot, motors = self.robot, self._motors
         n, tasks, contacts = robot.n, list(stance.tasks), list(stance.contacts)

@@ -76,7 +76,7 @@ def in_order(
     named: Mapping[str, Any],
     defaults: Mapping[str, object],
 ) -> list[Any]:
-    """Return arguments given by place and by name in the order of their names, or say what is wrong with them."""
+    """Return positional and keyword arguments in the order of their names, or raise."""
     if len(arguments) > len(names):
         raise TypeError(f"{usage} takes {len(names)} arguments, not {len(arguments)}")
     given = dict(zip(names, arguments, strict=False))
@@ -175,7 +175,7 @@ def shown(value: object) -> str:
 
 
 def undeclared_shapes(plain: object) -> ArgumentTypeError:
-    """Return what to say of a function that was to be compiled without the shapes of its arguments."""
+    """Return the message on a function that cannot be compiled without the shapes of its arguments."""
     names = list(inspect.signature(plain).parameters) if callable(plain) else []
     shapes = ", ".join(f"{name}=()" if k else f"{name}=(3,)" for k, name in enumerate(names or ["x", "k"]))
     return ArgumentTypeError(

@@ -34,7 +34,7 @@ class Family(Function, ABC):
     inputs
         Names of the array arguments, in the order of the programs' inputs.
     parameters
-        Names of the arguments that may be given by place, in order; default the inputs.
+        Names of the positional arguments, in order; default the inputs.
     reference, doc
         See `Function`.
     """

@@ -1,4 +1,4 @@
-"""Functions: programs that are called like NumPy's ufuncs, by place or by name."""
+"""Functions: programs that are called like NumPy's ufuncs, with positional or keyword arguments."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class _OfInstances:
 class Function(DirectlyCalled, Generic[Result]):
     """A program that is called on arrays, over any leading batch axes.
 
-    Arguments are given by place or by name. The first call compiles the program: to machine code, or, where llvmlite is
+    Arguments are positional or keywords. The first call compiles the program: to machine code, or, where llvmlite is
     missing or ``CHASLES_JIT=0``, to calls of NumPy. Called with traced scalars it becomes part of the program that is
     being traced.
 
@@ -118,7 +118,7 @@ class Function(DirectlyCalled, Generic[Result]):
             self.call_directly(code.instance_address, self.general_call)
 
     def _in_order(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> list[Any]:
-        """Return arguments given by place and by name in their order, with the defaults of those left out."""
+        """Return positional and keyword arguments in their order, with the defaults of those left out."""
         names = [a.name for a in self.kernel.inputs]
         return in_order(self._runner.usage, names, arguments, named, self._defaults)
 

@@ -79,7 +79,7 @@ def _key(packages: tuple[str, ...], content: object) -> str | None:
 
 @once
 def environment(packages: tuple[str, ...]) -> str | None:
-    """Return the identity of what traces: the library's files by place, size and time, Python, NumPy and the processor.
+    """Return the identity of the tracer: the library's files by path, size and time, Python, NumPy and the processor.
 
     It is None if the files cannot be told: if there are none, or if they changed after this process began, so that
     memory may hold either text.

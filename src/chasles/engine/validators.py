@@ -122,7 +122,7 @@ class HasBounds:
     bounds: Mapping[str, Bound] = MappingProxyType({})
 
     def relations(self, parameters: Mapping[str, NDArray[np.float64]]) -> Iterable[Relation]:
-        """Return what must hold between parameters beyond the bound of each; default nothing.
+        """Return relations between parameters beyond the bound of each; default none.
 
         Parameters
         ----------

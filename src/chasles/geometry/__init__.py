@@ -16,7 +16,7 @@ from chasles.base import lazy
 
 
 def _hint(name: str, names: list[str]) -> str:
-    """Return what another library's name, or one that is misspelt, is called here."""
+    """Return the name here of another library's name, or of a misspelt one."""
     said: str = import_module("chasles.mechanics.other_names").hint(name, names)
     return said
 

@@ -245,7 +245,7 @@ REFERENCE_FRAMES: tuple[ReferenceFrame, ...] = ("space", "body", "world-aligned"
 
 
 def require_reference_frame(frame: str) -> None:
-    """Refuse names that are none of the three.
+    """Raise for names other than the three.
 
     >>> require_reference_frame("body")
     """

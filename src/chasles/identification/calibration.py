@@ -245,7 +245,7 @@ def _setup(
 
 
 def _poses(T: FloatArray, name: str) -> FloatArray:
-    """Rigid motions, or an error that says which is none."""
+    """Rigid motions, or an error that names the first matrix that is not one."""
     R = T[..., :3, :3]
     wrong = np.abs(R @ np.swapaxes(R, -1, -2) - np.eye(3)).max(axis=(-1, -2)) > 1e-3
     wrong |= (np.linalg.det(R) < 0.0) | (np.abs(T[..., 3, :] - (0.0, 0.0, 0.0, 1.0)).max(axis=-1) > 1e-9)

@@ -104,7 +104,7 @@ class CompiledIntegrator:
         Raises
         ------
         UnidentifiedError
-            Nothing tells what the steps of the method compute.
+            The method has no identity.
         """
 
         def step(t: Real, y: Array, h: Real, *parameters: Real) -> tuple[Any, ...]:

@@ -61,7 +61,7 @@ class Request:
 
     @cached_property
     def formula(self) -> Function | None:
-        """Compiled closed form of calls without an elbow angle; None where there is none, or it needs one."""
+        """Compiled closed form of calls without an elbow angle; None if there is none that needs no angle."""
         closed = self.closed
         return closed.function(self.select) if closed is not None and closed.suffices(None) else None
 
@@ -341,7 +341,7 @@ class InverseKinematics(Sealed):
         return self.specialize().program
 
     def family(self, target: str = "tool") -> str | None:
-        """Kind of arm for which there is a closed form, in words; None where there is none.
+        """Kind of arm, in words, if it has a closed form; else None.
 
         >>> import chasles as ch
         >>> ch.load("ur5").inverse_kinematics.family()
@@ -351,7 +351,7 @@ class InverseKinematics(Sealed):
         return None if family is None else family.name
 
     def branches(self, target: str = "tool") -> tuple[str, ...]:
-        """Names of the branches of the closed form, in the order of their numbers; none where there is none.
+        """Names of the branches of the closed form, in the order of their numbers; empty without a closed form.
 
         The names tell branches apart; which side is left, or up, depends on how the robot's axes are directed.
 

@@ -1,4 +1,4 @@
-"""The verdict on a configuration, whatever way it was found."""
+"""The verdict on a configuration, independent of how it was found."""
 
 from __future__ import annotations
 

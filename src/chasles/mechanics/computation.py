@@ -142,7 +142,7 @@ class RobotFunction(Family, Generic[P, Result]):
     """One computation of one robot.
 
     Called with arrays of shape (..., n) it broadcasts over the leading axes, as NumPy's ufuncs do, with ``out=`` if
-    wanted. Arguments are given by place or by name. Two further keywords hold for every computation:
+    wanted. Arguments are positional or keywords. Two further keywords hold for every computation:
 
     ``vary``
         Mapping from parameters of the robot (see `Robot.parameters`) to values that replace those of the description:

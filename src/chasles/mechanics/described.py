@@ -87,22 +87,22 @@ class Described(Sealed):
 
     @property
     def lower_limits(self) -> NDArray[np.float64]:
-        """Lowest joint positions, shape (nq,), rad or m; -inf where there is none."""
+        """Lowest joint positions, shape (nq,), rad or m; -inf without a limit."""
         return self.description.lower_limits
 
     @property
     def upper_limits(self) -> NDArray[np.float64]:
-        """Highest joint positions, shape (nq,), rad or m; inf where there is none."""
+        """Highest joint positions, shape (nq,), rad or m; inf without a limit."""
         return self.description.upper_limits
 
     @property
     def velocity_limits(self) -> NDArray[np.float64]:
-        """Highest joint speeds, shape (n,), rad/s or m/s; inf where there is none."""
+        """Highest joint speeds, shape (n,), rad/s or m/s; inf without a limit."""
         return self.description.velocity_limits
 
     @property
     def effort_limits(self) -> NDArray[np.float64]:
-        """Highest joint torques, shape (n,), N·m or N; inf where there is none."""
+        """Highest joint torques, shape (n,), N·m or N; inf without a limit."""
         return self.description.effort_limits
 
     @property

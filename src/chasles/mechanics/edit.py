@@ -50,7 +50,7 @@ class Edit(Part[R]):
         return self._changed(description)
 
     def lock(self, joints: Mapping[str, Any] | Iterable[str]) -> R:
-        """Copy in which some joints are fixed, at home or where it is said; see `chasles.model.lock_joints`.
+        """Copy in which some joints are fixed, at home or at given positions; see `chasles.model.lock_joints`.
 
         Examples
         --------

@@ -277,7 +277,7 @@ class Loops(Part[Described]):
         Raises
         ------
         ModelError
-            There is no joint to hold of such a name.
+            There is no joint of that name to hold.
         ArgumentError
             The guess has a wrong shape or is not finite.
 

@@ -257,7 +257,7 @@ def translation(name: str) -> str | None:
 
 
 def hint(name: str, known: Iterable[str]) -> str:
-    """Return the end of a sentence on a name that does not exist: what is meant by it, if that can be told.
+    """Return the end of a sentence on a name that does not exist: the name that is probably meant, if any.
 
     Examples
     --------

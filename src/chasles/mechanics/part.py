@@ -37,7 +37,7 @@ class Part(Sealed, Generic[R]):
     if not TYPE_CHECKING:  # with this method type checkers would accept any attribute
 
         def __getattr__(self, name):
-            """Say what another library's name, or one that is misspelt, is called here."""
+            """Return the name here of another library's name, or of a misspelt one."""
             said = "" if name.startswith("_") else hint(name, dir(self))
             raise AttributeError(f"'{self.place}' of robots has no attribute '{name}'{said}", name=name, obj=self)
 

@@ -14,7 +14,7 @@ from chasles.mechanics.described import Described
 class WholeBody(Described):
     """Computations of a robot as a whole; a part of `Mechanics`.
 
-    Momenta and powers are those of all moving links; the links of a fixed base have none.
+    Momenta and powers are those of all moving links; links of a fixed base do not count.
     """
 
     @computes(algorithms.kinetic_energy, closed=closed_chain.kinetic_energy, outputs=["energy"], needs_masses=True)

@@ -39,7 +39,7 @@ _LABELS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "spherical": (_QUATERNION, _ANGULAR),
     "free": ((*_QUATERNION, "x", "y", "z"), (*_ANGULAR, "vx", "vy", "vz")),
 }
-#: Units of displacements of joints other than those that turn about one axis.
+#: Units of displacements of joints other than revolute ones.
 _UNITS: dict[str, tuple[str, ...]] = {
     "prismatic": ("m",),
     "universal": ("rad", "rad"),
@@ -60,7 +60,7 @@ class Freedom:
     direction
         In the joint frame, shape (3,); of a spherical or free joint in the moved joint frame.
     angular
-        1.0 for a turn, 0.0 for a slide.
+        1 for a rotation, 0 for a translation.
     pitch
         Travel along the direction for each unit of the coordinate: 1.0 for a translation, m/rad for a helical joint.
     velocity

@@ -92,7 +92,7 @@ class Inertia(DescriptionRecord):
 
 
 def shift_of_first_moment(moment: NDArray[np.float64], p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return what a first moment beside that of the mass adds to the inertia about a point, when it is moved by p.
+    """Return the change of the inertia about a point, by a first moment beside that of the mass, when moved by p.
 
     The second moments gain ``p hᵀ + h pᵀ``, with the first moment h in the axes of p.
 

@@ -42,7 +42,7 @@ JOINT_PARAMETERS: Mapping[str, ParameterBound] = {
 
 @dataclass(frozen=True, eq=False)
 class Limits(DescriptionRecord):
-    """Limits of a joint; infinite where there is none, and where a number beyond 1e9 says that there is none.
+    """Limits of a joint; infinite without a limit, and where a file states a number beyond 1e9.
 
     Each is one number or, for a joint with several degrees of freedom, may be one for each of them.
 

@@ -77,7 +77,7 @@ class Loop(DescriptionRecord):
     axis, second_axis, pitch
         See `Joint`, with frame 1 as the joint frame and frame 2 as the frame that the joint moves.
     length
-        Length of a rod, m, at least 1e-9; other kinds have none.
+        Length of a rod, m, at least 1e-9; only for rods.
     tolerance
         Gap, m and rad, at most 0.01, by which the loop may stay open, as in files with rounded numbers; default none.
         Constraints are then fulfilled in the least-squares sense, and those that repeat others but for such a gap are

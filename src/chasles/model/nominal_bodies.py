@@ -22,7 +22,7 @@ SLENDERNESS = 20.0
 
 
 def with_nominal_bodies(description: Description, *, density: float = 1000.0) -> Description:
-    """Make a copy with bodies, for a robot that has none: a guess by which dynamics can begin.
+    """Make a copy with bodies, for a robot without masses: a first guess for its dynamics.
 
     Each link becomes solid rods from its joint to the joints and the tool that it carries, and a ball around its joint
     if that moves. Rods and balls have a radius of a twentieth of the robot's reach. Weights of industrial arms come out
@@ -93,7 +93,7 @@ def _reach(description: Description, rods: dict[str, tuple[Vector, dict[str | No
 
 
 def _travel(joint: Joint) -> float:
-    """Return how far a prismatic joint carries its link within its limits."""
+    """Return the travel of a prismatic joint within its limits."""
     if joint.kind != "prismatic":
         return 0.0
     bounds = np.abs(np.array(joint.position_limits))

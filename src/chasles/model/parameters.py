@@ -96,7 +96,7 @@ class VariedParameter(NamedTuple):
 
 
 def varied_parameters(description: Description, names: Iterable[str]) -> list[VariedParameter]:
-    """Return what values of named parameters must be.
+    """Return the bounds of named parameters.
 
     Raises
     ------

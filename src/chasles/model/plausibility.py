@@ -102,7 +102,7 @@ Lines = Mapping[str, int]
 
 
 def implausible(description: Description, lines: Lines | None = None) -> list[Finding]:
-    """Return what is probably wrong with a robot's numbers, empty for a sound robot.
+    """Return probable mistakes in a robot's values; empty for a plausible robot.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def density(inertia: Inertia, rounding: float = 0.0) -> float | None:
 
 
 def machine_size(description: Description) -> float:
-    """Return how far a robot's frames, shapes and bodies reach from its root, whatever its configuration, m."""
+    """Return the largest distance of a robot's frames, shapes and bodies from its root in any configuration, m."""
     distance = {description.root: 0.0}
     for joint in description.ordered_joints:
         stroke = _stroke(joint) if joint.kind in ("prismatic", "cylindrical") else 0.0

@@ -111,7 +111,7 @@ class RobotCheck:
 
 @verbs.check.register(Description)
 def check_robot(description: Description, *, packages: Packages | None = None) -> RobotCheck:
-    """Find numbers of a robot that no machine has, bodies that cannot exist, and meshes that are missing or too large.
+    """Find implausible values of a robot, bodies that cannot exist, and meshes that are missing or too large.
 
     Parameters
     ----------

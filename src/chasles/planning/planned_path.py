@@ -1,4 +1,4 @@
-"""What a planner gives: waypoints, or the reason why there are none; a curve, and a motion within limits."""
+"""Result of a planner: waypoints, or the reason for their absence; a curve, and a motion within limits."""
 
 from __future__ import annotations
 

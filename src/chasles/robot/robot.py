@@ -64,7 +64,7 @@ class Robot(Mechanics):
     if not TYPE_CHECKING:  # with this method type checkers would accept any attribute
 
         def __getattr__(self, name):
-            """Say what another library's name, or one that is misspelt, is called here."""
+            """Return the name here of another library's name, or of a misspelt one."""
             path = None if translation(name) else path_of(name)
             said = f"; did you mean '{path}'?" if path else hint(name, dir(self))
             raise AttributeError(f"robots have no attribute '{name}'{said}", name=name, obj=self)

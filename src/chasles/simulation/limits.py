@@ -26,7 +26,7 @@ def limited_torques(robot: Robot, tau: Array, qd: Array, effort: bool, velocity:
     Parameters
     ----------
     robot
-        Robot with the limits; a limit of 0 or infinity is none.
+        Robot with the limits; limits of 0 or infinity do not act.
     tau, qd
         Demanded torques and the velocities at which they are to act, (n,).
     effort

@@ -103,7 +103,7 @@ def prepare(study: Definition) -> list[StudiedRobot]:
 
 
 def lowered_frequencies(study: Definition) -> list[str]:
-    """Say for each sample rate which controllers are slower than asked for, and how slow the slowest of them is."""
+    """Return for each sample rate the controllers that are slower than requested, with the slowest of them."""
     said = []
     pairs = [(robot, choice) for robot in study.robots for choice in study.controllers if choice.drives(robot)]
     for rate in study.factors.rates:

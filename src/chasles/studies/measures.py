@@ -32,7 +32,7 @@ PROFILE = np.linspace(0.0, 1.0, 101)
 def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> dict[str, Floats]:
     """Measure the runs of a batch.
 
-    Joint errors are those of the turning joints, in rad; of a robot that has none, those of the sliding joints, in m.
+    Joint errors are those of revolute joints, in rad; without revolute joints, those of prismatic joints, in m.
     Events between two recorded samples are not seen.
 
     Parameters

@@ -57,7 +57,7 @@ def method_section(results: StudyResults) -> str:
 
 
 def _search(study: Definition) -> list[str]:
-    """Say how the gains were found."""
+    """Return how the gains were found."""
     tuning = study.tuning
     if tuning is None:
         return ["Gains follow from the settings of each controller, by the same rule for all."]

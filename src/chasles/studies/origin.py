@@ -81,7 +81,7 @@ def origin_of(study: Definition, part: RunBatch, controller: Controller | None) 
     Raises
     ------
     UnidentifiedError
-        Nothing tells what the controller computes.
+        The controller has no identity.
     """
     return _origin(study, part, None if controller is None else _controller_identity(study, part, controller))
 
@@ -115,7 +115,7 @@ class Origins:
         Raises
         ------
         UnidentifiedError
-            Nothing tells what the controller computes.
+            The controller has no identity.
         """
         if part not in self._origins:
             self._origins[part] = _origin(self.study, part, self._controller(part))

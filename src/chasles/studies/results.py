@@ -1,4 +1,4 @@
-"""Results of a study: numbers of every run, and what they say of each controller."""
+"""Results of a study: measures of every run, and their summary for each controller."""
 
 from __future__ import annotations
 
@@ -197,7 +197,7 @@ class StudyResults:
         return ranks(names, {name: self.of_pair(robot, name)["rms_error"] for name in names})
 
     def effects(self, robot: str, controller: str) -> dict[str, Interval]:
-        """Return what each unknown does to the RMS joint error, all others held; see `statistics.rank_effects`."""
+        """Return the effect of each unknown on the RMS joint error, the others held; see `statistics.rank_effects`."""
         return rank_effects(*self._varied, self.of_pair(robot, controller)["rms_error"])
 
     def sensitivities(self, robot: str, controller: str) -> SobolIndices:
@@ -225,7 +225,7 @@ class StudyResults:
         return varying, cell.ravel()
 
     def cells(self, robot: str, controller: str) -> list[StudyCase]:
-        """Return what a controller did on a robot at each sample rate and delay."""
+        """Return the results of a controller on a robot at each sample rate and delay."""
         key = self._numbers(robot, controller)
         if key not in self._cells:
             self._cells[key] = self._made_cells(robot, controller)

@@ -152,7 +152,7 @@ class CheckReport:
     units
         "rad" or "m" for each joint.
     lower, upper
-        Limits of each quantity, shape (quantity, n) in the order of `QUANTITIES`; infinite where there is none.
+        Limits of each quantity, shape (quantity, n) in the order of `QUANTITIES`; infinite without a limit.
     margin
         Smallest distance from a limit, negative where it is broken, shape (*batch, quantity, n); infinite without a
         limit.

@@ -44,7 +44,7 @@ class Reference(Protocol):
 
     @property
     def parameters(self) -> Mapping[str, NDArray[np.float64]]:
-        """Names and numbers of what the motion depends on."""
+        """Parameters of the motion, by name."""
         ...
 
     def motion(self, t: Real, parameters: Mapping[str, Any]) -> Motion:

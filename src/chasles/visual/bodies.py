@@ -206,7 +206,7 @@ def _color(shape: Shape, color: Color | None, coated: bool) -> Color:
 
 
 def _key(shape: Shape) -> str | tuple[object, ...]:
-    """Return what equal geometries have in common."""
+    """Return a key that equal geometries share."""
     geometry = shape.geometry
     if isinstance(geometry, Mesh):
         return geometry.folder, geometry.file, tuple(geometry.scale.tolist())

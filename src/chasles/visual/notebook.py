@@ -100,7 +100,7 @@ def path_html(motion: CartesianTrajectory) -> str:
 
 @verbs.to_html.register(CheckReport)
 def check_html(report: CheckReport) -> str:
-    """Return what a motion violates, and the used share of the limits of each joint."""
+    """Return the violations of a motion, and the used share of the limits of each joint."""
     sentence = html.escape(str(report)).replace("\n", "<br>")
     share = report.share.reshape(-1, len(QUANTITIES), len(report.joint_names))
     if not len(share):

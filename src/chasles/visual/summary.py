@@ -60,7 +60,7 @@ def require_run(run: xarray.Dataset) -> None:
 
 
 def _missing(run: xarray.Dataset) -> str | None:
-    """Say which variable or dimension is missing."""
+    """Return which variable or dimension is missing."""
     for name, dims in NEEDED.items():
         if name not in run:
             return f"the dataset has no variable '{name}'"
@@ -165,13 +165,13 @@ def tracking_summary(run: xarray.Dataset) -> list[JointTracking]:
 
 
 def root_mean_square(values: NDArray[np.float64]) -> float:
-    """Return the root mean square of the finite values; NaN if there are none."""
+    """Return the root mean square of the finite values; NaN without finite values."""
     finite = values[np.isfinite(values)]
     return float(np.sqrt(np.mean(finite**2))) if finite.size else float("nan")
 
 
 def peak(values: NDArray[np.float64]) -> float:
-    """Return the largest absolute finite value; NaN if there are none."""
+    """Return the largest absolute finite value; NaN without finite values."""
     finite = values[np.isfinite(values)]
     return float(np.abs(finite).max()) if finite.size else float("nan")
 

@@ -47,7 +47,7 @@ def corner_normals(vertices: Floats, faces: Indices) -> Floats:
 
 
 def drawn(places: Floats, depths: Floats, size: tuple[int, int]) -> Fragments:
-    """Return what each pixel of a picture shows.
+    """Return the triangle that each pixel of a picture shows.
 
     Parameters
     ----------

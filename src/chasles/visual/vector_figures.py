@@ -211,7 +211,7 @@ def _plain(text: str) -> str:
 
 
 def numbers(values: Any) -> NDArray[np.float64]:
-    """Return numbers of a trace, which may be one of Plotly's typed arrays.
+    """Return the values of a trace, which may be one of Plotly's typed arrays.
 
     >>> numbers({"dtype": "f4", "bdata": "AACAPwAAAEA="})
     array([1., 2.])

@@ -62,7 +62,7 @@ def convert(
     the reason; a Denavit-Hartenberg table, for example, describes one chain of revolute and prismatic joints only.
 
     Meshes stay where they are, and the written file names them from its place. MJCF names them by absolute paths, and
-    can have STL, OBJ and MSH files only; tables and ROBOOP have no shapes. What is left out is said.
+    can have STL, OBJ and MSH files only; tables and ROBOOP have no shapes. The command lists what is left out.
 
     For example:
 

@@ -44,7 +44,7 @@ def inverse_kinematics(
 ) -> None:
     """Find joint positions that bring the tool to a position, or to a position and an orientation.
 
-    Every solution is confirmed by forward kinematics. The exit code is 1 if there is none.
+    Every solution is confirmed by forward kinematics. Without a solution the exit code is 1.
 
     For example:
 

@@ -53,12 +53,12 @@ class LeeChung(RobotController):
     covariance
         P at the start, diagonal: one number, or one for each element of (x, u) or (x, u, 1); default 1 for x, 1e-3 for
         u and 100 for 1. What is small stays near the model's. In closed loop u is nearly a function of x, so that both
-        cannot be told apart: B had better be trusted more than A.
+        cannot be distinguished: trust B more than A.
     covariance_limit
         Upper bound of the mean growth of P's diagonal; forgetting pauses where it would be passed.
     offset
         Whether a constant disturbance d(k) of x(k+1) is identified and compensated as well: what the model's nominal
-        torque lacks, in slow motion. The original has none.
+        torque lacks, in slow motion. The original has no such term.
     initial_pose
         Configuration at rest whose exact linearisation A and B are at the start; default the home configuration.
 

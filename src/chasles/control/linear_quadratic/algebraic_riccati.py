@@ -1,4 +1,4 @@
-"""Algebraic Riccati equations: regulators of constant gain, and why there is none where there is none."""
+"""Algebraic Riccati equations: regulators of constant gain, and reasons where no regulator exists."""
 
 from __future__ import annotations
 

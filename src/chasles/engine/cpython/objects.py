@@ -82,7 +82,7 @@ def _layout_differences() -> list[str]:
 
 
 def core_size(core: CoreArray) -> int:
-    """Return how many numbers a sample of an array has."""
+    """Return the number of values in a sample of an array."""
     return math.prod(dim for dim in core.dims if isinstance(dim, int))
 
 

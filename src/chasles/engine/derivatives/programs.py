@@ -1,7 +1,7 @@
 """Derivatives of programs as programs.
 
 Nothing that is zero by structure is computed, and a called program's derivative is a called program. What holds where
-an operation is not smooth is said in `chasles.engine.derivatives.partials`.
+an operation is not smooth, `chasles.engine.derivatives.partials` states the rule.
 """
 
 from __future__ import annotations

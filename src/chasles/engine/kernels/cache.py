@@ -44,7 +44,7 @@ class CacheInfo:
     Attributes
     ----------
     path
-        Directory of the cache; None where the user has none, or wants none.
+        Directory of the cache; None without a home directory, or where the cache is switched off.
     entries
         Number of kernels and records of programs.
     size
@@ -63,7 +63,7 @@ class CacheInfo:
 
 
 def directory() -> Path | None:
-    """Return the cache's directory; None where the user has none, or wants none.
+    """Return the cache's directory; None without a home directory, or where the cache is switched off.
 
     It is ``CHASLES_CACHE_DIR``, which may be ``none``, or the place that the system keeps for caches.
     """

@@ -34,7 +34,7 @@ _NARROWEST_VECTOR = 16  # bytes; every processor has it
 
 
 def few_samples(dtype: str) -> int:
-    """Return how many samples the narrowest vectors hold."""
+    """Return the number of samples in the narrowest vectors."""
     return _NARROWEST_VECTOR // np.dtype(dtype).itemsize
 
 

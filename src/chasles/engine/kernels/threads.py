@@ -22,7 +22,7 @@ _MOST = 1024
 
 
 def get_threads() -> int:
-    """Return how many threads large batches use: as set, or ``CHASLES_THREADS``, or the cores this process may use."""
+    """Return the threads for large batches: as set, or ``CHASLES_THREADS``, or the cores this process may use."""
     chosen = _chosen.get() or _default
     if chosen is not None:
         return chosen

@@ -208,7 +208,7 @@ class Runner:
                 raise ArgumentError(f"{self.usage}: the arrays of out share memory; one would overwrite another")
 
     def _repetitions(self, arguments: Sequence[Any]) -> int:
-        """Return how often a scan or solve runs its program at most, which must be once at least."""
+        """Return the largest number of runs of a scan's or solve's program, at least 1."""
         if self.shape == "scan":
             shape = np.shape(arguments[1])
             steps = shape[: len(shape) - len(self.program.inputs[1].shape)][-2:]

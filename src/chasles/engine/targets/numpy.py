@@ -238,7 +238,7 @@ class NumpySolve(_Kernel):
 
 
 def compile_kernel(kernel: Kernel, dtype: DTypeLike) -> NumpyKernel | NumpyScan | NumpySolve:
-    """Return what runs a kernel."""
+    """Return a function that runs a kernel."""
     kinds: dict[str, type[NumpyKernel | NumpyScan | NumpySolve]]
     kinds = {"map": NumpyKernel, "scan": NumpyScan, "solve": NumpySolve}
     return kinds[kernel.shape](kernel.program, dtype)

@@ -16,7 +16,7 @@ from chasles.geometry.quotients import cosine_quotient, sine_quotient
 
 @batched(twist=(3,))
 def planar_displacement(twist: Array) -> Array:
-    """Return how a base is displaced when it moves with a constant twist for one unit of time (13.35).
+    """Return the displacement of a base that moves with a constant twist for one unit of time (13.35).
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ _BLOCKS_AT_ONCE = 1_000
 
 
 class NumberReader:
-    r"""The numbers of a file, taken one after the other.
+    r"""The numbers of a file, read one after the other.
 
     Numbers are separated by blanks and line breaks, wherever these are; text is not allowed. A Ctrl-Z ends the file, as
     it did in MS-DOS.

@@ -5,7 +5,7 @@ Oriented Package in C++, reference manual 1.31, section 4.10): the joint type (0
 link), the Denavit-Hartenberg parameters, limits, inertia, and motor. A configuration file, ``*.conf``, gives the same
 numbers by name, in a section for the robot and one for each link.
 
-Conventions of the file, and what becomes of them here:
+Conventions of the file, and their counterparts here:
 
 - `theta` (`d` of a prismatic joint) is the initial joint position: the robot's `home`.
 - Equal limits mean no limits, because ROBOOP does not enforce any.

@@ -7,7 +7,7 @@ read are left out with a warning.
 
 - The axis of a joint is in the joint frame; with ``use_parent_model_frame``, and in files of a version before 1.5, it
   is in the frame of the model.
-- A joint without position limits, or with ±1e16, has none.
+- A joint without position limits, or with ±1e16, is unlimited.
 - The root link is held where the model places it, also if the model is not static: `with_free_base` frees it.
 """
 
@@ -310,7 +310,7 @@ def _end(element: Element, role: str) -> str:
 
 
 def _value(element: Element | None, tag: str, default: float, *, largest: float = LARGEST_NUMBER) -> float:
-    """Number in a child element, unless there is none."""
+    """Number in a child element, if there is one."""
     child = None if element is None else element.one(tag)
     return default if child is None else child.content_numbers(1, largest=largest)[0]
 

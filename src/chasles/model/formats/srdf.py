@@ -82,7 +82,7 @@ def with_semantics(
     tool
         Name of the tool, instead of the group's tip.
     complete
-        Whether names that the robot does not have are told of.
+        Whether to warn of names that the robot does not have.
 
     Raises
     ------

@@ -41,7 +41,7 @@ def to_urdf(description: Description) -> str:
     Raises
     ------
     ModelError
-        A joint is spherical: URDF has none. Or a name holds what XML cannot say. The message names it.
+        A joint is spherical, which URDF lacks, or a name has characters that XML lacks. The message names it.
 
     Examples
     --------

@@ -25,7 +25,7 @@ def snapped_angle(angle: float) -> float:
 
 
 def read_origin(element: Element) -> FloatArray:
-    """Return the placement that the ``<origin>`` in an element says, the identity if there is none."""
+    """Return the placement in the ``<origin>`` of an element; default the identity."""
     origin = element.one("origin")
     if origin is None:
         return np.eye(4)

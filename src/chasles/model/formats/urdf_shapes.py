@@ -58,7 +58,7 @@ class ShapeReader:
         return tuple(shapes)
 
     def warn(self, robot: str) -> None:
-        """Say in one line which shapes could not be read, if any."""
+        """Warn in one line of shapes that could not be read."""
         warn_of_shapes(robot, self.complaints)
 
     def _shape(self, element: Element) -> Shape:
@@ -82,7 +82,7 @@ def _color(material: Element) -> Color | None:
 
 
 def warn_of_shapes(robot: str, complaints: list[str]) -> None:
-    """Say in one line which shapes are left out, if any."""
+    """Warn in one line of shapes that are left out."""
     if complaints:
         more = f" (and {len(complaints) - 1} more)" if len(complaints) > 1 else ""
         warn(f"robot '{robot}': left out of its shapes: {complaints[0][:300]}{more}", ModelWarning)

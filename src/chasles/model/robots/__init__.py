@@ -21,7 +21,7 @@ def shipped() -> tuple[str, ...]:
 
 
 def title(name: str) -> str:
-    """Return what a shipped robot is, in a few words: the beginning of its file.
+    """Return a short title of a shipped robot: the beginning of its file.
 
     Examples
     --------

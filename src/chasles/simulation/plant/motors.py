@@ -291,7 +291,7 @@ class Motors(Effect):
         return float(np.max(1.0 / slow)) if self.mode == "torque" else float(np.max(own["resistance"] / slow))
 
     def _lags(self, own: Mapping[str, Any]) -> Any:
-        """Return what makes a current a state where positive: time constant, or inductance in mode "voltage"."""
+        """Return the time constant, or in mode "voltage" the inductance: the current is a state if it is positive."""
         return own["time_constant"] if self.mode == "torque" else own["inductance"]
 
     def _wanted_current(self, command: Array, own: Mapping[str, Any]) -> Real:

@@ -55,7 +55,7 @@ class Sensors(Effect):
         Measured side of elastic joints: ``"link"``, the joint itself, or ``"motor"``, the motor angle divided by the
         gear ratio.
     seed
-        Seed of the noise, a whole number. Equal seeds give equal noise, whatever else changes. All runs of a batch have
+        Seed of the noise, a whole number. Equal seeds give equal noise. All runs of a batch have
         the same noise unless the seed is varied: ``vary={"sensors.seed": range(100)}``.
 
     Raises

@@ -94,7 +94,7 @@ class PathMotion(CartesianTrajectory):
 
     @property
     def parameters(self) -> Mapping[str, NDArray[np.float64]]:
-        """Names and numbers of what the motion depends on."""
+        """Parameters of the motion, by name."""
         return {**self.path._asdict(), **self.profile._asdict()}
 
     def motion(self, t: Real, parameters: Mapping[str, Any]) -> PoseMotion:
@@ -130,7 +130,7 @@ class StraightLine(PathMotion):
     Raises
     ------
     ArgumentError
-        If a pose is none, or as `PathMotion` says.
+        If a matrix is not a pose; see also `PathMotion`.
 
     Notes
     -----
@@ -167,7 +167,7 @@ class ScrewMotion(PathMotion):
     Raises
     ------
     ArgumentError
-        If a pose is none, or as `PathMotion` says.
+        If a matrix is not a pose; see also `PathMotion`.
 
     Notes
     -----
@@ -208,7 +208,7 @@ class Circle(PathMotion):
     Raises
     ------
     ArgumentError
-        If the pose is none, the axis is zero, or as `PathMotion` says.
+        If the matrix is not a pose or the axis is zero; see also `PathMotion`.
     UnknownNameError
         For another orientation.
 
@@ -254,7 +254,7 @@ class CircularArc(PathMotion):
     Raises
     ------
     ArgumentError
-        If points coincide or lie on a line up to rounding, a pose is none, or as `PathMotion` says.
+        If points coincide or lie on a line up to rounding, or a matrix is not a pose; see also `PathMotion`.
     UnknownNameError
         For another orientation.
 

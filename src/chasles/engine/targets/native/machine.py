@@ -32,7 +32,7 @@ QUICKLY_FROM = 10_000_000
 
 @functools.cache
 def features() -> Any:
-    """Return what the processor can do, by LLVM's names."""
+    """Return the processor's features, by LLVM's names."""
     return llvm.get_host_cpu_features()
 
 
@@ -52,7 +52,7 @@ def is_x86() -> bool:
 
 @functools.cache
 def lanes(dtype: str) -> int:
-    """Return how many numbers of a type the widest vector register holds."""
+    """Return the number of values of a type in the widest vector register."""
     width = 64 if _has_avx512() else 32 if features().get("avx") else 16
     return width // np.dtype(dtype).itemsize
 
@@ -65,7 +65,7 @@ def has_fma() -> bool:
 
 @functools.cache
 def registers() -> int:
-    """Return how many vectors a program may hold in registers; the compiler needs the others."""
+    """Return the number of vectors that a program may hold in registers; the compiler needs the others."""
     return 26 if not is_x86() or _has_avx512() else 12
 
 

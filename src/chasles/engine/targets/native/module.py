@@ -60,7 +60,7 @@ class LlvmModule:
         return w.splat(self.element, self.lanes, number)
 
     def workspace(self, program: Program) -> int:
-        """Return how many vectors of working memory a program that was added needs."""
+        """Return the number of vectors of working memory of a program that was added."""
         return self.workspaces[program.digest]
 
     def need(self, function: str) -> None:

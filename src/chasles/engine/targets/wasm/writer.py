@@ -260,5 +260,5 @@ class WasmWriter:
 
 
 def call(function: int, kind: Kind, *arguments: Value) -> Value:
-    """Return what a function of one result and without effects gives."""
+    """Return the result of a function without side effects."""
     return Value(kind, b"".join(x.code for x in arguments) + b"\x10" + unsigned(function))
