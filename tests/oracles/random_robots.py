@@ -13,7 +13,7 @@ import numpy as np
 import chasles as ch
 from chasles.engine import Function, cos, sin
 from chasles.geometry.elementary import cross
-from chasles.inverse_kinematics.iteration import SearchState, Steps, search
+from chasles.inverse_kinematics.iteration import ConfigurationSteps, SearchState, search
 from chasles.inverse_kinematics.task import PoseWeights
 
 LONGEST = 0.5
@@ -72,7 +72,11 @@ class Arms:
         """The solve kernel for arms of this many joints."""
         parameters = dict.fromkeys(("cos_alpha", "sin_alpha", "a", "d"), (self.n,))
         return search(
-            tool_motion, PoseWeights.of("pose"), Steps(self.n, self.n), 0.5 * LONGEST * self.n, parameters=parameters
+            tool_motion,
+            PoseWeights.of("pose"),
+            ConfigurationSteps(self.n, self.n),
+            0.5 * LONGEST * self.n,
+            parameters=parameters,
         )
 
     def solved_by(self, solver: Function, max_iterations: int) -> tuple[np.ndarray, np.ndarray]:

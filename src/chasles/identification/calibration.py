@@ -22,7 +22,7 @@ from chasles.geometry import exp_pose, inverse_pose, project_rotation
 from chasles.identification.geometric_errors import ChainPlacements
 from chasles.identification.geometric_fit import PLAUSIBLE, GeometricFit
 from chasles.identification.identification import Parameter
-from chasles.identification.measurements import Kind, Setup
+from chasles.identification.measurements import Kind, MeasuringSetup
 from chasles.mechanics.base_parameters import expressions as combinations
 from chasles.robot.robot import Robot
 
@@ -224,7 +224,7 @@ def calibrate(
 
 def _setup(
     measured: ArrayLike, kind: str | None, device: ArrayLike | None, marker: ArrayLike | None, count: int
-) -> Setup:
+) -> MeasuringSetup:
     """Check the measurements and what is known about them."""
     values = reals(measured, "measured")
     if kind is None:
@@ -241,7 +241,7 @@ def _setup(
         for T, name in ((device, "device"), (marker, "marker"))
     ]
     placed = [np.eye(4) if T is None else T for T in given]
-    return Setup(known, values, placed[0], placed[1], given[0] is not None, given[1] is not None)
+    return MeasuringSetup(known, values, placed[0], placed[1], given[0] is not None, given[1] is not None)
 
 
 def _poses(T: FloatArray, name: str) -> FloatArray:
@@ -257,7 +257,7 @@ def _poses(T: FloatArray, name: str) -> FloatArray:
     return T
 
 
-def _choose(geometry: ChainPlacements, setup: Setup) -> tuple[tuple[str, ...], list[str], list[int]]:
+def _choose(geometry: ChainPlacements, setup: MeasuringSetup) -> tuple[tuple[str, ...], list[str], list[int]]:
     """Names of all errors, and of those that are estimated for themselves their expressions and numbers.
 
     The device and the marker, if they are unknown, come first: a turn of the first joint's frame is then one of the
@@ -295,7 +295,7 @@ def _without_joints(fit: GeometricFit) -> NDArray[np.intp]:
     return np.array([k for k in fit.chosen if k not in joints], dtype=np.intp)
 
 
-def _known_deviations(noise: tuple[float, float] | float | None, setup: Setup) -> FloatArray | None:
+def _known_deviations(noise: tuple[float, float] | float | None, setup: MeasuringSetup) -> FloatArray | None:
     if noise is None:
         return None
     if setup.kind == "pose":
@@ -304,7 +304,7 @@ def _known_deviations(noise: tuple[float, float] | float | None, setup: Setup) -
     return np.full(setup.rows, float(reals(noise, "noise", (), above=0.0)))
 
 
-def _rms(geometry: ChainPlacements, setup: Setup, q: FloatArray) -> float:
+def _rms(geometry: ChainPlacements, setup: MeasuringSetup, q: FloatArray) -> float:
     """RMS residual with the best device and marker, m; angles count with the robot's size as their lever."""
     T_world_frame, T_frame_joint = geometry.poses(q)
     residuals = setup.explained(T_world_frame).residuals(T_world_frame, T_frame_joint).values
@@ -312,7 +312,7 @@ def _rms(geometry: ChainPlacements, setup: Setup, q: FloatArray) -> float:
     return float(np.sqrt(np.mean(residuals**2)))
 
 
-def _refuse_units(geometry: ChainPlacements, setup: Setup, q: FloatArray) -> None:
+def _refuse_units(geometry: ChainPlacements, setup: MeasuringSetup, q: FloatArray) -> None:
     """Refuse lengths in another unit: the measured points lie as far apart as the model's."""
     if setup.kind == "distance":
         spread, expected = float(np.ptp(setup.measured)), 2.0 * geometry.size
@@ -328,13 +328,13 @@ def _refuse_units(geometry: ChainPlacements, setup: Setup, q: FloatArray) -> Non
         )
 
 
-def _refuse_nonsense(geometry: ChainPlacements, setup: Setup, q: FloatArray) -> None:
+def _refuse_nonsense(geometry: ChainPlacements, setup: MeasuringSetup, q: FloatArray) -> None:
     """Refuse measurements that no small errors explain, and say which mistake would explain them."""
     rms, size = _rms(geometry, setup, q), geometry.size
     if rms < SUSPICIOUS * size:
         return
     n = q.shape[1]
-    mistakes: list[tuple[str, FloatArray, Setup]] = [("q is in degrees", np.radians(q), setup)]
+    mistakes: list[tuple[str, FloatArray, MeasuringSetup]] = [("q is in degrees", np.radians(q), setup)]
     if setup.kind == "pose":
         inverted = replace(setup, measured=np.asarray(inverse_pose(setup.measured)))
         mistakes.append(("the poses are those of the device seen from the marker", q, inverted))

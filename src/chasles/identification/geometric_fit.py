@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.identification.geometric_errors import ChainPlacements
-from chasles.identification.measurements import Setup
+from chasles.identification.measurements import MeasuringSetup
 
 FloatArray = NDArray[np.float64]
 
@@ -44,7 +44,7 @@ class GeometricFit:
     """
 
     geometry: ChainPlacements
-    setup: Setup
+    setup: MeasuringSetup
     q: FloatArray
     chosen: NDArray[np.intp]
     deviations: FloatArray

@@ -33,7 +33,7 @@ class Residuals(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Setup:
+class MeasuringSetup:
     """Measuring device, marker and what was measured.
 
     Attributes
@@ -83,7 +83,7 @@ class Setup:
         """Numbers in each measurement."""
         return {"pose": 6, "position": 3, "distance": 1}[self.kind]
 
-    def moved(self, of_device: FloatArray, of_marker: FloatArray) -> Setup:
+    def moved(self, of_device: FloatArray, of_marker: FloatArray) -> MeasuringSetup:
         """Setup after error twists of the device's and the marker's unknown components."""
         T_device, T_marker = (
             np.asarray(compose_poses(T, _twist_motion(step, free)))
@@ -116,9 +116,9 @@ class Setup:
         along = np.einsum("nji,nj->ni", R, p / length[:, None])
         return Residuals((self.measured - length)[:, None], np.einsum("ni,nij->nj", along, columns[:, 3:])[:, None])
 
-    def explained(self, T_world_frame: FloatArray) -> Setup:
+    def explained(self, T_world_frame: FloatArray) -> MeasuringSetup:
         """Setup with the unknown placements that explain the measurements best if the robot is as its model says."""
-        start: Callable[[Setup, FloatArray], tuple[FloatArray, FloatArray]] = {
+        start: Callable[[MeasuringSetup, FloatArray], tuple[FloatArray, FloatArray]] = {
             "pose": _from_poses,
             "position": _from_positions,
             "distance": _from_distances,
@@ -135,7 +135,7 @@ def _twist_motion(step: FloatArray, free: tuple[int, ...]) -> FloatArray:
     return np.asarray(exp_pose(twist))
 
 
-def _from_poses(setup: Setup, T_world_frame: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _from_poses(setup: MeasuringSetup, T_world_frame: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Device X and marker Z with ``measured = X T_world_frame Z``."""
     F, M = T_world_frame[:, :3, :3], setup.measured[:, :3, :3]
     if setup.device_known:
@@ -162,7 +162,7 @@ def _from_poses(setup: Setup, T_world_frame: FloatArray) -> tuple[FloatArray, Fl
     return _positions(setup, X, Z, T_world_frame, setup.measured[:, :3, 3])
 
 
-def _from_positions(setup: Setup, T_world_frame: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _from_positions(setup: MeasuringSetup, T_world_frame: FloatArray) -> tuple[FloatArray, FloatArray]:
     T_device_world, T_frame_marker = setup.T_device_world, setup.T_frame_marker
     for _ in range(ALTERNATIONS):
         before = T_device_world
@@ -177,7 +177,7 @@ def _from_positions(setup: Setup, T_world_frame: FloatArray) -> tuple[FloatArray
     return T_device_world, T_frame_marker
 
 
-def _from_distances(setup: Setup, T_world_frame: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _from_distances(setup: MeasuringSetup, T_world_frame: FloatArray) -> tuple[FloatArray, FloatArray]:
     """Device's position c from d² = |p|² - 2 p · c + |c|², with the marker at its first place, then both together."""
     from scipy.optimize import least_squares
 
@@ -208,7 +208,7 @@ def _rigid_fit(points: FloatArray, images: FloatArray) -> FloatArray:
 
 
 def _positions(
-    setup: Setup, X: FloatArray, Z: FloatArray, T_world_frame: FloatArray, measured: FloatArray
+    setup: MeasuringSetup, X: FloatArray, Z: FloatArray, T_world_frame: FloatArray, measured: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Placements with these rotations and the positions that fit: measured = X (F p_marker + p) + p_device."""
     F, p = T_world_frame[:, :3, :3], T_world_frame[:, :3, 3]

@@ -10,7 +10,7 @@ from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
 from chasles.engine import Function
 from chasles.engine.validators import choice
-from chasles.inverse_kinematics.iteration import Steps
+from chasles.inverse_kinematics.iteration import ConfigurationSteps
 from chasles.inverse_kinematics.ranges import Ranges, reach
 from chasles.mechanics import Mechanics
 from chasles.model import Tree, build_tree
@@ -44,9 +44,9 @@ class RobotFrame(Sealed):
         return build_tree(self.robot.description)
 
     @cached_property
-    def steps(self) -> Steps:
+    def steps(self) -> ConfigurationSteps:
         """Configurations of the robot and the steps between them."""
-        return Steps.of(self.robot)
+        return ConfigurationSteps.of(self.robot)
 
     @cached_property
     def pose(self) -> Function:

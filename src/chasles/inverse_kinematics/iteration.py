@@ -45,7 +45,7 @@ _SHORT = 1e-8
 
 
 @dataclass(frozen=True, eq=False)
-class Steps:
+class ConfigurationSteps:
     """Configurations (nq,) and the steps (n,) between them.
 
     Attributes
@@ -68,7 +68,7 @@ class Steps:
     closes: bool = False
 
     @classmethod
-    def of(cls, robot: Mechanics) -> Steps:
+    def of(cls, robot: Mechanics) -> ConfigurationSteps:
         """Steps of a robot."""
         if robot.nq == robot.n:
             return cls(robot.n, robot.n)
@@ -159,7 +159,7 @@ def restart_direction(n: int) -> Array:
 def search(
     kinematics: Kinematics,
     task: PoseWeights,
-    steps: Steps,
+    steps: ConfigurationSteps,
     length: float,
     objective: Objective | None = None,
     parameters: Mapping[str, tuple[int, ...]] = MappingProxyType({}),
@@ -248,7 +248,7 @@ def search(
     return Function(program, shape="solve")
 
 
-def descent(kinematics: Kinematics, task: PoseWeights, steps: Steps, length: float) -> Function:
+def descent(kinematics: Kinematics, task: PoseWeights, steps: ConfigurationSteps, length: float) -> Function:
     """Return the solve kernel of the descent: (state, T_world_goal, lower, upper) -> (state, done)."""
     layout, vector = DescentState.layout(steps.nq), (steps.nq,)
 
