@@ -304,5 +304,5 @@ def test_parts_belong_to_their_robot(panda: ch.Robot) -> None:
         _ = panda.regressors.torqe  # type: ignore[attr-defined]
     with pytest.raises(AttributeError, match=r"'passivity_torque'; did you mean 'regressors.passivity_torque'"):
         _ = panda.passivity_torque  # type: ignore[attr-defined]
-    with pytest.raises(TypeError, match=r"^regressors.torque\(q, qd, qdd\) takes 3 arguments, not 2"):
+    with pytest.raises(TypeError, match=r"^regressors.torque\(q, qd, qdd\) (takes 3 arguments, not 2|misses qdd)"):
         panda.regressors.torque(*states[:2])  # type: ignore[call-arg]
