@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 import sympy
+from tests.engine.direct_calls import needs_direct_calls
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -336,6 +337,7 @@ def test_functions_are_found_again_by_name():
     assert split.formula is split.__wrapped__
 
 
+@needs_direct_calls
 def test_batches_of_one_option_leave_direct_calls_to_the_others() -> None:
     @batched(v=(3,))
     def scaled(v: Any, factor: float) -> Any:
