@@ -59,7 +59,7 @@ return ({MEDIAN})(k => {{
 """
 STEPS = f"""
 (() => {{ const loop = new ClosedLoop(page.mechanism, page.q, page.simulation.options);
-return 17 * ({MEDIAN})(() => loop.step(), 500); }})()
+return ({MEDIAN})(() => loop.run(new Array(17).fill(loop.reference)), 100); }})()
 """
 
 #: Pictures painted in a second of dragging, 4 s long, as the browser asks for them, and the refreshes of an idle page.

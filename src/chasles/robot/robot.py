@@ -146,6 +146,7 @@ class Robot(Mechanics):
         *,
         path: str | PathLike[str],
         companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        laws: Sequence[str] = ...,
         **options: Unpack[verbs.ViewOptions],
     ) -> Path: ...
     @overload
@@ -155,6 +156,7 @@ class Robot(Mechanics):
         *,
         path: None = None,
         companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
+        laws: Sequence[str] = ...,
         **options: Unpack[verbs.ViewOptions],
     ) -> Shown: ...
     def view(
@@ -168,6 +170,7 @@ class Robot(Mechanics):
         notebook: str = "",
         companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
         obstacles: Sequence[Body | HalfSpace] = (),
+        laws: Sequence[str] = ("pd-gravity", "computed-torque"),
     ) -> Path | Shown:
         """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
 
@@ -190,6 +193,8 @@ class Robot(Mechanics):
             Further robots in the scene, to compare: each alone, at its `home`, or with its configuration.
         obstacles
             Bodies in the world (with frame None) and half-spaces, as of `chasles.clearance`, to be shown.
+        laws
+            Kinds of the control laws, of `chasles.control.laws`, under which the page can simulate the robot.
 
         Returns
         -------
@@ -205,7 +210,7 @@ class Robot(Mechanics):
         True
         """
         options = {"title": title, "browser": browser, "packages": packages, "notebook": notebook}
-        return verbs.view(self, q, path=path, companions=companions, obstacles=obstacles, **options)
+        return verbs.view(self, q, path=path, companions=companions, obstacles=obstacles, laws=laws, **options)
 
     def plot(
         self,

@@ -11,15 +11,17 @@ from tests.oracles import closed_machines
 from tests.visual.browser import Tab
 
 import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.model import Description, Inertia, Joint, Link
 
+SLOW = pytest.mark.slow
 STEP = """
-const simulated = (q, options, steps, reference) => {
+window.simulated = (q, options, steps, reference) => {
   const given = { law: "none", bandwidth: 8, damping: 0, mass: 0, limited: true, ...options };
   const loop = new ClosedLoop(page.mechanism, q, given);
   if (reference) loop.reference = reference;
-  for (let k = 0; k < steps; k++) loop.step();
-  return [[...loop.q], [...loop.qd], [...loop.kp], [...loop.viscous]];
+  loop.run(new Array(steps).fill(loop.reference));
+  return [[...loop.q], [...loop.qd], [...loop.viscous ?? []]];
 };
 """
 
@@ -38,7 +40,7 @@ def diver() -> Description:
 
 
 def _simulated(tab: Tab, q: Any, options: str, steps: int, goal: Any = None) -> tuple[np.ndarray[Any, Any], ...]:
-    tab.ask(STEP + "window.simulated = simulated;")
+    tab.ask(STEP)
     zeros = f"new Float64Array({len(goal)})" if goal is not None else ""
     reference = f", {{ q: {list(map(float, goal))}, qd: {zeros}, qdd: {zeros} }}" if goal is not None else ""
     return tuple(map(np.array, tab.ask(f"simulated({list(map(float, q))}, {options}, {steps}{reference})")))
@@ -46,7 +48,7 @@ def _simulated(tab: Tab, q: Any, options: str, steps: int, goal: Any = None) -> 
 
 def test_let_go_it_falls_as_in_python(opened: Any, panda: ch.Robot) -> None:
     tab = opened(panda)
-    q, qd, _, viscous = _simulated(tab, panda.home, "{ mass: 1.5, damping: 2 }", 250)
+    q, qd, viscous = _simulated(tab, panda.home, "{ mass: 1.5, damping: 2 }", 250)
     loaded = panda.with_payload(1.5)
     plant = ch.Plant(loaded, friction=ch.Friction(loaded, viscous=viscous))
     run = ch.simulate(plant, duration=0.25, start=panda.home, integrator=ch.integrators.Steps("rk4", 1))
@@ -57,16 +59,45 @@ def test_let_go_it_falls_as_in_python(opened: Any, panda: ch.Robot) -> None:
     assert tab.complaints() == []
 
 
-@pytest.mark.parametrize("law", [pytest.param("pd", marks=pytest.mark.slow), "computed torque"])
-def test_controllers_are_those_of_python(opened: Any, panda: ch.Robot, law: str) -> None:
-    tab = opened(panda)
-    goal = panda.home + 0.5
-    q, qd, kp, _ = _simulated(tab, panda.home, f"{{ law: '{law}', bandwidth: 12 }}", 300, goal)
-    controller = ch.PDGravity(panda, kp=kp, kd=kp / 6.0) if law == "pd" else ch.ComputedTorque(panda, kp=144.0, kd=24.0)
-    still = ch.PointToPoint(goal, goal, duration=0.3)
-    run = ch.simulate(panda, controller, still, start=panda.home, integrator=ch.integrators.Steps("rk4", 1))
-    np.testing.assert_allclose(q, run["q"].values[-1], rtol=0.0, atol=1e-12)
-    np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-11)
+def _tuned(robot: ch.Robot, kind: str, bandwidth: float) -> ch.Controller:
+    still = ch.PointToPoint(robot.home, robot.home, 1.0)
+    return ch.control.laws()[kind].tuned(robot, still, 1e-3, frequency=bandwidth)
+
+
+#: Laws of the catalogue that know nothing of the motion beforehand and have a rule for their gains.
+LAWS = (
+    "pd-gravity", "computed-torque", "disturbance-observer", "pid", "operational-space", "sliding-mode",
+    "natural-adaptive", "lee-chung", "slotine-li", "composite-adaptive", "model-reference-adaptive",
+    "linear-quadratic-regulator", "pd", "resolved-acceleration",
+)  # fmt: skip
+
+
+@pytest.mark.filterwarnings("ignore::chasles.simulation.diagnosis.SaturationWarning")
+@pytest.mark.parametrize(
+    ("name", "kinds"), [("planar2r", ("pid", "computed-torque", "slotine-li")), pytest.param("panda", LAWS, marks=SLOW)]
+)
+def test_laws_of_the_catalogue_move_robots_as_in_python(opened: Any, name: str, kinds: tuple[str, ...]) -> None:
+    arm = ch.load(name)
+    tab = opened(arm, laws=kinds)
+    goal = arm.home + 0.3
+    still = ch.PointToPoint(goal, goal, duration=0.05)
+    for kind in kinds:
+        q, qd, _ = _simulated(tab, arm.home, f"{{ law: '{kind}', bandwidth: 12 }}", 50, goal)
+        steps = ch.integrators.Steps("rk4", 1)
+        run = ch.simulate(arm, _tuned(arm, kind, 12.0), still, duration=0.05, start=arm.home, integrator=steps)
+        np.testing.assert_allclose(q, run["q"].values[-1], rtol=0.0, atol=1e-12, err_msg=kind)
+        np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-10, err_msg=kind)
+        assert np.abs(qd).max() > 0.01
+    assert tab.complaints() == []
+
+
+def test_laws_that_a_page_cannot_run_are_refused(opened: Any) -> None:
+    with pytest.raises(ArgumentError, match="computes values along a motion beforehand"):
+        opened(ch.load("planar2r"), laws=["time-varying-regulator"])
+    with pytest.raises(ArgumentError, match="no rule gives the gains"):
+        opened(ch.load("planar2r"), laws=["impedance"])
+    with pytest.raises(UnknownNameError, match="computed-torque"):
+        opened(ch.load("planar2r"), laws=["computed_torque"])
 
 
 @pytest.mark.parametrize(
@@ -81,7 +112,7 @@ def test_loops_and_free_bases_move_as_in_python(opened: Any, machine: Any) -> No
     np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-10)
 
 
-@pytest.mark.parametrize("law", ["pd", pytest.param("computed torque", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("law", ["pd-gravity", pytest.param("computed-torque", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "machine",
     [
@@ -197,7 +228,7 @@ def test_a_taught_motion_is_simulated_and_its_file_repeats_that(opened: Any, pan
     exec(compile(text, "taught.py", "exec"), names)
     last = tab.ask("page.player.runs[0].q.slice(-7)")
     np.testing.assert_allclose(last, names["run"]["q"].values[-1], rtol=0.0, atol=1e-10)
-    assert 'controller = "pd"' in tab.ask("page.pendant.text('toml')")
+    assert 'controller = "pd-gravity"' in tab.ask("page.pendant.text('toml')")
     assert tab.complaints() == []
 
 
@@ -229,7 +260,7 @@ def test_a_frame_of_simulation_costs_less_than_a_frame(opened: Any, panda: ch.Ro
         let fastest = Infinity;
         for (let group = 0; group < 20; group++) {
           const start = performance.now();
-          for (let k = 0; k < 17; k++) loop.step();
+          loop.run(new Array(17).fill(loop.reference));
           fastest = Math.min(fastest, performance.now() - start);
         }
         return fastest; })()"""

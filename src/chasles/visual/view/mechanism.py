@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import base64
 import gzip
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.floating_base import tracking_error
-from chasles.engine import Function, trace
+from chasles.engine import Function
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.wasm import lower
 from chasles.geometry.elementary import Array
@@ -19,8 +19,8 @@ from chasles.inverse_kinematics.iteration import search
 from chasles.inverse_kinematics.task import PoseWeights
 from chasles.robot.robot import Robot
 from chasles.trajectories.joint.tangent import tangent_motion
-from chasles.trajectories.motion import Motion
 from chasles.visual.dexterity import tool_space
+from chasles.visual.view.loops import USUAL, PageLoops
 
 #: A slider without limits covers this much to either side: half a turn, or this many sizes of the robot.
 _HALF_TURN = np.pi
@@ -31,7 +31,7 @@ _TASKS = {"reach_pose": "pose", "reach_position": "position"}
 _MOST_SIMULATED = 64
 
 
-def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
+def mechanism_data(robot: Robot, size: float, laws: Sequence[str] = USUAL) -> dict[str, Any]:
     """Return the kernels and data of a page, ready for JSON.
 
     Parameters
@@ -40,14 +40,16 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
         Robot on the page.
     size
         Length of the robot, m, used as the range of prismatic joints without limits.
+    laws
+        Names of the laws, of `chasles.control.laws`, under which the page can simulate the robot.
 
     Returns
     -------
     dict
         The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate``; if
         something moves, ``reach_pose`` and ``reach_position``; if it can be simulated,
-        ``acceleration``, ``mass`` and, if its joints have friction, ``friction``; if its coordinates are not
-        independent, ``rate``, ``unit``, ``difference``, ``tangent`` and ``error``. Coordinates with limits and the
+        ``mass`` and the loops of `PageLoops`; if its coordinates are not independent, ``unit``, ``difference`` and
+        ``tangent``. Coordinates with limits and the
         ranges of their sliders; joints with quaternions, which have handles; velocities with effort and speed limits;
         the payload's range, kg; the space in which the tool moves; constants of the inverse kinematics; reasons for
         what is missing.
@@ -60,14 +62,11 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
         "torque": robot.inverse_dynamics.specialize(vary=["payload.mass"]),
         "integrate": robot.integrate,
     }
-    if not passive:
-        functions["acceleration"] = robot.forward_dynamics.specialize(vary=["payload.mass"])
-        functions["mass"] = robot.mass_matrix.specialize(vary=["payload.mass"])
-        if any(joint.viscous_friction or joint.coulomb_friction for joint in robot.description.joints):
-            functions["friction"] = robot.friction_at
+    loops = None if passive else PageLoops(robot, laws)
+    if loops is not None:
+        functions |= {"mass": robot.mass_matrix.specialize(vary=["payload.mass"]), **loops.functions()}
     if not _is_plain(robot):
-        functions |= {"rate": robot.configuration_rate, "unit": robot.normalize, "difference": robot.difference}
-        functions |= {"tangent": tangent_motion(robot), "error": _tracking_error(robot)}
+        functions |= {"unit": robot.normalize, "difference": robot.difference, "tangent": tangent_motion(robot)}
     lower_limits, upper_limits, reach = robot.lower_limits, robot.upper_limits, None
     if robot.n:
         frame = RobotFrame(robot, robot.description.tool, True)
@@ -112,6 +111,7 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
         "reach": reach,
         "refusal": "" if robot.n else "The tool cannot be dragged: this robot has no moving joints.",
         "passive": passive,
+        "simulation": None if loops is None else loops.data(),
         "size": size,
         "toolSpace": {"dimensions": space.dimensions, "words": space.words},
         "loops": len(robot.description.loops),
@@ -123,17 +123,6 @@ def mechanism_data(robot: Robot, size: float) -> dict[str, Any]:
 def _is_plain(robot: Robot) -> bool:
     """Whether velocities are the rates of the coordinates."""
     return not robot.description.loops and not any(joint.has_quaternion for joint in robot.description.coordinates)
-
-
-def _tracking_error(robot: Robot) -> Function:
-    """Return `tracking_error` as a function of plain arrays."""
-
-    def error(q: Any, qd: Any, q_reference: Any, qd_reference: Any, qdd_reference: Any) -> Any:
-        return tracking_error(robot, q, qd, Motion(q_reference, qd_reference, qdd_reference))
-
-    n, nq = robot.n, robot.nq
-    shapes = {"q": (nq,), "qd": (n,), "q_reference": (nq,), "qd_reference": (n,), "qdd_reference": (n,)}
-    return Function(trace(error, shapes, name="tracking_error"))
 
 
 def _balls(robot: Robot) -> list[dict[str, Any]]:

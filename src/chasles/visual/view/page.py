@@ -20,6 +20,7 @@ from chasles.visual.encoding import embedded_json
 from chasles.visual.page import document, scene_script
 from chasles.visual.scene import add_obstacles, bodies_data, still_scene
 from chasles.visual.view.companions import Companion, add_companions
+from chasles.visual.view.loops import USUAL
 from chasles.visual.view.mechanism import mechanism_data
 
 #: The browser itself refuses whatever would leave the page; a live page may also talk to its own server.
@@ -46,6 +47,7 @@ def view_page(
     packages: Packages | None = None,
     companions: Sequence[Companion] = (),
     obstacles: Sequence[Body | HalfSpace] = (),
+    laws: Sequence[str] = USUAL,
 ) -> str:
     """Return the text of the page.
 
@@ -73,6 +75,8 @@ def view_page(
         Further robots in the scene, each with its configuration or with those at the times of the recording.
     obstacles
         Bodies in the world and half-spaces.
+    laws
+        Kinds of the laws, of `chasles.control.laws`, under which the page simulates the robot.
     """
     shown = [q, *(ghosts or {}).values()]
     for run in (recording or {}).get("runs", {}).values():
@@ -96,7 +100,7 @@ def view_page(
         "recording": _recorded(recording),
         "live": live,
         "framed": framed,
-        **mechanism_data(robot, scene["size"]),
+        **mechanism_data(robot, scene["size"], laws),
     }
     facts = f"{robot.n} degrees of freedom" if robot.n != 1 else "1 degree of freedom"
     content = f"""<header>

@@ -22,6 +22,7 @@ from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
 from chasles.visual.view.inline import InlineView, widget
 from chasles.visual.view.live import LiveView
+from chasles.visual.view.loops import USUAL
 from chasles.visual.view.page import view_page
 
 _FRAME_RATE = 60.0
@@ -46,14 +47,14 @@ def robot_view(
     notebook: Notebook = "",
     companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
     obstacles: Sequence[Body | HalfSpace] = (),
+    laws: Sequence[str] = USUAL,
 ) -> Viewed:
     """Show a robot; see `Robot.view`."""
     start = robot.home if q is None else reals(q, "q", (robot.nq,))
     pairs = [other if isinstance(other, tuple) else (other, other.home) for other in companions]
     others = [(other, reals(at, f"companions[{k}]", (other.nq,))) for k, (other, at) in enumerate(pairs)]
-    return shown(
-        robot, start, path, title, browser, notebook, packages=packages, companions=others, obstacles=obstacles
-    )
+    content = {"packages": packages, "companions": others, "obstacles": obstacles, "laws": laws}
+    return shown(robot, start, path, title, browser, notebook, **content)
 
 
 @verbs.view.register(Robot, Solution)

@@ -58,9 +58,6 @@ class Mechanism {
   /** Torques of a motion. @param {MotionState} motion @param {number} mass @returns {Float64Array} */
   torque({ q, qd, qdd }, mass) { return this.program.run("torque", { q, qd, qdd, "payload.mass": mass }).tau; }
 
-  /** Friction of the joints at some velocities; none where the robot has none. @param {ArrayLike<number>} q @param {ArrayLike<number>} qd @returns {Float64Array | null} */
-  friction(q, qd) { return this.program.kernels.has("friction") ? this.program.run("friction", { q, qd }).tau_friction : null; }
-
   /**
    * Motion in velocities along a curve of the coordinates: quaternions have unit length, loops are closed near a configuration.
    * @param {MotionState} curve @param {ArrayLike<number>} near
@@ -71,29 +68,6 @@ class Mechanism {
     const c = curve.q.map((x, k) => this.coordinates[k].follows ? near[k] : x);
     const [q, qd, qdd] = Object.values(this.program.run("tangent", { c, dc: curve.qd, ddc: curve.qdd }));
     return { q, qd, qdd };
-  }
-
-  /**
-   * Displacement, velocity and acceleration of a reference, as a control law sees them from a state.
-   * @param {Float64Array} q @param {Float64Array} qd @param {Reference} reference
-   */
-  trackingError(q, qd, reference) {
-    if (this.plain) return { position: q.map((x, k) => reference.q[k] - x), velocity: qd.map((x, k) => reference.qd[k] - x), acceleration: reference.qdd };
-    const given = { q, qd, q_reference: reference.q, qd_reference: reference.qd, qdd_reference: reference.qdd };
-    const [position, velocity, acceleration] = Object.values(this.program.run("error", given));
-    return { position, velocity, acceleration };
-  }
-
-  /**
-   * Torques of the motors that accelerate the joints as some torques do, when nothing acts on a free base.
-   * @param {ArrayLike<number>} q @param {Float64Array} tau @param {number} mass
-   */
-  withoutBase(q, tau, mass) {
-    const { velocities } = this.data, base = velocities.flatMap(({ free }, k) => free ? [k] : []), { n } = this;
-    if (!base.length) return tau;
-    const M = this.program.run("mass", { q, "payload.mass": mass }).M;
-    const share = solved(base.map(i => base.map(j => M[i * n + j])), base.map(k => tau[k]));
-    return tau.map((x, k) => velocities[k].free ? 0 : x - share.reduce((sum, y, j) => sum + M[k * n + base[j]] * y, 0));
   }
 
   /**
@@ -176,12 +150,6 @@ class Mechanism {
     return found;
   }
 
-  /** Rates of the coordinates. @param {ArrayLike<number>} q @param {Float64Array} qd @returns {Float64Array} */
-  rate(q, qd) { return this.plain ? qd : this.program.run("rate", { q, qd }).q_rate; }
-
-  /** Accelerations under torques. @param {ArrayLike<number>} q @param {ArrayLike<number>} qd @param {ArrayLike<number>} tau @param {number} mass @returns {Float64Array} */
-  acceleration(q, qd, tau, mass) { return this.program.run("acceleration", { q, qd, tau, "payload.mass": mass }).qdd; }
-
   /** Diagonal of the mass matrix. @param {ArrayLike<number>} q @param {number} mass */
   inertia(q, mass) {
     const M = this.program.run("mass", { q, "payload.mass": mass }).M;
@@ -240,17 +208,4 @@ function poseError(T, goal) {
   const R = [0, 1, 2].flatMap(i => [0, 1, 2].map(j => [0, 1, 2].reduce((s, k) => s + goal[4 * i + k] * T[4 * j + k], 0)));
   const sine = 0.5 * Math.hypot(R[7] - R[5], R[2] - R[6], R[3] - R[1]);
   return { distance: Math.hypot(...[3, 7, 11].map(k => goal[k] - T[k])), angle: Math.atan2(sine, 0.5 * (R[0] + R[4] + R[8] - 1)) };
-}
-
-/** Solution of A y = b for a symmetric positive definite A, by Cholesky's factors. @param {number[][]} A @param {number[]} b */
-function solved(A, b) {
-  const n = b.length, L = A.map(() => new Array(n).fill(0)), y = [...b];
-  for (let j = 0; j < n; j++) for (let i = j; i < n; i++) {
-    let sum = A[i][j];
-    for (let k = 0; k < j; k++) sum -= L[i][k] * L[j][k];
-    L[i][j] = i === j ? Math.sqrt(Math.max(sum, 1e-300)) : sum / L[j][j];
-  }
-  for (let i = 0; i < n; i++) { for (let k = 0; k < i; k++) y[i] -= L[i][k] * y[k]; y[i] /= L[i][i]; }
-  for (let i = n - 1; i >= 0; i--) { for (let k = i + 1; k < n; k++) y[i] -= L[k][i] * y[k]; y[i] /= L[i][i]; }
-  return y;
 }

@@ -167,10 +167,10 @@ class Pendant {
   get simulationText() {
     if (!this.simulated) return "";
     const { law, bandwidth, mass, limited, loop } = this.simulated, list = values => `[${Array.from(values, String).join(", ")}]`;
-    const gains = law === "pd" ? `ch.PDGravity(loaded, kp=${list(loop.kp)}, kd=${list(loop.kd)})` : `ch.ComputedTorque(loaded, kp=${bandwidth ** 2}, kd=${2 * bandwidth})`;
-    const friction = loop.viscous.some(Boolean) ? `, friction=ch.Friction(loaded, viscous=${list(loop.viscous)})` : "";
-    return `    loaded = arm.with_payload(${mass})  # kg\n    law = ${gains}\n` +
-      `    plant = ch.Plant(loaded${friction}${limited ? "" : ", effort_limits=False"})\n` +
+    const { period } = this.page.data.simulation;
+    return `    loaded = arm.with_payload(${mass})  # kg\n    still = ch.PointToPoint(arm.home, arm.home, 1.0)\n` +
+      (law === "none" ? "    law = None\n" : `    law = ch.control.laws()[${JSON.stringify(law)}].tuned(arm, still, ${period}, frequency=${bandwidth})  # the model without that payload\n`) +
+      `    plant = ch.Plant(loaded${loop.viscous?.some(Boolean) ? `, friction=ch.Friction(loaded, viscous=${list(loop.viscous)})` : ""}${limited ? "" : ", effort_limits=False"})\n` +
       `    run = ch.simulate(plant, law, motion, integrator="rk4")\n    print(run.metrics())\n`;
   }
 

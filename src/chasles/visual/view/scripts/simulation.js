@@ -1,105 +1,72 @@
-// Simulation of the robot, free or under a controller: the same laws and steps as chasles.simulate(…, integrator="rk4").
+// Simulation of the robot, free or under a law: the loop of chasles.simulate(…, integrator="rk4", substeps=1), from the module.
 "use strict";
 
-const PERIOD = 1e-3;  // s, of the controller and of the steps
 const LONGEST_FRAME = 0.04;  // s of motion between two pictures
 const PLAYED_RATE = 60;  // Hz, of simulated motions that are played
+const USUAL_BANDWIDTH = 8;  // rad/s
 const NO_FRICTION = "No friction is added to robots with free or spherical joints, as chasles.Friction takes joints of one degree of freedom.";
 
 /**
- * @typedef {"none" | "pd" | "computed torque"} Law
  * @typedef {{ q: Float64Array, qd: Float64Array, qdd: Float64Array }} Reference
  */
 
-/** A robot and its controller, whose torque is held for each period. */
+/** A robot and its law, whose torque is held for each period. */
 class ClosedLoop {
   /**
    * @param {Mechanism} mechanism @param {ArrayLike<number>} q
-   * @param {{ law: Law, bandwidth: number, damping: number, mass: number, limited: boolean }} options
-   *   Bandwidth of the controller, rad/s; viscous friction as a rate of decay, 1/s; payload, kg; whether effort limits hold.
+   * @param {{ law: string, bandwidth: number, damping: number, mass: number, limited: boolean }} options
+   *   Kind of the law, or "none"; its bandwidth, rad/s; viscous friction as a rate of decay, 1/s; payload, kg; whether effort limits hold.
    */
   constructor(mechanism, q, { law, bandwidth, damping, mass, limited }) {
+    const { simulation, velocities } = mechanism.data, own = simulation.laws.find(({ kind }) => kind === law);
     this.mechanism = mechanism;
-    /** @type {Float64Array} */
-    this.q = Float64Array.from(q);
-    /** @type {Float64Array} */
-    this.qd = new Float64Array(mechanism.n);
-    this.time = 0;
     this.law = law;
-    this.bandwidth = bandwidth;
     this.mass = mass;
     this.limited = limited;
-    const inertia = mechanism.inertia(q, mass);
-    const { velocities } = mechanism.data;
-    this.kp = inertia.map((m, k) => velocities[k].free ? 0 : bandwidth ** 2 * m);
-    this.kd = inertia.map((m, k) => velocities[k].free ? 0 : 2 * bandwidth * m);
-    this.viscous = inertia.map((m, k) => velocities[k].free ? 0 : damping * m);
-    /** @type {Reference} */
-    this.reference = { q: this.q.slice(), qd: this.qd.slice(), qdd: this.qd.slice() };
-    this.applied = new Float64Array(mechanism.n);
-  }
-
-  /** Torques of the controller in the present state. */
-  torque() {
-    const { mechanism, q, qd, reference, law, bandwidth, mass } = this, { velocities } = mechanism.data;
-    if (law === "none") return new Float64Array(mechanism.n);
-    const error = mechanism.trackingError(q, qd, reference);
+    /** Whether joints stop at their limits, inelastically, which those of simulations in Python do not. */
+    this.stops = false;
+    const design = simulation.bandwidths.indexOf(bandwidth);
+    this.gains = Float64Array.from(own ? own.gains[design] : []);
     /** @type {Float64Array} */
-    let tau;
-    if (law === "computed torque") {
-      const feedback = k => velocities[k].free ? 0 : bandwidth ** 2 * error.position[k] + 2 * bandwidth * error.velocity[k];
-      tau = mechanism.withoutBase(q, mechanism.torque({ q, qd, qdd: qd.map((_, k) => error.acceleration[k] + feedback(k)) }, mass), mass);
-      const planned = mechanism.friction(q, reference.qd), present = planned && mechanism.friction(q, qd);
-      if (planned) tau = tau.map((x, k) => x + planned[k] - present[k]);
-    } else {
-      const weight = mechanism.withoutBase(q, mechanism.gravity(q, mass), mass);
-      tau = weight.map((g, k) => g + this.kp[k] * error.position[k] + this.kd[k] * error.velocity[k]);
-    }
-    return tau.map((x, k) => {
-      const { effort, free } = velocities[k], most = this.limited && effort !== null ? effort : Infinity;
-      return free ? 0 : Math.min(most, Math.max(-most, x));
+    this.state = Float64Array.from(own ? own.states[design] ?? own.states[0] : simulation.free);
+    const part = ([first, last]) => this.state.subarray(first, last);
+    this.plant = part(simulation.plant);
+    this.q = part(simulation.q);
+    this.qd = part(simulation.qd);
+    this.q.set(q);
+    this.viscous = simulation.friction ? mechanism.inertia(q, mass).map((m, k) => velocities[k].free ? 0 : damping * m) : null;
+    this.calls = 0;
+    const rest = new Float64Array(mechanism.n);
+    /** @type {Reference} */
+    this.reference = { q: this.q.slice(), qd: rest, qdd: rest };
+    this.applied = rest;
+  }
+
+  /**
+   * Computes a period for each of some references.
+   * @param {Reference[]} references
+   * @returns {{ q: Float64Array, tau: Float64Array }} of each period, at its begin
+   */
+  run(references) {
+    const { mechanism, q: { length: nq } } = this, { n, data, program } = mechanism, size = 1 + nq + 2 * n;
+    const given = new Float64Array(size * references.length);
+    references.forEach(({ q, qd, qdd }, k) => {
+      const row = given.subarray(size * k, size * (k + 1));
+      row[0] = (this.calls + k) * data.simulation.period;
+      row.set(q, 1);
+      row.set(qd, 1 + nq);
+      row.set(qdd, 1 + nq + n);
     });
+    const plant = this.viscous ? [this.mass, ...this.viscous] : [this.mass];
+    const { state_next, q, tau } = program.run(`loop ${this.law}`,
+      { state: this.state, given, limited: Number(this.limited), stops: Number(this.stops), plant, gains: this.gains });
+    this.state.set(state_next);
+    this.calls += references.length;
+    this.applied = tau.slice(-n);
+    return { q, tau };
   }
 
-  /** Rates of the state under torques that are held. @param {Float64Array} q @param {Float64Array} qd @param {Float64Array} tau */
-  rates(q, qd, tau) {
-    const { mechanism, viscous, mass } = this;
-    return { q: mechanism.rate(q, qd), qd: mechanism.acceleration(q, qd, tau.map((x, k) => x - viscous[k] * qd[k]), mass) };
-  }
-
-  /** One period: the classical method of Runge and Kutta. */
-  step(h = PERIOD) {
-    const { q, qd } = this, tau = this.applied = this.torque();
-    const moved = (x, rate, part) => x.map((value, k) => value + part * rate[k]);
-    const a = this.rates(q, qd, tau);
-    const b = this.rates(moved(q, a.q, h / 2), moved(qd, a.qd, h / 2), tau);
-    const c = this.rates(moved(q, b.q, h / 2), moved(qd, b.qd, h / 2), tau);
-    const d = this.rates(moved(q, c.q, h), moved(qd, c.qd, h), tau);
-    const sum = part => a[part].map((x, k) => h / 6 * (x + 2 * b[part][k] + 2 * c[part][k] + d[part][k]));
-    const [dq, dqd] = [sum("q"), sum("qd")];
-    this.q = this.mechanism.normalized(q.map((x, k) => x + dq[k]));
-    this.qd = qd.map((x, k) => x + dqd[k]);
-    this.time += h;
-  }
-
-  /** Keeps joints that reached a limit there, at rest: inelastic stops, which simulations in Python do not have. */
-  rest() {
-    const { mechanism } = this, { coordinates } = mechanism, q = this.q.slice();
-    let stopped = false;
-    mechanism.data.velocities.forEach(({ coordinate }, k) => {
-      if (coordinate === null) return;
-      const { low, high } = coordinates[coordinate], x = q[coordinate];
-      const inside = Math.min(high ?? Infinity, Math.max(low ?? -Infinity, x));
-      if (inside === x) return;
-      q[coordinate] = inside;
-      if (this.qd[k] * (x - inside) > 0) this.qd[k] = 0;
-      stopped = true;
-    });
-    const closed = stopped ? mechanism.normalized(q) : q;
-    if (closed.every(Number.isFinite)) this.q = closed;
-  }
-
-  get finite() { return this.q.every(Number.isFinite) && this.qd.every(Number.isFinite); }
+  get finite() { return this.state.every(Number.isFinite); }
 }
 
 /** The part of the side panel that lets the robot go or holds it. */
@@ -115,34 +82,35 @@ class SimulationPanel {
       this.element = section("Simulate", false, make("p", { class: "quiet" }, passive));
       return;
     }
-    const laws = [["pd", "PD and gravity"], ["computed torque", "computed torque"]];
-    /** @type {Law} */
-    this.law = "pd";
-    const slider = (label, title, min, max, value) => {
-      const shown = make("output", {}, String(value));
-      const range = make("input", { type: "range", min, max, value, step: "any", "aria-label": label, oninput: () => {
-        shown.textContent = fixedNumber(Number(range.value), 1);
+    const { laws, bandwidths, known } = page.data.simulation;
+    /** @type {string} */
+    this.law = laws[0]?.kind ?? "none";
+    const slider = (label, title, min, max, value, step, number) => {
+      const shown = make("output", {}, fixedNumber(number(value), 1));
+      const range = make("input", { type: "range", min, max, value, step, "aria-label": label, oninput: () => {
+        shown.textContent = fixedNumber(number(Number(range.value)), 1);
         if (this.loop) this.restart();
       } });
       const unit = label === "bandwidth" ? "rad/s" : "1/s";
       return { range, element: make("div", { class: "row wide", title }, make("span", { class: "name" }, label), shown, make("span", { class: "unit" }, unit), range) };
     };
-    this.bandwidth = slider("bandwidth", "Bandwidth of the controller", 1, 30, 8);
-    this.damping = slider("friction", "Viscous friction: rate at which a joint alone comes to rest", 0, 10, 0);
+    this.bandwidth = slider("bandwidth", "Natural frequency for which the gains are designed", 0, bandwidths.length - 1, bandwidths.indexOf(USUAL_BANDWIDTH), 1, k => bandwidths[k]);
+    this.damping = slider("friction", "Viscous friction: rate at which a joint alone comes to rest", 0, 10, 0, "any", x => x);
     this.limited = true;
     this.buttons = [["none", "Let go"], ["hold", "Hold"]].map(([kind, text]) =>
       make("button", { type: "button", class: kind === "none" ? "let-go" : "hold", "aria-pressed": "false", onclick: () => this.press(kind) }, text));
     this.element = section("Simulate", true,
       make("div", { class: "buttons" }, ...this.buttons),
-      choice("Controller", laws, law => { this.law = /** @type {Law} */ (law); if (this.loop) this.restart(); }),
-      this.bandwidth.element, page.mechanism.quaternions.length ? make("p", { class: "quiet" }, NO_FRICTION) : this.damping.element,
+      ...(laws.length ? [choice("Controller", laws.map(({ kind, name }) => [kind, name]), law => { this.law = law; if (this.loop) this.restart(); }),
+        this.bandwidth.element, make("p", { class: "quiet" }, `The controller's model carries ${shortNumber(known)} kg, whatever the payload is.`)] : []),
+      page.mechanism.quaternions.length ? make("p", { class: "quiet" }, NO_FRICTION) : this.damping.element,
       page.data.velocities.some(({ free }) => free) ? make("p", { class: "quiet" }, "Nothing carries the free base: there is no contact with the ground, so it falls, and the camera follows.") : "",
       make("div", { class: "checks" }, checkbox("effort limits", true, on => { this.limited = on; if (this.loop) this.loop.limited = on; })),
       this.status);
   }
 
   get options() {
-    return { law: this.law, bandwidth: Number(this.bandwidth.range.value), damping: Number(this.damping.range.value), mass: this.page.mass, limited: this.limited };
+    return { law: this.law, bandwidth: this.page.data.simulation.bandwidths[Number(this.bandwidth.range.value)], damping: Number(this.damping.range.value), mass: this.page.mass, limited: this.limited };
   }
 
   get holds() { return Boolean(this.loop) && this.loop.law !== "none"; }
@@ -154,22 +122,24 @@ class SimulationPanel {
     else this.start(kind === "none" ? "none" : this.law);
   }
 
-  /** Lets the robot move from where it is, at the speed that it has. @param {Law} law */
+  /** Lets the robot move from where it is, at the speed that it has. @param {string} law */
   start(law) {
     const { page } = this, before = this.loop;
     page.player?.pause();
     if (law === "none") page.pendant.forgetBranches();
     this.loop = new ClosedLoop(page.mechanism, page.q, { ...this.options, law });
-    if (before) this.loop.qd = before.qd;
+    this.loop.stops = true;
+    if (before) this.loop.plant.set(before.plant);
     this.mark();
     if (before) return;
+    const { period } = page.data.simulation;
     let last = null, rest = 0;
     const frame = now => {
       if (!this.loop) return;
       rest += last === null ? 0 : (now - last) / 1000;
       last = now;
-      const wanted = Math.floor(Math.min(rest, LONGEST_FRAME) / PERIOD);
-      rest = Math.min(rest - wanted * PERIOD, LONGEST_FRAME);
+      const wanted = Math.floor(Math.min(rest, LONGEST_FRAME) / period);
+      rest = Math.min(rest - wanted * period, LONGEST_FRAME);
       this.advance(wanted);
       if (this.loop) requestAnimationFrame(frame);
     };
@@ -192,18 +162,15 @@ class SimulationPanel {
   advance(steps) {
     const { loop, page } = this;
     loop.mass = page.mass;
+    if (!steps) return;
     const before = this.base;
-    for (let k = 0; k < steps; k++) {
-      const { q } = loop;
-      loop.step();
-      if (loop.finite) { loop.rest(); continue; }
-      loop.q = q;
+    loop.run(new Array(steps).fill(loop.reference));
+    if (!loop.finite) {
       this.stop();
       this.status.textContent = "The motion stopped: its numbers are not finite any more.";
       return;
     }
-    if (!steps) return;
-    page.show(loop.q);
+    page.show(loop.q.slice());
     if (before && page.scene) page.scene.camera.target = Vector.plus(page.scene.camera.target, Vector.minus(this.base, before));
   }
 
@@ -229,26 +196,30 @@ class SimulationPanel {
    * @param {TaughtMotion} motion
    */
   follow(motion) {
-    const { page } = this, { mechanism } = page, start = mechanism.onManifold(motion.at(0), motion.waypoints[0]);
-    const loop = new ClosedLoop(mechanism, start.q, this.options), times = [], q = [], wanted = [];
-    loop.reference = start;
-    const count = Math.round(motion.duration / PERIOD), every = Math.max(1, Math.round(1 / PLAYED_RATE / PERIOD));
-    let worst = { error: 0, joint: 0, time: 0 }, saturated = 0;
+    const { page } = this, { mechanism, data: { velocities, simulation: { period } } } = page;
+    /** @type {Reference[]} */
+    const planned = [];
+    const count = Math.round(motion.duration / period), every = Math.max(1, Math.round(1 / PLAYED_RATE / period));
+    for (let k = 0; k <= count; k++) planned.push(mechanism.onManifold(motion.at(k * period), planned[k - 1]?.q ?? motion.waypoints[0]));
+    const loop = new ClosedLoop(mechanism, planned[0].q, this.options), found = loop.run(planned), nq = loop.q.length, times = [], q = [], wanted = [];
+    const worst = { error: 0, joint: 0, time: 0 };
+    let saturated = 0, finite = true, time = motion.duration;
     for (let k = 0; k <= count; k++) {
-      loop.reference = mechanism.onManifold(motion.at(k * PERIOD), loop.reference.q);
-      if (k % every === 0 || k === count) {
-        times.push(k * PERIOD);
-        q.push(...loop.q);
-        wanted.push(...Array.from(loop.reference.q));
+      const own = found.q.subarray(nq * k, nq * (k + 1)), tau = found.tau.subarray(mechanism.n * k, mechanism.n * (k + 1));
+      if (!own.every(Number.isFinite) || !planned[k].q.every(Number.isFinite)) {
+        [finite, time] = [false, k * period];
+        break;
       }
-      mechanism.difference(loop.q, loop.reference.q).forEach((x, joint) => {
-        if (!page.data.velocities[joint].free && Math.abs(x) > worst.error) worst = { error: Math.abs(x), joint, time: k * PERIOD };
+      if (k % every === 0 || k === count) {
+        times.push(k * period);
+        q.push(...own);
+        wanted.push(...planned[k].q);
+      }
+      mechanism.difference(own, planned[k].q).forEach((x, joint) => {
+        if (!velocities[joint].free && Math.abs(x) > worst.error) Object.assign(worst, { error: Math.abs(x), joint, time: k * period });
       });
-      if (k === count) break;
-      loop.step();
-      if (!loop.finite) return { finite: false, time: k * PERIOD, loop, times, q, wanted, worst, saturated };
-      saturated += Number(loop.applied.some((x, j) => Math.abs(x) === page.data.velocities[j].effort));
+      saturated += Number(k < count && tau.some((x, j) => Math.abs(x) === velocities[j].effort));
     }
-    return { finite: true, time: motion.duration, loop, times, q, wanted, worst, saturated: saturated * PERIOD };
+    return { finite, time, loop, times, q, wanted, worst, saturated: saturated * period };
   }
 }
