@@ -51,32 +51,20 @@ def make_run(
     arrays = dict(zip((variable.name for variable in variables), recorded, strict=True))
     batch = arrays["q"].shape[:-2]
     runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
-    described = list(variables)
     effort, velocity = bool(attributes.get("effort_limits", 0)), bool(attributes.get("velocity_limits", 0))
-    demanded, qd = arrays["tau"], arrays["qd"]
-    beyond = limit_excesses(robot, times, demanded, qd, limited=effort)
+    beyond = limit_excesses(robot, times, arrays["tau"], arrays["qd"], limited=effort)
+    described = list(variables)
     if velocity or beyond["saturation_excess"][0].any():
-        arrays["tau"] = torques_within(robot, demanded, qd, effort=effort, velocity=velocity)
-    if arrays["tau"] is not demanded and not np.array_equal(arrays["tau"], demanded, equal_nan=True):
-        arrays["tau_demanded"] = demanded
-        described.append(joint_variable("tau_demanded", robot.n, "effort", "torque before the limits"))
+        described += _limit_torques(arrays, robot, effort=effort, velocity=velocity)
     if "q_reference" in arrays:
-        plain = robot.nq == robot.n
-        error = arrays["q_reference"] - arrays["q"] if plain else robot.difference(arrays["q"], arrays["q_reference"])
-        arrays["error"] = np.asarray(error)
-        words = "tracking error, reference minus position"
         place = 1 + next(k for k, variable in enumerate(variables) if variable.name == "qd_reference")
-        described.insert(place, joint_variable("error", robot.n, "displacement", words))
+        described.insert(place, _track(arrays, robot))
     data = {
-        variable.name: (
-            [*runs, "time", *variable.dims],
-            arrays[variable.name],
-            {"units": labels.units.get(variable.units, variable.units), "long_name": variable.long_name},
-        )
+        variable.name: ([*runs, "time", *variable.dims], arrays[variable.name], labels.of(variable))
         for variable in described
     }
     for name, (values, units, long_name) in beyond.items():
-        data[name] = ([*runs, "joint"], values, {"units": labels.units.get(units, units), "long_name": long_name})
+        data[name] = ([*runs, "joint"], values, labels.of(joint_variable(name, robot.n, units, long_name)))
     time, joint = _divergence(robot, times, arrays["q"], arrays["qd"])
     data["diverged_at"] = (runs, time, {"units": "s", "long_name": "time of the first value that is not finite"})
     data["diverged_joint"] = (runs, joint, {"units": "", "long_name": "joint that diverged first"})
@@ -87,29 +75,39 @@ def make_run(
         run = like.copy(data={name: values for name, (_, values, _) in data.items()})
         run.attrs = about
         return run
-    coordinates: dict[str, Any] = {
-        "time": ("time", times, {"units": "s", "long_name": "time"}),
-        "joint": ("joint", labels.joints),
-        "unit": ("joint", labels.displacements),
-        "effort_unit": ("joint", labels.efforts),
-    }
-    if robot.nq != robot.n:
-        coordinates["coordinate"] = ("coordinate", list(robot.coordinate_names))
-    if any("component" in variable.dims for variable in variables):
-        coordinates["component"] = ("component", list(_COMPONENTS))
-    if "memory" in arrays and memory_names is not None:
-        coordinates["element"] = ("element", list(memory_names))
+    coordinates = labels.coordinates(times, variables, memory_names if "memory" in arrays else None)
     for name, value in varied.items():
-        own = value.shape[: value.ndim - len(shapes[name])]
-        dims = runs[len(runs) - len(own) :]
-        kept = [k for k, size in enumerate(own) if size > 1]
-        inner = [f"{name}.{k}" for k in range(len(shapes[name]))]
-        squeezed = value.reshape((*(own[k] for k in kept), *shapes[name]))
-        coordinates[name] = ([*(dims[k] for k in kept), *inner], squeezed)
+        coordinates[name] = _coordinate(name, value, shapes[name], runs)
     run = Run(data, coords=coordinates, attrs=about)
     if not varied:
         labels.keep(kind, times, run)
     return run
+
+
+def _limit_torques(arrays: dict[str, Floats], robot: Robot, *, effort: bool, velocity: bool) -> list[Variable]:
+    """Replace demanded torques by those that acted; return the variable of the demanded ones, if they differ."""
+    demanded = arrays["tau"]
+    arrays["tau"] = torques_within(robot, demanded, arrays["qd"], effort=effort, velocity=velocity)
+    if np.array_equal(arrays["tau"], demanded, equal_nan=True):
+        return []
+    arrays["tau_demanded"] = demanded
+    return [joint_variable("tau_demanded", robot.n, "effort", "torque before the limits")]
+
+
+def _track(arrays: dict[str, Floats], robot: Robot) -> Variable:
+    """Add the tracking error; return its variable."""
+    q, reference = arrays["q"], arrays["q_reference"]
+    arrays["error"] = np.asarray(reference - q if robot.nq == robot.n else robot.difference(q, reference))
+    return joint_variable("error", robot.n, "displacement", "tracking error, reference minus position")
+
+
+def _coordinate(name: str, value: Floats, shape: tuple[int, ...], runs: Sequence[str]) -> tuple[list[str], Floats]:
+    """Return axes and values of a varied parameter, without the axes of runs along which it is one value."""
+    own = value.shape[: value.ndim - len(shape)]
+    kept = [k for k, size in enumerate(own) if size > 1]
+    dims = runs[len(runs) - len(own) :]
+    inner = [f"{name}.{k}" for k in range(len(shape))]
+    return [*(dims[k] for k in kept), *inner], value.reshape((*(own[k] for k in kept), *shape))
 
 
 _COMPONENTS = ("x angular", "y angular", "z angular", "x linear", "y linear", "z linear")
@@ -132,6 +130,28 @@ class _Labels:
         }
         self.toml = to_toml(robot.description, mesh_folders=True)
         self._last: tuple[Hashable, Floats, Run] | None = None
+
+    def of(self, variable: Variable) -> dict[str, str]:
+        """Return the attributes of a variable."""
+        return {"units": self.units.get(variable.units, variable.units), "long_name": variable.long_name}
+
+    def coordinates(
+        self, times: Floats, variables: Sequence[Variable], memory_names: Sequence[str] | None
+    ) -> dict[str, Any]:
+        """Return the axes of variables, with what is known of their places."""
+        coordinates: dict[str, Any] = {
+            "time": ("time", times, {"units": "s", "long_name": "time"}),
+            "joint": ("joint", self.joints),
+            "unit": ("joint", self.displacements),
+            "effort_unit": ("joint", self.efforts),
+        }
+        if self.robot.nq != self.robot.n:
+            coordinates["coordinate"] = ("coordinate", list(self.robot.coordinate_names))
+        if any("component" in variable.dims for variable in variables):
+            coordinates["component"] = ("component", list(_COMPONENTS))
+        if memory_names is not None:
+            coordinates["element"] = ("element", list(memory_names))
+        return coordinates
 
     def earlier(self, kind: Hashable, times: Floats) -> Run | None:
         """Return the last run if it has the same variables, batch and times: copying its labels is far cheaper."""
