@@ -69,7 +69,7 @@ def _write_gallery(folder: Path) -> None:
         size = page.stat().st_size
         if size > LARGEST_PAGE:
             raise SystemExit(f"the page of '{name}' has {size:,} bytes; at most {LARGEST_PAGE:,} are allowed")
-        robot.picture(folder / f"{name}.png", size=PICTURE)
+        ch.picture(robot, folder / f"{name}.png", size=PICTURE)
         picture = f'<img src="{name}.png" alt="{name}" loading="lazy" width="{PICTURE[0]}" height="{PICTURE[1]}">'
         facts = f"{robot.n} degrees of freedom" if robot.n > 1 else "1 degree of freedom"
         cards.append(f'<a class="card" href="{name}.html">{picture}<b>{name}</b><br><small>{facts}</small></a>')

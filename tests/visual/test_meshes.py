@@ -124,18 +124,19 @@ def test_pictures_show_bodies_in_their_colors(tmp_path: Path) -> None:
     robot = ch.Robot(_arm(red, collisions=(Shape(Sphere(0.2)),)))
     seen = {}
     for shown in ("visual", "collision", "drawn"):
-        pixels = np.asarray(Image.open(robot.picture(tmp_path / f"{shown}.png", size=(160, 120), shown=shown))) / 255.0
+        file = ch.picture(robot, tmp_path / f"{shown}.png", size=(160, 120), shown=shown)
+        pixels = np.asarray(Image.open(file)) / 255.0
         seen[shown] = int(np.sum((pixels[..., 0] > 0.4) & (pixels[..., 1] < 0.2)))
     assert seen["visual"] > 500
     assert seen["collision"] == seen["drawn"] == 0
     with pytest.raises(UnknownNameError, match="both"):
-        robot.picture(tmp_path / "x.png", shown="both")
+        ch.picture(robot, tmp_path / "x.png", shown="both")
 
 
 def test_a_picture_warns_of_missing_meshes(tmp_path: Path) -> None:
     robot = ch.Robot(_arm(Shape(Mesh("no.stl"))))
     with pytest.warns(ch.model.ModelWarning, match=r"mesh 'no.stl' is not there.*drawn by kinematics"):
-        robot.picture(tmp_path / "x.png", size=(64, 48))
+        ch.picture(robot, tmp_path / "x.png", size=(64, 48))
 
 
 @pytest.mark.parametrize("ending", [".zip", ".tar.gz", ".bz2", ".zae", ".3mf"])

@@ -54,7 +54,7 @@ def test_the_workspace_of_two_links_is_a_ring(arm: ch.Robot) -> None:
 
 def test_a_section_has_the_points_near_its_plane() -> None:
     puma = ch.load("puma560")
-    (section,) = _data(puma.plot(plane="xz", samples=20_000))
+    (section,) = _data(ch.plot(puma, plane="xz", samples=20_000))
     z = numbers(section["z"])
     assert np.isfinite(z).sum() > 300
     tools = np.asarray(puma.forward_kinematics(puma.random_configuration(0, (20_000,))))[:, :3, 3]
@@ -76,7 +76,7 @@ def test_planar_arms_have_a_planar_manipulability() -> None:
     expected = np.sqrt(np.linalg.det(J @ np.swapaxes(J, -1, -2)))
     np.testing.assert_allclose(numbers(cloud["marker"]["color"]), expected, atol=1e-6)
     assert mechanism_data(arm, 0.9)["toolSpace"] == {"dimensions": 2, "words": " in the plane"}
-    heat, *_ = _data(arm.plot("manipulability", plane="xy"))
+    heat, *_ = _data(ch.plot(arm, "manipulability", plane="xy"))
     assert numbers(heat["z"])[np.isfinite(numbers(heat["z"]))].max() > 0.05
 
 
@@ -105,7 +105,7 @@ def test_linkages_are_plotted_in_a_second() -> None:
     """The tool on the coupler of a four-bar keeps within the crank and its own distance from the knee."""
     robot = ch.Robot(MACHINES["four-bar"]())
     with cpu_time_limit(8.0, "the workspace of a four-bar, compiled"):
-        (cloud,) = _data(robot.plot())
+        (cloud,) = _data(ch.plot(robot))
     assert cloud["marker"]["colorbar"]["title"]["text"] == "manipulability along the curve"
     x, y, z = (numbers(cloud[axis]) for axis in "xyz")
     assert np.abs(y).max() < 1e-6
@@ -120,7 +120,7 @@ def test_manipulability_over_a_plane_is_that_of_its_configurations(arm: ch.Robot
     l1 = float(np.linalg.norm(elbows[0]))
     l2 = float(np.linalg.norm(tool)) - l1
     plane = "xy" if abs(arm.forward_kinematics([0.7, 0.5])[2, 3] - tool[2]) < 1e-12 else "xz"
-    heat, *_ = _data(arm.plot("manipulability", plane=plane, q=[0.3, 0.8]))
+    heat, *_ = _data(ch.plot(arm, "manipulability", plane=plane, q=[0.3, 0.8]))
     x, y, z = (numbers(heat[key]) for key in "xyz")
     r = np.hypot(x[None], y[:, None])
     cosine = (r**2 - l1**2 - l2**2) / (2.0 * l1 * l2)
@@ -182,8 +182,8 @@ def test_papers_get_vectors(run: Any, arm: ch.Robot, tmp_path: Path) -> None:
     figures = [
         run.plot(),
         run.plot("phase"),
-        arm.plot(samples=100),
-        arm.plot("manipulability", plane="xz"),
+        ch.plot(arm, samples=100),
+        ch.plot(arm, "manipulability", plane="xz"),
         line.plot(),
     ]
     for k, figure in enumerate(figures):
@@ -210,15 +210,15 @@ def test_figures_remain_in_exported_notebooks_and_pickle(run: Any) -> None:
 
 
 def test_many_points_make_no_large_drawing(arm: ch.Robot) -> None:
-    assert len(svg(arm.plot("workspace"))) < 400_000
+    assert len(svg(ch.plot(arm, "workspace"))) < 400_000
 
 
 def test_what_does_not_fit_is_said(arm: ch.Robot) -> None:
     with pytest.raises(UnknownNameError, match="there is no kind 'reach'"):
-        arm.plot("reach")
+        ch.plot(arm, "reach")
     with pytest.raises(UnknownNameError, match="there is no plane 'xx'"):
-        arm.plot(plane="xx")
+        ch.plot(arm, plane="xx")
     with pytest.raises(ArgumentError, match=r"view\(q\) and picture\(path, q\) show the robot"):
-        arm.plot(arm.home)  # type: ignore[arg-type]
+        ch.plot(arm, arm.home)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="its workspace is one point"):
-        ch.Robot(Description("stone", (Link("stone"),))).plot()
+        ch.plot(ch.Robot(Description("stone", (Link("stone"),))))

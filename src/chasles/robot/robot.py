@@ -7,7 +7,7 @@ from operator import attrgetter
 from os import PathLike
 from pathlib import Path
 from types import FunctionType
-from typing import TYPE_CHECKING, Any, Literal, Unpack, overload
+from typing import TYPE_CHECKING, Any, Unpack, overload
 
 from numpy.typing import ArrayLike
 
@@ -23,9 +23,7 @@ from chasles.mechanics.mechanics import path_of
 from chasles.mechanics.other_names import hint, translation
 
 if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
-
-    from chasles.base.verbs import PictureOptions, Shown
+    from chasles.base.verbs import Shown
     from chasles.distances.bodies import Body, HalfSpace
     from chasles.inverse_kinematics import InverseKinematics
     from chasles.model import ReadFormat
@@ -211,22 +209,6 @@ class Robot(Mechanics):
         """
         options = {"title": title, "browser": browser, "packages": packages, "notebook": notebook}
         return verbs.view(self, q, path=path, companions=companions, obstacles=obstacles, laws=laws, **options)
-
-    def plot(
-        self,
-        kind: Literal["workspace", "manipulability"] = "workspace",
-        *,
-        plane: Literal["xy", "xz", "yz"] | None = None,
-        q: ArrayLike | None = None,
-        samples: int | None = None,
-        seed: int = 0,
-    ) -> Figure:
-        """Plot the workspace or the manipulability over a plane; see `chasles.visual.robot_plots.robot_plot`."""
-        return verbs.plot(self, kind, plane=plane, q=q, samples=samples, seed=seed)
-
-    def picture(self, path: str | PathLike[str], q: ArrayLike | None = None, **options: Unpack[PictureOptions]) -> Path:
-        """Write a picture of the robot to a PNG, JPEG, WebP or SVG file; see `chasles.picture`."""
-        return verbs.picture(self, path, q, **options)
 
 
 @verbs.check.register(Robot)

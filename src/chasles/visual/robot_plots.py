@@ -74,8 +74,10 @@ def robot_plot(
     --------
     >>> import chasles as ch
     >>> arm = ch.load("puma560")
-    >>> [trace.type for trace in ch.plot(arm, samples=500).data], [trace.type for trace in arm.plot(plane="xz").data]
-    (['scatter3d'], ['heatmap'])
+    >>> [trace.type for trace in ch.plot(arm, samples=500).data]
+    ['scatter3d']
+    >>> [trace.type for trace in ch.plot(arm, plane="xz").data]
+    ['heatmap']
     """
     if not isinstance(kind, str):
         raise ArgumentError("plot takes a kind of plot; view(q) and picture(path, q) show the robot at a configuration")

@@ -138,7 +138,7 @@ def test_meshes_without_area_or_place_in_their_image(tmp_path: Path, changes: di
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         packed(bodies)
-        ch.Robot(_robot(path)).picture(tmp_path / "board.png")
+        ch.picture(ch.Robot(_robot(path)), tmp_path / "board.png")
 
 
 def test_packed_places_are_those_given() -> None:
@@ -191,7 +191,7 @@ def test_what_cannot_be_shown_leaves_one_color_and_one_sentence(
 
 def test_pages_and_pictures_show_the_image(tmp_path: Path, opened: Callable[..., Tab]) -> None:
     robot = ch.Robot(_robot(_board(tmp_path)))
-    pixels = np.asarray(PIL.open(robot.picture(tmp_path / "x.png", size=(160, 120)))).astype(int)
+    pixels = np.asarray(PIL.open(ch.picture(robot, tmp_path / "x.png", size=(160, 120)))).astype(int)
     tab = opened(robot)
     tab.ask("page.scene.unpacked")
     seen = tab.ask(COUNT)
