@@ -44,7 +44,7 @@ made = ch.function(q=(6,))(lambda q: q @ q)
 found = [arm.inverse_dynamics(q, q, q), arm.mass_matrix(q), solution.q, run.q.values[-1], made.jacobian()(q)]
 print([part.tobytes().hex() for part in found])
 # Examples in messages come from docstrings: no command here is used wrongly.
-for command in ("info ur5", "simulate planar2r --controller pd-gravity", "convert planar2r - --to roboop"):
+for command in ("info ur5", "simulate planar2r --law pd-gravity", "convert planar2r - --to roboop"):
     said = CliRunner().invoke(application, command.split()).output
     print([line for line in said.splitlines() if " in " not in line])  # without the time that it took
 """

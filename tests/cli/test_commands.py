@@ -6,12 +6,14 @@ import runpy
 import subprocess
 import sys
 import warnings
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 import xarray
+from _pytest.mark import ParameterSet
 from rich.console import Console
 from typer.testing import CliRunner, Result
 
@@ -19,13 +21,18 @@ import chasles as ch
 import chasles.cli
 from chasles import studies
 from chasles.cli.application import application
-from chasles.cli.control_laws import parsed_setting
 from chasles.cli.output import add_row, error_text, table
+from chasles.cli.settings import parsed_setting
 from chasles.model import Description, Inertia, Joint, Link, has_masses, missing_meshes, shipped
 from chasles.studies.controllers import KINDS
 
 #: Shipped robots of every kind of joint and file, with masses.
 MODELS = ("iiwa14", "panda", "planar2r", "puma560", "scara", "stanford", "ur10", "ur5")
+
+
+def some(names: Sequence[str], *quick: str) -> list[ParameterSet]:
+    """All names, of which the default tests take the quick ones alone."""
+    return [pytest.param(name, marks=[] if name in quick else [pytest.mark.slow]) for name in names]
 
 
 def run(*arguments: str) -> Result:
@@ -154,7 +161,7 @@ def test_simulate_lets_a_robot_float(tmp_path):
     """Without gravity nothing acts from outside: the centre of mass rests, and all momenta stay zero."""
     path, free = satellite(tmp_path)
     saved = tmp_path / "run.nc"
-    options = ["--free-base", "--gravity", "0,0,0", "--goal", "0.4,-0.3", "--duration", "0.3", "--save", str(saved)]
+    options = ["--free-base", "--set", "gravity=0,0,0", "--goal", "0.4,-0.3", "--duration", "0.3", "--save", str(saved)]
     assert run("simulate", str(path), *options).exit_code == 0
     made = ch.simulation.results.Run.open(saved)
     q, qd = made.q.values[::30], made.qd.values[::30]
@@ -181,15 +188,15 @@ def test_simulate_says_which_laws_stand_and_float(tmp_path):
     path, free = satellite(tmp_path)
     options = ["simulate", str(path), "--free-base", "--contact", "link0=0.8x0.8", "--duration", "0.2"]
     assert "knows of no frames that stand on the ground; use computed-torque" in error_of(
-        *options, "--controller", "impedance"
+        *options, "--law", "impedance"
     )
     for option, said in (
         (["--contact", "link2"], "m above the lowest foot; give --start"),
         (["--contact", "link0=0.8"], "expected NAME or NAME=LENGTHxWIDTH"),
         (["--contact", "hoof"], "there is no frame 'hoof'"),
-        (["--contact", "link0", "--gravity", "0,0,1.6"], "gravity does not press robot"),
-        (["--gravity", "1"], "--gravity: expected 3 numbers"),
-        (["--controller", "slotine-li"], "SlotineLi takes no robots with free joints"),
+        (["--contact", "link0", "--set", "gravity=0,0,1.6"], "gravity does not press robot"),
+        (["--set", "gravity=1"], "--set gravity: expected 3 numbers, not 1"),
+        (["--law", "slotine-li"], "SlotineLi takes no robots with free joints"),
     ):
         assert said in error_of(*options, *option)
     assert "add --free-base" in error_of("simulate", str(path), "--contact", "link0")
@@ -203,21 +210,21 @@ FRAMES = ["simulate", "planar2r", "--goal", "0.2,0.7", "--start", "0,0.5", "--du
 @pytest.mark.slow
 def test_simulate_moves_frames():
     for law in (
-        ["operational-space", "--kp", "900", "--set", "components=x,y"],
+        ["operational-space", "--set", "kp=900", "--set", "components=x,y"],
         ["whole-body-torque", "--target", "link2"],
     ):
-        said = run(*FRAMES, "--target", "tool", "--controller", *law).stdout
+        said = run(*FRAMES, "--target", "tool", "--law", *law).stdout
         assert "Tool position error: RMS 0." in said
         assert "mm, peak 0." in said
 
 
 def test_simulate_says_what_laws_of_frames_are():
-    several = ["--controller", "operational-space", "--target", "tool", "--target", "link1"]
+    several = ["--law", "operational-space", "--target", "tool", "--target", "link1"]
     assert "computed-torque moves joints, not frames; laws of frames: impedance, oper" in error_of(
         *FRAMES, "--target", "tool"
     )
     assert "moves one frame, not 2; whole-body-torque moves several" in error_of(*FRAMES, *several)
-    assert "2 numbers for the 3 axes" in error_of(*FRAMES, "--controller", "operational-space", "--kp", "1,2")
+    assert "2 numbers for the 3 axes" in error_of(*FRAMES, "--law", "operational-space", "--set", "kp=1,2")
 
 
 def test_info_says_where_rotors_are_missing(tmp_path):
@@ -226,7 +233,7 @@ def test_info_says_where_rotors_are_missing(tmp_path):
     joint = '<parent link="a"/><child link="b"/><limit lower="-1" upper="1" effort="9" velocity="2"/>'
     links = f'<link name="a"/><link name="b">{mass}</link>'
     path.write_text(f'<robot name="arm">{links}<joint name="j" type="revolute">{joint}</joint></robot>')
-    assert "Rotor inertia: none in the file; simulate takes it by --motor-inertia" in run("info", str(path)).stdout
+    assert "Rotor inertia: none in the file; simulate takes it by --set motor_inertia" in run("info", str(path)).stdout
     assert "Rotor inertia" not in run("info", "puma560").stdout
 
 
@@ -357,7 +364,7 @@ def test_debug_shows_where_an_error_arose():
 def test_simulate_saves_what_it_simulated(tmp_path):
     samples, report = tmp_path / "run.nc", tmp_path / "run.html"
     result = run(
-        *("simulate", "planar2r", "--goal", "0.5,-0.3", "--duration", "0.5", "--payload", "1"),
+        *("simulate", "planar2r", "--goal", "0.5,-0.3", "--duration", "0.5", "--set", "payload.mass=1"),
         *("--save", str(samples), "--out", str(report)),
     )
     assert result.exit_code == 0
@@ -371,7 +378,7 @@ def test_simulate_saves_what_it_simulated(tmp_path):
 
 
 def test_simulate_as_json():
-    rows = json.loads(run("simulate", "planar2r", "--goal-random", "3", "--duration", "0.5", "--json").stdout)
+    rows = json.loads(run("simulate", "planar2r", "--goal", "random:3", "--duration", "0.5", "--json").stdout)
     assert [row["joint"] for row in rows] == list(ch.load("planar2r").joint_names)
     assert all(0.0 <= row["rms_error"] <= row["peak_error"] < 1e-2 for row in rows)
 
@@ -392,7 +399,7 @@ def test_simulate_varies_parameters(tmp_path):
         np.testing.assert_array_equal(saved["payload.mass"], [0.0, 3.0, 7.0])
 
 
-@pytest.mark.parametrize("robot", MODELS)
+@pytest.mark.parametrize("robot", some(MODELS, "puma560", "scara", "ur5"))
 def test_simulate_holds_shipped_robots(robot):
     """A stiff computed-torque controller with the true model keeps within 1e-2 rad or m."""
     rows = json.loads(run("simulate", robot, "--json", "--duration", "2").stdout)
@@ -402,16 +409,16 @@ def test_simulate_holds_shipped_robots(robot):
 
 def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
     options = [
-        "--controller",
+        "--law",
         "pd-gravity",
-        "--substeps",
-        "2",
-        "--viscous",
-        "0.01",
-        "--coulomb",
-        "0.005",
-        "--payload",
-        "0.2",
+        "--integrator",
+        "rk4:2",
+        "--set",
+        "friction.viscous=0.01",
+        "--set",
+        "friction.coulomb=0.005",
+        "--set",
+        "payload.mass=0.2",
         "--json",
     ]
     rows = json.loads(run("simulate", "ur5", *options).stdout)
@@ -426,14 +433,21 @@ def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
         (["--goal", "nan,0,0,0,0,0,0"], "must be finite"),
         (["--goal", ""], "expected numbers"),
         (["--goal", "9,0,0,-1,0,1,0"], "9 is outside the limits of joint 'panda_joint1'"),
-        (["--goal", "0,0,0,-1,0,1,0", "--goal-random", "1"], "exclude each other"),
-        (["--goal-random", "-1"], "seed"),
-        (["--kp", "1,2"], "give 1 or 7"),
-        (["--kd", "-1"], "negative"),
-        (["--payload", "-1"], "--payload is -1.0; it must be at least 0"),
-        (["--payload", "nan"], "--payload"),
-        (["--viscous", "-0.1"], "negative"),
-        (["--controller", "pd-gravity", "--ki", "1"], "no integral action"),
+        (["--goal", "random:-1"], "expected random:SEED"),
+        (["--set", "delay=-1"], "delay"),
+        (["--set", "effort_limits=1"], "--set effort_limits: expected true or false, not '1'"),
+        (["--set", "friction.viscos=1"], "Did you mean 'friction.viscous'?"),
+        (["--set", "links.panda_link7.center_of_mass=1"], "expected 3 numbers, not 1"),
+        (["--set", "kp=1", "--set", "controller.kp=2"], "'kp' is given twice"),
+        (["--set", "payload.mass=1", "--vary", "payload.mass=0:1"], "--set and --vary both give 'payload.mass'"),
+        (["--set", "kp=1", "--vary", "controller.kp=1:2"], "--set and --vary both give 'controller.kp'"),
+        (["--integrator", "rk4:0"], "'0' is not a whole number from 1"),
+        (["--set", "kp=1,2"], "give 1 or 7"),
+        (["--set", "kd=-1"], "negative"),
+        (["--set", "payload.mass=-1"], "--set payload.mass is -1.0; it must be at least 0"),
+        (["--set", "payload.mass=nan"], "--set payload.mass: 'nan' is not finite"),
+        (["--set", "friction.viscous=-0.1"], "negative"),
+        (["--law", "pd-gravity", "--set", "ki=1"], "there is no setting 'ki' of law 'pd-gravity'"),
         (["--set", "kp"], "expected NAME=VALUE"),
         (["--set", "kpp=1"], "no setting"),
         (["--duration", "-1"], "duration"),
@@ -444,8 +458,8 @@ def test_pd_gravity_stays_near_the_goal_with_payload_and_friction():
         (["--vary", "payload.mass=1:2:3"], "FROM:TO"),
         (["--vary", "payload.mass=0:x"], "'x' is not a number"),
         (["--vary", "payload.mass=0-5"], "'0-5' is not a number; a range is FROM:TO, such as payload.mass=0:5"),
-        (["--controller", "pdd"], "there is no control law 'pdd'. Did you mean 'pd'?"),
-        (["--controller", "pid", "--set", "frequncy=3"], "no setting 'frequncy' of controller 'pid'. Did you mean"),
+        (["--law", "pdd"], "there is no control law 'pdd'. Did you mean 'pd'?"),
+        (["--law", "pid", "--set", "frequncy=3"], "no setting 'frequncy' of law 'pid'. Did you mean"),
         (["--out", "no/such/folder/a.html"], "its folder does not exist; create 'no/such/folder' first"),
         (["--vary", "payload.mas=0:1"], "payload.mass"),
         (["--vary", "controller.kpp=0:1"], "Did you mean 'controller.kp'?"),
@@ -463,14 +477,14 @@ def test_wrong_options_of_simulate(options, said):
     assert said in error_of("simulate", "panda", *options)
 
 
-@pytest.mark.parametrize("kind", studies.kinds())
+@pytest.mark.parametrize("kind", some(studies.kinds(), "pid", "impedance", "lee-chung", "whole-body-torque"))
 def test_simulate_knows_every_controller_of_studies(kind):
     needed = {
         "operational-space": ["components=x,y"],
         "resolved-acceleration": ["components=x,y"],
         "impedance": ["stiffness=500", "damping=60", "components=x,y"],
     }
-    options = ["planar2r", "--controller", kind, "--duration", "0.3", "--period", "0.004", "--json"]
+    options = ["planar2r", "--law", kind, "--duration", "0.3", "--period", "0.004", "--json"]
     if kind in needed:
         said = "needs a value for" if kind == "impedance" else "cannot move the components"
         assert said in error_of("simulate", *options)
@@ -482,14 +496,14 @@ def test_simulate_knows_every_controller_of_studies(kind):
 def test_a_diverged_simulation_exits_with_1_says_why_and_prints_no_table():
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        result = run("simulate", "planar2r", "--controller", "pd-gravity", "--kd", "1e5", "--integrator", "rk4")
+        result = run("simulate", "planar2r", "--law", "pd-gravity", "--set", "kd=1e5", "--integrator", "rk4")
     assert result.exit_code == 1
     assert result.stdout == ""
     assert "kd·T/M = " in " ".join(result.output.split())
 
 
 def test_runs_that_diverge_among_others_are_left_out_of_the_table():
-    options = ["--controller", "pd-gravity", "--kd", "30", "--vary", "controller.kd=1:1e6", "--runs", "3"]
+    options = ["--law", "pd-gravity", "--vary", "controller.kd=1:1e6", "--runs", "3"]
     with warnings.catch_warnings():
         warnings.simplefilter("always")
         result = run("simulate", "planar2r", "--integrator", "rk4", "--duration", "0.3", *options)
@@ -502,7 +516,7 @@ def test_runs_that_diverge_among_others_are_left_out_of_the_table():
 def test_simulate_says_which_joints_stood_at_their_limits():
     with warnings.catch_warnings():
         warnings.simplefilter("always")
-        result = run("simulate", "panda", "--payload", "30", "--duration", "1")
+        result = run("simulate", "panda", "--set", "payload.mass=30", "--duration", "1")
     assert "Time at the effort limits: panda_joint" in result.stdout
     assert "panda_joint4 was at its effort limit for" in " ".join(result.output.split())
 
@@ -556,7 +570,7 @@ def test_ik_asks_for_metres():
 
 def test_options_of_the_wrong_kind_are_usage_errors():
     for arguments in (
-        ["simulate", "panda", "--controller", "magic"],
+        ["simulate", "panda", "--law", "magic"],
         ["simulate", "panda", "--duration", "x"],
         ["nix"],
     ):
@@ -619,9 +633,44 @@ def test_reading_values_never_touches_files(tmp_path, monkeypatch):
     assert list(Path().iterdir()) == []
 
 
-def test_substeps_reach_the_simulation():
-    assert run("simulate", "planar2r", "--duration", "0.05", "--substeps", "3", "--json").exit_code == 0
-    assert "count" in error_of("simulate", "planar2r", "--duration", "0.05", "--substeps", "0")
+def test_steps_reach_the_simulation(tmp_path):
+    """Many steps of order 1 come nearer to the exact motion than one."""
+    path, errors = tmp_path / "run.nc", []
+    for integrator in ("euler:1", "euler:8", "rk4:4"):
+        options = ["--duration", "0.1", "--integrator", integrator, "--period", "0.01", "--save", str(path)]
+        assert run("simulate", "planar2r", *options).exit_code == 0
+        with xarray.open_dataset(path) as saved:
+            errors.append(saved["q"].values)
+    one, eight, exact = errors
+    assert 5.0 < np.abs(one - exact).max() / np.abs(eight - exact).max() < 12.0
+
+
+def test_settings_of_the_plant_are_those_of_python(tmp_path):
+    """Parameters of links, delay and limits are the plant's; the law knows of gravity alone."""
+    path, arm = tmp_path / "run.nc", ch.load("planar2r")
+    words = ("links.link2.mass=3", "delay=0.002", "effort_limits=false", "gravity=0,-1,0", "frequency=20")
+    sets = [part for word in words for part in ("--set", word)]
+    options = ["--goal", "0.5,-0.3", "--duration", "0.3", *sets, "--save", str(path)]
+    assert run("simulate", "planar2r", *options).exit_code == 0
+    model, motion = arm.with_gravity([0.0, -1.0, 0.0]), ch.PointToPoint(arm.home, [0.5, -0.3], duration=0.3)
+    plant = ch.Plant(model, delay=0.002, effort_limits=False)
+    law = ch.ComputedTorque.tuned(model, motion, 1e-3, frequency=20.0)
+    expected = ch.simulate(plant, law, motion, vary={"links.link2.mass": 3.0})
+    with xarray.open_dataset(path) as saved:
+        np.testing.assert_array_equal(saved["q"].values, expected["q"].values)
+
+
+def test_laws_and_parameters_list_what_can_be_set():
+    laws = json.loads(run("laws", "--json").stdout)
+    assert set(laws) == set(KINDS)
+    assert laws["impedance"]["moves_frames"]
+    assert "frequency" in laws["pid"]["settings"]
+    said = run("laws").stdout
+    assert all(kind in said for kind in KINDS)
+    known = json.loads(run("parameters", "ur5", "--json").stdout)["parameters"]
+    assert list(known) == list(ch.load("ur5").parameters)
+    said = run("parameters", "ur5").stdout
+    assert all(name in said for name in (*known, "friction.viscous", "motor_inertia", "delay"))
 
 
 @pytest.mark.parametrize(
@@ -742,13 +791,13 @@ def test_results_that_cannot_be_saved_are_named(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["ur5", "--controller", "pd-gravity", "--coulomb", "1.5"], r"joint6 ends \d+° from its goal"),
+        (["ur5", "--law", "pd-gravity", "--set", "friction.coulomb=1.5"], r"joint6 ends \d+° from its goal"),
         (
-            ["panda", "--kp", "1e9", "--duration", "1", "--goal-random", "4"],
+            ["panda", "--set", "kp=1e9", "--duration", "1", "--goal", "random:4"],
             r"panda_joint\d ends [\d,]+° from its goal",
         ),
         (
-            ["stanford", "--controller", "pd-gravity", "--coulomb", "0,0,9000,0,0,0"],
+            ["stanford", "--law", "pd-gravity", "--set", "friction.coulomb=0,0,9000,0,0,0"],
             r"joint3 ends \d+ mm from its goal",
         ),
     ],
@@ -762,10 +811,12 @@ def test_a_motion_that_fails_exits_with_1_and_names_the_joint(options, said):
 
 def test_a_law_of_frames_is_judged_by_its_frame():
     options = ["planar2r", "--goal", "0.2,0.7", "--start", "0,0.5", "--duration", "0.2", "--set", "components=x,y"]
-    good = run("simulate", *options, "--controller", "operational-space")
+    good = run("simulate", *options, "--law", "operational-space")
     assert good.exit_code == 0
     assert "Joints, which this law does not lead to the reference" in good.stdout
-    poor = run("simulate", *options, "--controller", "operational-space", "--kp", "0", "--kd", "0", "--payload", "5")
+    poor = run(
+        "simulate", *options, "--law", "operational-space", "--set", "kp=0", "--set", "kd=0", "--set", "payload.mass=5"
+    )
     assert poor.exit_code == 1
     assert re.search(r"The motion fails: the tool ends \d+ mm from its goal", poor.stderr)
 
@@ -793,7 +844,7 @@ def test_simulate_passes_waypoints_and_knows_motor_inertia_and_limits(tmp_path):
     saved = tmp_path / "run.nc"
     goal = ["simulate", "puma560", "--goal", "0.3,0.3,0.3,0,0,0", "--save", str(saved)]
     via = ["--waypoint", "0.2,-0.1,0.5,0,0,0", "--waypoint", "0.4,0.1,0.5,0,0,0", "--duration", "3"]
-    assert run(*goal, *via, "--motor-inertia", "0.5").exit_code == 0
+    assert run(*goal, *via, "--set", "motor_inertia=0.5").exit_code == 0
     made = ch.simulation.results.Run.open(saved)
     assert made.attrs["reference"].startswith("<QuinticSpline")
     reference = made.q_reference.values
@@ -803,11 +854,10 @@ def test_simulate_passes_waypoints_and_knows_motor_inertia_and_limits(tmp_path):
     assert made.time.values[-1] == 3.0
     assert "motor_inertia = 0.5" in made.attrs["robot_toml"]
     assert float(np.abs(made.error).max()) < 1e-3
-    fast = ["simulate", "panda", "--duration", "0.3", "--goal-random", "1"]
+    fast = ["simulate", "panda", "--duration", "0.3", "--goal", "random:1"]
     assert "Time beyond the velocity limits" in run(*fast).stdout
-    assert "beyond its velocity limit of" in error_of(*fast, "--velocity-limits", "raise")
-    assert "At the effort" not in run(*fast, "--no-effort-limits", "--velocity-limits", "ignore").stdout
-    assert "--motor-inertia: -1 is negative" in error_of("simulate", "puma560", "--motor-inertia", "-1")
+    assert "Time at the effort" not in run(*fast, "--set", "effort_limits=false").stdout
+    assert "--set motor_inertia: -1 is negative" in error_of("simulate", "puma560", "--set", "motor_inertia=-1")
     assert "--waypoint: 2 numbers for 6 joints" in error_of("simulate", "puma560", "--waypoint", "1,2")
 
 
@@ -873,11 +923,11 @@ def test_settings_are_truths_numbers_and_texts(text, value):
 
 
 def test_critical_damping_follows_a_given_stiffness(tmp_path):
-    """Without --kd the loop is critically damped; of laws by feedback alone with each joint's own inertia."""
+    """Without kd the loop is critically damped; of laws by feedback alone with each joint's own inertia."""
     path, arm = tmp_path / "run.nc", ch.load("planar2r")
     inertia = np.asarray(arm.mass_matrix(arm.home)).diagonal()
     for law, expected in (("computed-torque", 40.0 * np.ones(2)), ("pd-gravity", 40.0 * np.sqrt(inertia))):
-        run("simulate", "planar2r", "--duration", "0.1", "--kp", "400", "--controller", law, "--save", str(path))
+        run("simulate", "planar2r", "--duration", "0.1", "--set", "kp=400", "--law", law, "--save", str(path))
         with xarray.open_dataset(path) as saved:
             tau, motion = saved["tau"].values, ch.PointToPoint(arm.home, saved["q_reference"].values[-1], 0.1)
         kind = ch.ComputedTorque if law == "computed-torque" else ch.PDGravity

@@ -36,7 +36,7 @@ HELP = [
     [*words, "--help"]
     for words in (
         [], ["demo"], ["robots"], ["info"], ["view"], ["convert"], ["excite"], ["identify"], ["ik"], ["plot"],
-        ["payload"], ["simulate"], ["study"], ["cache"], ["cache", "info"],
+        ["payload"], ["simulate"], ["laws"], ["parameters"], ["study"], ["cache"], ["cache", "info"],
     )
 ]  # fmt: skip
 
@@ -60,9 +60,9 @@ def test_commands_import_what_they_need(commands):
     ("words", "completed"),
     [
         ("chasles si", "simulate"),
-        ("chasles simulate --vel", "--velocity-limits"),
-        ("chasles simulate ur5 --controller pid", "pid"),
-        ("chasles simulate ur5 --velocity-limits st", "stop"),
+        ("chasles simulate --wa", "--waypoint"),
+        ("chasles simulate ur5 --law pid", "pid"),
+        ("chasles convert panda a.toml --to modified-d", "modified-dh"),
         ("chasles info pand", "panda"),
     ],
 )

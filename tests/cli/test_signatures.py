@@ -10,7 +10,7 @@ import typer
 
 import chasles as ch
 from chasles.cli.application import application
-from chasles.cli.commands import excite, identify, inverse_kinematics, payload
+from chasles.cli.commands import excite, identify, inverse_kinematics, payload, simulate
 from chasles.cli.signatures import takes
 from chasles.identification import identify_payload
 from chasles.inverse_kinematics import InverseKinematics
@@ -21,19 +21,21 @@ DERIVED = [
     (identify.identify_command, ch.identify, ("cutoff",)),
     (payload.payload_command, identify_payload, ("frame", "cutoff")),
     (payload.payload_command, ch.Log, ("sample_period", "delay")),
+    (simulate.simulate, ch.simulate, ("period",)),
     (inverse_kinematics.inverse_kinematics, InverseKinematics.__call__, ("target", "limits")),
 ]
 
 
 @pytest.mark.parametrize(("command", "function", "names"), DERIVED)
 def test_derived_options_have_the_types_and_defaults_of_python(command, function, names):
-    known = inspect.signature(function, eval_str=True).parameters
+    known = inspect.signature(function).parameters
     options = inspect.signature(command).parameters
     for name in names:
         hint, option = get_args(options[name].annotation)
         (kind, _) = get_args(hint)
         assert options[name].default is None
-        assert kind in (known[name].annotation, *get_args(known[name].annotation))
+        annotation = eval(known[name].annotation, function.__globals__ if inspect.isfunction(function) else {})
+        assert kind in (annotation, *get_args(annotation))
         default = known[name].default
         shown = "limits" if default is True else default
         assert option.help.endswith(f"[default: {shown}].") or default is None

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.cli.output import angle_text, error_text
 from chasles.cli.standing import GroundStance
-from chasles.cli.values import configuration, joint_values, not_negative, numbers, random_configuration, varied
+from chasles.cli.values import configuration, random_configuration, varied
 from chasles.control import Controller
 from chasles.control.floating_base import is_floating
-from chasles.engine.validators import real
 from chasles.robot.robot import Robot, require_plain_coordinates
 from chasles.simulation.metrics import pose_errors
 from chasles.visual.encoding import shown_unit
@@ -27,24 +26,17 @@ if TYPE_CHECKING:
 _HALF = 0.5  # of the way to the goal
 _SMALL_WAY = {"rad": 0.2, "m": 0.05}  # rad and m; smaller ways count as this one
 _NAMED = 3  # joints in a sentence
-_SMOOTHING = 0.01  # rad/s or m/s over which Coulomb friction changes its sign
 
 
-def model_of(robot: Robot, free_base: bool, gravity: str | None, motor_inertia: str | None) -> Robot:
-    """Return the robot as the controller knows it."""
+def movable(robot: Robot, free_base: bool) -> Robot:
+    """Return the robot, with a free base if wanted."""
     if robot.description.loops:
         require_plain_coordinates(robot, "this simulation")
-    if free_base:
-        if any(joint.kind == "free" for joint in robot.description.joints):
-            raise ArgumentError(f"--free-base: robot '{robot.name}' has a free joint already; leave the option away")
-        world = "world" if "world" not in robot.frame_names else "the world"
-        robot = robot.with_free_base(world=world)
-    if gravity is not None:
-        acceleration = numbers(gravity, "--gravity")
-        if len(acceleration) != 3:
-            raise ArgumentError(f"--gravity: expected 3 numbers, not {len(acceleration)}")
-        robot = robot.with_gravity(acceleration)
-    return _with_motor_inertia(robot, motor_inertia)
+    if not free_base:
+        return robot
+    if any(joint.kind == "free" for joint in robot.description.joints):
+        raise ArgumentError(f"--free-base: robot '{robot.name}' has a free joint already; leave the option away")
+    return robot.with_free_base(world="world" if "world" not in robot.frame_names else "the world")
 
 
 def standing(model: Robot, contacts: list[str], q: NDArray[np.float64]) -> GroundStance | None:
@@ -56,39 +48,14 @@ def standing(model: Robot, contacts: list[str], q: NDArray[np.float64]) -> Groun
     return GroundStance.of(model, contacts, q)
 
 
-def plant_of(model: Robot, payload: float, viscous: str | None, coulomb: str | None) -> Robot:
-    """Return the robot as it is: with the payload and the friction that the controller does not know."""
-    plant = model
-    if real(payload, "--payload", at_least=0.0):
-        plant = plant.with_payload(payload)
-    if viscous is not None:
-        plant = plant.with_friction(viscous=not_negative(joint_values(viscous, "--viscous", model), "--viscous"))
-    if coulomb is not None:
-        friction = not_negative(joint_values(coulomb, "--coulomb", model), "--coulomb")
-        plant = plant.with_friction(coulomb=friction, coulomb_velocity=_SMOOTHING)
-    return plant
-
-
-def goal_of(model: Robot, goal: str | None, seed: int | None) -> NDArray[np.float64]:
-    """Return the joint positions of --goal, or random ones from a seed."""
-    if goal is not None and seed is not None:
-        raise ArgumentError("--goal and --goal-random exclude each other; give one of them")
-    if goal is not None:
-        return configuration(goal, "--goal", model)
-    if seed is not None and seed < 0:
-        raise ArgumentError(f"--goal-random: the seed {seed} is negative")
-    return random_configuration(seed or 0, model)
-
-
-def _with_motor_inertia(model: Robot, text: str | None) -> Robot:
-    """Return the robot with this rotor inertia at each joint, seen behind its gear."""
-    if text is None:
-        return model
-    inertia = not_negative(joint_values(text, "--motor-inertia", model), "--motor-inertia")
-    places = {joint.name: model.description.velocity_places(joint.name) for joint in model.description.coordinates}
-    return model.with_motor_inertia(
-        {name: float(inertia[place.start]) for name, place in places.items() if place.stop - place.start == 1}
-    )
+def goal_of(model: Robot, goal: str | None) -> NDArray[np.float64]:
+    """Return the joint positions of --goal: given ones, or random ones from a seed."""
+    kind, _, seed = ("random" if goal is None else goal).partition(":")
+    if kind.strip() != "random":
+        return configuration(str(goal), "--goal", model)
+    if seed and not seed.strip().isdecimal():
+        raise ArgumentError(f"--goal: expected random:SEED with a whole number from 0, not '{goal}'")
+    return random_configuration(int(seed or 0), model)
 
 
 def times_of(

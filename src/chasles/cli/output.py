@@ -69,7 +69,7 @@ def show_warning(
 _OPTIONS = {
     "pass tool=…": "pass --tool FRAME",
     "check=False skips": "--no-check skips",
-    "robot.with_motor_inertia": "--motor-inertia",
+    "robot.with_motor_inertia": "--set motor_inertia=VALUE",
 }
 
 

@@ -38,6 +38,19 @@ def numbers(text: str, option: str) -> list[float]:
     return values
 
 
+def whole(text: str, option: str) -> int:
+    """Return a whole number from 1.
+
+    Examples
+    --------
+    >>> whole("4", "--integrator")
+    4
+    """
+    if not text.strip().isdecimal() or int(text) < 1:
+        raise ArgumentError(f"{option}: '{text}' is not a whole number from 1")
+    return int(text)
+
+
 def package_folders(texts: Sequence[str] | None) -> dict[str, Path]:
     """Return folders of packages by name.
 
@@ -72,7 +85,7 @@ def joint_values(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
     Examples
     --------
     >>> import chasles as ch
-    >>> joint_values("2", "--viscous", ch.load("planar2r").with_free_base())
+    >>> joint_values("2", "--set friction.viscous", ch.load("planar2r").with_free_base())
     array([0., 0., 0., 0., 0., 0., 2., 2.])
     """
     values, joints = numbers(text, option), ~free_velocities(robot)

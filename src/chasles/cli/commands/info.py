@@ -155,34 +155,53 @@ def _show(facts: dict[str, Any], console: Console) -> None:
     say("")
     _show_joints(facts, console)
     say("")
-    links = table("Links", "link", ">mass [kg]", ">centre of mass in the link's frame [m]")
-    for link in facts["links"]:
-        center = ", ".join(f"{x:.4g}" for x in link["center_of_mass"]) if link["mass"] else "–"
-        add_row(links, link["name"], number(link["mass"]) if link["mass"] else "–", center)
-    console.print(links)
+    _show_links(facts["links"], console)
     say("")
-    shapes = facts["shapes"]
+    _show_shapes(facts["shapes"])
+    if _lacks_rotors(facts):
+        say_wrapped(
+            "Rotor inertia: none in the file; simulate takes it by --set motor_inertia, "
+            "Python by robot.with_motor_inertia"
+        )
+    _show_frames(facts)
+    say("")
+    programs = table("Programs", "computation", ">scalar operations")
+    for name, count in facts["operations"].items():
+        add_row(programs, name.replace("_", " "), f"{count:,}")
+    console.print(programs)
+
+
+def _show_links(links: list[dict[str, Any]], console: Console) -> None:
+    shown = table("Links", "link", ">mass [kg]", ">centre of mass in the link's frame [m]")
+    for link in links:
+        center = ", ".join(f"{x:.4g}" for x in link["center_of_mass"]) if link["mass"] else "–"
+        add_row(shown, link["name"], number(link["mass"]) if link["mass"] else "–", center)
+    console.print(shown)
+
+
+def _show_shapes(shapes: dict[str, Any]) -> None:
+    """Say how many shapes there are, and which meshes are missing."""
     if shapes["visuals"] or shapes["collisions"]:
         counts = ", ".join(f"{shapes[kind]} {kind}" for kind in ("visuals", "collisions"))
         say(f"Shapes: {counts}, {shapes['meshes']} files of meshes")
     if shapes["missing_meshes"]:
         first = next(iter(shapes["missing_meshes"].values()))
         say_wrapped(f"{len(shapes['missing_meshes'])} meshes are missing, the first: {first}")
+
+
+def _lacks_rotors(facts: dict[str, Any]) -> bool:
+    """Whether a robot with masses and effort limits has no rotor inertia at all."""
     driven = [joint for joint in facts["joints"] if joint["kind"] != "fixed" and np.min(joint["effort"]) < np.inf]
-    if driven and facts["mass"] and not any(joint["armature"] for joint in driven):
-        say_wrapped(
-            "Rotor inertia: none in the file; simulate takes it by --motor-inertia, Python by robot.with_motor_inertia"
-        )
+    return bool(driven and facts["mass"]) and not any(joint["armature"] for joint in driven)
+
+
+def _show_frames(facts: dict[str, Any]) -> None:
+    """Say which frames there are, and where the tool is at home."""
     if facts["frames"]:
         say_wrapped("Frames: " + ", ".join(f"{frame} (on {link})" for frame, link in facts["frames"].items()))
     position = ", ".join(f"{x:.4f}" for x in facts["tool_at_home"]["position"])
     angles = ", ".join(f"{x:.2f}" for x in np.degrees(facts["tool_at_home"]["roll_pitch_yaw"]))
     say_wrapped(f"Tool at home: frame {facts['tool']} at ({position}) m, roll, pitch, yaw ({angles})°")
-    say("")
-    programs = table("Programs", "computation", ">scalar operations")
-    for name, count in facts["operations"].items():
-        add_row(programs, name.replace("_", " "), f"{count:,}")
-    console.print(programs)
 
 
 def _pose(joint: str, home: dict[str, float]) -> str:
