@@ -79,7 +79,9 @@ def full_disk() -> Iterator[Callable[[int], None]]:
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[pytest.mark.slow] if name == "picture.png" else []) for name in WRITERS]
+)
 def test_failed_write_keeps_the_old_file(name: str, tmp_path: Path, full_disk: Callable[[int], None]) -> None:
     target = tmp_path / name
     WRITERS[name](target)

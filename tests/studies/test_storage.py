@@ -138,6 +138,7 @@ def test_a_write_that_fails_leaves_nothing_behind(tmp_path: Path, monkeypatch: p
     assert not list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_processes_give_the_same(tmp_path: Path) -> None:
     """And one that is killed is replaced."""
     study = tiny(chunk=3)
