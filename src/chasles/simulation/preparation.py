@@ -116,24 +116,16 @@ def prepare(
     estimate_errors: bool = False,
 ) -> Prepared:
     """Join plant, law and motion into a loop, choose its steps and compile it; see `simulate`."""
-    plant, reference = as_plant(setup.plant), setup.motion
+    plant = as_plant(setup.plant)
     controller = as_controller(no_controller if setup.law is None else setup.law)
     record = Recording() if record is None else record
     if not isinstance(record, Recording):
         raise ArgumentError(f"record must be a chasles.Recording, such as Recording(every=10), not {record!r}")
     start = given_start(setup.start, plant.n)
-    if reference is None:
-        reference = rest(plant.robot, start.q, setup.duration)
-    if plant.robot.description.loops and isinstance(reference, JointTrajectory):
-        reference = closed_reference(reference, plant.robot, start.q)
-    in_loop = loop_reference(reference, takes_poses=controller.reference_kind == "pose")
-    check_partners(plant, controller, in_loop)
-    if plant.robot.nq != plant.robot.n and in_loop.n is not None:
-        in_loop = TangentReference(plant.robot, in_loop)
+    reference = _planned(setup, plant.robot, start)
+    in_loop = _followed(reference, plant, controller)
     chosen = chosen_steps(setup.integrator)
     period = real(setup.period, "period", above=0.0)
-    if 0 in in_loop.batch:
-        raise ArgumentError(f"there are no runs to simulate: the batch of the motion is {in_loop.batch}")
     length = in_loop.duration if setup.duration is None else real(setup.duration, "duration", above=0.0)
     times = in_loop.start_time + call_times(length, period, record.every)
     given = varied_values(vary)
@@ -159,13 +151,7 @@ def prepare(
             f"there are no runs to simulate: the batch of start and varied values is {state.shape[:-1]}"
         )
     automatic = chosen.by_stiffness and loop.substeps is not None
-    known_as_stiff = False
-    q_start = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
-    if chosen.by_stiffness:
-        if is_stiff(loop, q_start, values):
-            loop = replace(loop, integrator=RODAS5P, substeps=None)
-    else:
-        known_as_stiff = warn_if_stiff(loop, q_start, values)
+    loop, known_as_stiff = _in_steps_for_stiffness(loop, chosen.by_stiffness, state, values)
     advice = controller.period_warning(loop.period)
     if advice is not None:
         warn(f"controller '{controller.name}': {advice}", SamplingWarning)
@@ -174,6 +160,35 @@ def prepare(
     if estimate_errors and loop.substeps is not None and has_estimate(loop.integrator):
         ready = ready.in_loop(replace(loop, estimates_errors=True))
     return replace(ready, compiled=_traced(ready.loop))
+
+
+def _planned(setup: Setup, robot: Robot, start: State) -> Any:
+    """The motion of a setup, or rest at its start; with loops of all coordinates."""
+    motion = rest(robot, start.q, setup.duration) if setup.motion is None else setup.motion
+    if robot.description.loops and isinstance(motion, JointTrajectory):
+        return closed_reference(motion, robot, start.q)
+    return motion
+
+
+def _followed(motion: Any, plant: Plant, controller: Controller) -> LoopReference:
+    """The motion as the loop evaluates it, if plant and controller can follow it."""
+    reference = loop_reference(motion, takes_poses=controller.reference_kind == "pose")
+    check_partners(plant, controller, reference)
+    if 0 in reference.batch:
+        raise ArgumentError(f"there are no runs to simulate: the batch of the motion is {reference.batch}")
+    if plant.robot.nq != plant.robot.n and reference.n is not None:
+        return TangentReference(plant.robot, reference)
+    return reference
+
+
+def _in_steps_for_stiffness(
+    loop: ClosedLoop, by_stiffness: bool, state: Floats, values: Values
+) -> tuple[ClosedLoop, bool]:
+    """The loop, by an implicit method if that is left open and needed, and whether it was warned of another one."""
+    q = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
+    if not by_stiffness:
+        return loop, warn_if_stiff(loop, q, values)
+    return (replace(loop, integrator=RODAS5P, substeps=None) if is_stiff(loop, q, values) else loop), False
 
 
 def _traced(loop: ClosedLoop) -> Function | None:
