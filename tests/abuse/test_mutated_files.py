@@ -30,7 +30,6 @@ from chasles.model import (
     inconsistencies,
     load,
     parse_urdf,
-    read,
     shipped_path,
     to_roboop,
     to_toml,
@@ -289,7 +288,7 @@ def try_mutants(suffix: str, seed: int, first: int, count: int, folder: Path) ->
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore", ModelWarning)
-                    check_mechanics(read(file, check=bool(number % 3)))
+                    check_mechanics(load(file, check=bool(number % 3)))
                 robots += 1
             except ChaslesError as error:
                 refusal = str(error)
@@ -309,7 +308,7 @@ PARTS = 10
 def test_what_is_mutated_is_sound(suffix: str, folder: Path) -> None:
     for text in sources(suffix):
         (folder / f"robot.{suffix}").write_text(text, encoding="utf-8")
-        check_mechanics(read(folder / f"robot.{suffix}"))
+        check_mechanics(load(folder / f"robot.{suffix}"))
 
 
 @pytest.mark.parametrize("suffix", FORMATS)

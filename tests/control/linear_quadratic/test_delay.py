@@ -90,7 +90,7 @@ def simulate_quietly(plant: ch.Robot, law: ch.Controller, motion: ch.PointToPoin
 
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the other diverges, and says so
-        return ch.simulate(plant.with_drives(delay=2.0 * period), law, motion, period=period, duration=1.5)
+        return ch.simulate(ch.Plant(plant).with_drives(delay=2.0 * period), law, motion, period=period, duration=1.5)
 
 
 def test_a_delay_must_be_one() -> None:

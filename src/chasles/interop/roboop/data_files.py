@@ -140,16 +140,19 @@ class IO_matrix_file:
         shapes = [(rows, columns) for rows, columns, _ in headers]
         if set(lines[2 + vectors]) != {"-"}:
             self._fail(f"expected a dashed line, found {shortened(lines[2 + vectors])}")
-        words = [word for line in lines[3 + vectors :] for word in line.split()]
+        records = self._divided(" ".join(lines[3 + vectors :]).split(), iterations, shapes)
+        return records, shapes, [title for _, _, title in headers]
+
+    def _divided(self, words: list[str], count: int, shapes: list[tuple[int, int]]) -> list[list[Matrix]]:
+        """Matrices of each record."""
         size = sum(rows * columns for rows, columns in shapes)
-        if not size or len(words) != iterations * size:
-            self._fail(f"expected {iterations} records of {size} numbers, found {len(words)} numbers")
-        values = np.array([self._number(word) for word in words]).reshape(iterations, size)
+        if not size or len(words) != count * size:
+            self._fail(f"expected {count} records of {size} numbers, found {len(words)} numbers")
+        values = np.array([self._number(word) for word in words]).reshape(count, size)
         ends = np.cumsum([rows * columns for rows, columns in shapes])[:-1]
-        records = [
+        return [
             [part.reshape(shape) for part, shape in zip(np.split(row, ends), shapes, strict=True)] for row in values
         ]
-        return records, shapes, [title for _, _, title in headers]
 
     def _header(self, line: str) -> tuple[int, int, str]:
         """Rows, columns and title of a matrix."""
