@@ -103,6 +103,7 @@ def view(
     *,
     path: _File,
     companions: _Robots = (),
+    laws: Sequence[str] = (),
     **options: Unpack[ViewOptions],
 ) -> Path: ...
 @overload
@@ -113,6 +114,7 @@ def view(
     *,
     path: None = None,
     companions: _Robots = (),
+    laws: Sequence[str] = (),
     **options: Unpack[ViewOptions],
 ) -> _Shown: ...
 @overload
