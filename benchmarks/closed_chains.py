@@ -41,7 +41,7 @@ def tables() -> Iterator[Table]:
         peer, free = ClosedModel(robot.description), list(robot.description.independent_indices)
         open_robot = robot.edit.without_loops()
         velocities = np.einsum("kij,kj->ki", robot.loops.velocity_map(q), qd)
-        torques = -open_robot.friction_torque(velocities)
+        torques = -open_robot.friction_torque(q, velocities)
         torques[:, free] += tau
         out = robot.forward_dynamics(q, qd, tau)
         peer.fast()

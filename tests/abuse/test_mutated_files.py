@@ -267,7 +267,7 @@ def check_mechanics(description: Description) -> None:
         assert np.isfinite(algorithms.mass_matrix(tree, q)).all()
         for rates in (np.zeros(description.nv), np.ones(description.nv)):
             assert np.isfinite(algorithms.inverse_dynamics(tree, q, rates, rates)).all()
-            assert np.isfinite(algorithms.friction_torque(tree, rates)).all()
+            assert np.isfinite(algorithms.friction_torque(tree, q, rates)).all()
 
 
 @pytest.fixture

@@ -55,7 +55,7 @@ def quantities(
     x, v, a = configuration(model, q[back]), qd[back], qdd[back]
     square = np.ix_(order, order)
     frame_id = model.getFrameId(frame)
-    friction = alg.friction_torque(tree, qd)
+    friction = alg.friction_torque(tree, q, qd)
     tau = qdd * 10.0
 
     yield (

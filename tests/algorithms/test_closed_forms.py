@@ -158,14 +158,16 @@ def test_geared_follower_counts_its_inertia_by_the_square_of_its_ratio() -> None
 @pytest.mark.parametrize(("rate", "expected"), [(2.0, 0.6 + 0.5), (-2.0, -0.6 - 0.5), (0.0, 0.0)])
 def test_dry_friction(rate: float, expected: float) -> None:
     rubbing = tree(body(viscous_friction=0.3, coulomb_friction=0.5))
-    assert alg.friction_torque(rubbing, np.array([rate])) == pytest.approx([expected])
+    assert alg.friction_torque(rubbing, np.zeros(1), np.array([rate])) == pytest.approx([expected])
     slope = alg.inverse_dynamics_derivatives(rubbing, np.zeros(1), np.array([rate]), np.zeros(1))[1]
     assert slope == pytest.approx(0.3)
 
 
 def test_smooth_friction() -> None:
     rubbing = tree(body(viscous_friction=0.3, coulomb_friction=0.5, coulomb_velocity=0.1))
-    assert alg.friction_torque(rubbing, np.array([0.05])) == pytest.approx([0.015 + 0.5 * np.tanh(0.5)], rel=1e-14)
+    assert alg.friction_torque(rubbing, np.zeros(1), np.array([0.05])) == pytest.approx(
+        [0.015 + 0.5 * np.tanh(0.5)], rel=1e-14
+    )
 
 
 def test_a_robot_without_joints() -> None:

@@ -97,7 +97,7 @@ def test_equation_of_motion_is_the_sum_of_its_parts(tree: Tree, state: np.ndarra
         alg.mass_matrix(tree, q) @ qdd
         + alg.coriolis_matrix(tree, q, qd) @ qd
         + alg.gravity_torque(tree, q)
-        + alg.friction_torque(tree, qd)
+        + alg.friction_torque(tree, q, qd)
         - J.T @ WRENCH
     )
     assert alg.inverse_dynamics(tree, q, qd, qdd, {"tip4": WRENCH}) == pytest.approx(parts, rel=1e-10, abs=1e-11)
@@ -149,7 +149,7 @@ def test_power_balance(tree: Tree, state: np.ndarray, trees: SimpleNamespace) ->
 
     rate = trees.central_difference(energy, np.zeros(1))[0]
     twist = alg.jacobian(tree, q, "tip4", "body") @ qd
-    power = (tau - alg.friction_torque(tree, qd)) @ qd + WRENCH @ twist
+    power = (tau - alg.friction_torque(tree, q, qd)) @ qd + WRENCH @ twist
     assert rate == pytest.approx(power, rel=1e-8, abs=1e-8)
 
 

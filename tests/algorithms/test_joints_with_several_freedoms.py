@@ -198,7 +198,7 @@ def test_forces_inside_do_not_change_the_momentum() -> None:
     """In free fall the total force is the weight, and there is no moment about the centre of mass."""
     robot = ROBOTS[1]
     tree, q, qd, tau = state(robot)
-    tau[:6] = alg.friction_torque(tree, qd)[:6]
+    tau[:6] = alg.friction_torque(tree, q, qd)[:6]
     free = robot.with_values({"joints.joint1.motor_inertia": 0.0})
     qdd = alg.forward_dynamics(build_tree(free.description), q, qd, tau)
     rate = alg.centroidal_momentum_rate(tree, q, qd, qdd)

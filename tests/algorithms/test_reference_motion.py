@@ -42,7 +42,7 @@ def test_torques_are_those_of_the_matrices(seed: int, kind: str, trees: SimpleNa
     rng = np.random.default_rng(seed)
     q, (qd, qd_r, qdd_r) = configuration(tree, rng), rng.normal(size=(3, tree.n))
     M, C = alg.mass_matrix(tree, q), alg.coriolis_matrix(tree, q, qd)
-    rest = alg.gravity_torque(tree, q) + alg.friction_torque(tree, qd)
+    rest = alg.gravity_torque(tree, q) + alg.friction_torque(tree, q, qd)
     expected = M @ qdd_r + C @ qd_r + rest
     assert trees.relative_error(alg.passivity_torque(tree, q, qd, qd_r, qdd_r), expected) < 1e-13
     Y = alg.passivity_regressor(tree, q, qd, qd_r, qdd_r)

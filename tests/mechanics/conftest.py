@@ -30,7 +30,7 @@ CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "gravity_torque": (("q",), {}),
     "coriolis_vector": (("q", "qd"), {}),
     "coriolis_matrix": (("q", "qd"), {}),
-    "friction_torque": (("qd",), {}),
+    "friction_torque": (("q", "qd"), {}),
     "kinetic_energy": (("q", "qd"), {}),
     "potential_energy": (("q",), {}),
     "inverse_dynamics_derivatives": (("q", "qd", "qdd"), {}),

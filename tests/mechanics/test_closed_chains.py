@@ -110,7 +110,7 @@ def test_friction_at_the_end_of_a_step(robot: Robot) -> None:
     mean = of(tree, "step_accelerations", q, qd, tau, step=step)
     G = alg.velocity_map(tree, q)
     rates = G @ qd
-    slope = (alg.friction_torque(tree, rates + h) - alg.friction_torque(tree, rates - h)) / (2.0 * h)
+    slope = (alg.friction_torque(tree, q, rates + h) - alg.friction_torque(tree, q, rates - h)) / (2.0 * h)
     later = slope * step * alg.joint_accelerations(tree, q, qd, mean)
     close(of(tree, "inverse_dynamics", q, qd, mean) + G.T @ later, tau, 1e-6)
 
@@ -312,13 +312,11 @@ def test_random_configurations_are_closed() -> None:
     assert np.abs(robot.loops.constraints(q).residual).max() < 1e-9
 
 
-def test_friction_alone_does_not_know_the_configuration() -> None:
+def test_friction_loses_the_power_that_all_joints_lose() -> None:
     robot = ch.Robot(MACHINES["four-bar"]())
-    with pytest.raises(ArgumentError, match=r"use friction_at\(q, qd\)"):
-        robot.friction_torque([1.0])
-    loss = robot.friction_at(robot.home, [1.0]) @ np.ones(1)
+    loss = robot.friction_torque(robot.home, [1.0]) @ np.ones(1)
     motion = robot.loops.velocity_map(robot.home)[:, 0]
-    assert loss == pytest.approx(robot.edit.without_loops().friction_torque(motion) @ motion)
+    assert loss == pytest.approx(robot.edit.without_loops().friction_torque(robot.home, motion) @ motion)
 
 
 def test_redundant_motors_share_a_load_within_their_limits() -> None:

@@ -19,7 +19,6 @@ from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
 from chasles import algorithms as alg
-from chasles.base.errors import ArgumentError
 from chasles.mechanics import computations
 from chasles.mechanics.computation import computes
 from chasles.model import spanning_tree
@@ -173,7 +172,7 @@ def _linear_model(m: ClosedMotion) -> tuple[np.ndarray, np.ndarray]:
 def _step_accelerations(m: ClosedMotion) -> np.ndarray:
     """Implicit friction: its slopes, times the step of 1 ms, act like armature of all joints."""
     u = m.joint_velocities
-    slopes = slope(lambda s: m.open("friction_torque", u + s), 1e-4)
+    slopes = slope(lambda s: m.open("friction_torque", m.q, u + s), 1e-4)
     added = 0.001 * slopes[:, None]
     load = m.tau - m.G.T @ m.joint_torques(u, m.still) - m.G.T @ (added[:, 0] * m.still)
     return np.linalg.solve(m.M + m.G.T @ (added * m.G), load)
@@ -182,7 +181,7 @@ def _step_accelerations(m: ClosedMotion) -> np.ndarray:
 def _powers(m: ClosedMotion) -> tuple[Any, ...]:
     kinetic = m.along(lambda q: m.open("kinetic_energy", q, m.velocity_map(q) @ m.qd)) + m.qd @ m.M @ m.acceleration
     potential = m.along(lambda q: m.open("potential_energy", q))
-    friction = m.open("friction_torque", m.joint_velocities) @ m.joint_velocities
+    friction = m.open("friction_torque", m.q, m.joint_velocities) @ m.joint_velocities
     return m.tau @ m.qd, 0.0, kinetic, potential, friction
 
 
@@ -202,7 +201,7 @@ def _torque_along(m: ClosedMotion) -> np.ndarray:
     C = m.open("coriolis_matrix", m.q, m.joint_velocities)
     reference, change = m.G @ m.qd_reference, m.rate_of_joints(m.qd_reference, m.qdd_reference)
     inertial = m.open("mass_matrix", m.q) @ change + C @ reference
-    friction = m.open("friction_torque", m.joint_velocities)
+    friction = m.open("friction_torque", m.q, m.joint_velocities)
     return m.G.T @ (inertial + m.open("gravity_torque", m.q) + friction)
 
 
@@ -257,7 +256,7 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "inverse_dynamics": lambda m: m.G.T @ m.joint_torques(m.joint_velocities, m.joint_accelerations),
     "bias": lambda m: m.G.T @ m.joint_torques(m.joint_velocities, m.still),
     "gravity_torque": lambda m: [m.along(lambda q: m.open("potential_energy", q), unit) for unit in np.eye(m.n)],
-    "friction_at": lambda m: m.G.T @ m.open("friction_torque", m.joint_velocities),
+    "friction_torque": lambda m: m.G.T @ m.open("friction_torque", m.q, m.joint_velocities),
     "coriolis_vector": lambda m: _coriolis_matrix(m) @ m.qd,
     "coriolis_matrix": _coriolis_matrix,
     "mass_matrix": lambda m: m.M,
@@ -331,10 +330,8 @@ def test_the_inertia_at_a_frame_that_moves_freely() -> None:
 
 
 def test_no_computation_is_left_out() -> None:
-    elsewhere = {"friction_torque", "operational_space_inertia"}
+    elsewhere = {"operational_space_inertia"}
     assert set(EXPECTED) | set(REGRESSORS) | elsewhere == set(COMPUTATIONS)
-    with pytest.raises(ArgumentError, match="use friction_at"):
-        moving("four-bar").robot.friction_torque([1.0])
 
 
 def test_a_declaration_must_say_what_it_is_on_loops() -> None:

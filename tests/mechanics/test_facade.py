@@ -202,7 +202,7 @@ def test_dynamics_of_mixed_joints_are_consistent(mixed: ch.Robot, helpers: Simpl
     back = mixed.forward_dynamics(q, qd, mixed.inverse_dynamics(q, qd, qdd))
     assert np.abs(back - qdd).max() < 1e-11
     M, C = mixed.mass_matrix(q), mixed.coriolis_matrix(q, qd)
-    parts = (M @ qdd[..., None] + C @ qd[..., None])[..., 0] + mixed.gravity_torque(q) + mixed.friction_torque(qd)
+    parts = (M @ qdd[..., None] + C @ qd[..., None])[..., 0] + mixed.gravity_torque(q) + mixed.friction_torque(q, qd)
     assert np.abs(parts - mixed.inverse_dynamics(q, qd, qdd)).max() < 1e-12 * np.abs(parts).max()
     assert np.array_equal(M, np.swapaxes(M, -1, -2))
     assert np.all(np.linalg.eigvalsh(M) > 0)

@@ -284,7 +284,7 @@ def test_a_floating_robot_against_a_reduced_model_of_pinocchio() -> None:
         x[:7] = q[[4, 5, 6, 1, 2, 3, 0]]
         x[np.array(rows[6:]) + 1] = q[7:]
         v[rows], a[rows] = qd, qdd
-        tau = robot.inverse_dynamics(q, qd, qdd) - robot.friction_torque(qd)
+        tau = robot.inverse_dynamics(q, qd, qdd) - robot.friction_torque(q, qd)
         assert np.allclose(tau, pin.rnea(model, data, x, v, a)[rows], rtol=1e-10, atol=1e-10)
         assert np.allclose(robot.center_of_mass(q), pin.centerOfMass(model, data, x), rtol=0.0, atol=1e-12)
 
@@ -320,7 +320,7 @@ def test_against_reduced_models_of_pinocchio(name: str, locked: dict[str, float]
         q, qd, qdd = rng.uniform(-1.0, 1.0, (3, reduced.nv))
         x, v, a = (np.zeros(model.nv) for _ in range(3))
         x[order], v[order], a[order] = q, qd, qdd
-        tau = algorithms.inverse_dynamics(tree, q, qd, qdd) - algorithms.friction_torque(tree, qd)
+        tau = algorithms.inverse_dynamics(tree, q, qd, qdd) - algorithms.friction_torque(tree, q, qd)
         assert np.allclose(tau, pin.rnea(model, data, x, v, a)[order], rtol=1e-10, atol=1e-10)
         M = pin.crba(model, data, x)
         M = np.triu(M) + np.triu(M, 1).T

@@ -39,7 +39,7 @@ def acceleration_derivatives(model: Any, robot: ch.Robot, q: Any, qd: Any, tau: 
             share = 1.0 - np.tanh(qd[body.coordinate] / body.coulomb_velocity) ** 2
             slope[body.coordinate] += body.coulomb_friction * share / body.coulomb_velocity
     data = model.createData()
-    pin.computeABADerivatives(model, data, q, qd, tau - robot.friction_torque(qd))
+    pin.computeABADerivatives(model, data, q, qd, tau - robot.friction_torque(q, qd))
     M_inverse = np.triu(data.Minv) + np.triu(data.Minv, 1).T
     return np.array(data.ddq_dq), data.ddq_dv - M_inverse * slope, M_inverse
 

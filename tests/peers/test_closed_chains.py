@@ -32,7 +32,7 @@ def test_accelerations_agree_with_pinocchios_constraint_dynamics(name: str) -> N
         torques = np.zeros(tree.n)
         torques[free] = tau
         velocities = robot.loops.velocity_map(q) @ qd
-        torques -= alg.friction_torque(tree, velocities)  # of which Pinocchio does not know
+        torques -= alg.friction_torque(tree, q, velocities)  # of which Pinocchio does not know
         theirs = peer.accelerations(q, velocities, torques)
         ours = robot.forward_dynamics(q, qd, tau)
         assert np.abs(ours - theirs[free]).max() <= 1e-9 * (1.0 + np.abs(theirs).max())

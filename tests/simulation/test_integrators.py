@@ -144,7 +144,7 @@ def test_implicit_friction_of_any_strength_makes_an_arm_creep() -> None:
         arm, duration=0.05, period=1e-3, start=ch.State([-1.0, 0.4], [1.0, -2.0]), integrator="implicit-friction-euler"
     )
     weight = arm.gravity_torque(run.q[-1])
-    np.testing.assert_allclose(arm.friction_torque(run.qd[-1]), -weight, rtol=1e-6)
+    np.testing.assert_allclose(arm.friction_torque(run.q[-1], run.qd[-1]), -weight, rtol=1e-6)
 
 
 def test_implicit_friction_belongs_to_robots_at_rest_in_the_world() -> None:

@@ -96,7 +96,7 @@ def test_friction_and_motors_of_the_puma() -> None:
         arm, [arm.home, arm.home + 0.5, arm.home + np.array([1.0, -0.5, 0.3, 0.2, 0.1, 0.0])], points=200
     )
     assert motion.report.ok
-    assert np.abs(arm.friction_torque(np.ones(6))).max() > 10.0
+    assert np.abs(arm.friction_torque(arm.home, np.ones(6))).max() > 10.0
     assert float(motion.report.share[4].max()) > 0.99
 
 

@@ -29,7 +29,6 @@ from chasles.algorithms.grouping import preferred_columns as preferred_columns
 from chasles.algorithms.grouping import regroup as regroup
 from chasles.algorithms.inverse_dynamics import bias as bias
 from chasles.algorithms.inverse_dynamics import coriolis_vector as coriolis_vector
-from chasles.algorithms.inverse_dynamics import friction_at as friction_at
 from chasles.algorithms.inverse_dynamics import friction_torque as friction_torque
 from chasles.algorithms.inverse_dynamics import gravity_torque as gravity_torque
 from chasles.algorithms.inverse_dynamics import inverse_dynamics as inverse_dynamics

@@ -44,7 +44,6 @@ from chasles.algorithms.mass_matrix import massless
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
 from chasles.algorithms.reference_motion import MomentumAndDrift
 from chasles.algorithms.regressors import EnergyRegressors
-from chasles.base.errors import ArgumentError
 from chasles.engine import trace
 from chasles.engine.function import Function
 from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
@@ -133,16 +132,11 @@ def gravity_torque(tree: Tree, q: Array) -> Array:
     return g
 
 
-def friction_at(tree: Tree, q: Array, qd: Array) -> Array:
+def friction_torque(tree: Tree, q: Array, qd: Array) -> Array:
     """Gᵀ times the friction of all joints."""
     G = velocity_map(tree, q)
-    tau: Array = G.T @ tree_friction_torque(tree, G @ qd)
+    tau: Array = G.T @ tree_friction_torque(tree, q, G @ qd)
     return tau
-
-
-def friction_torque(tree: Tree, qd: Array) -> Array:
-    """Refuse: how fast the joints move follows from q too."""
-    raise ArgumentError("with loops, joint friction depends on q and qd: use friction_at(q, qd)")
 
 
 def coriolis_vector(tree: Tree, q: Array, qd: Array) -> Array:

@@ -57,7 +57,7 @@ def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapp
     array([62.65993,  8.62888])
     """
     rigid = newton_euler(tree, q, qd, qdd, tree.gravity, wrenches)
-    return rigid + friction_torque(tree, qd) + armature_torque(tree, qdd)
+    return rigid + friction_torque(tree, q, qd) + armature_torque(tree, qdd)
 
 
 def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
@@ -227,8 +227,8 @@ def joint_friction_derivative(body: MovingBody, rate: Real) -> Real:
     return body.viscous_friction + body.coulomb_friction * (1.0 - slope * slope) / body.coulomb_velocity
 
 
-def friction_at(tree: Tree, q: Array, qd: Array) -> Array:
-    """Return the torques that viscous and Coulomb friction of all joints take up, also where loops couple the joints.
+def friction_torque(tree: Tree, q: Array, qd: Array) -> Array:
+    """Return the torques that viscous and Coulomb friction of the joints take up.
 
     Parameters
     ----------
@@ -240,43 +240,13 @@ def friction_at(tree: Tree, q: Array, qd: Array) -> Array:
     Returns
     -------
     tau_friction
-        Shape (n,), N·m (N for prismatic joints), in the direction of qd. Without loops that of `friction_torque`.
-
-    Examples
-    --------
-    >>> from chasles.model import build_tree, load, with_friction
-    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
-    >>> friction_at(tree, np.zeros(2), np.array([1.0, -4.0]))  # 0.5 · 1 + 2 and -0.5 · 4 - 2
-    array([ 2.5, -4. ])
-    """
-    return friction_torque(tree, qd)
-
-
-def friction_torque(tree: Tree, qd: Array) -> Array:
-    """Return the torques that viscous and Coulomb friction of the joints take up.
-
-    Parameters
-    ----------
-    tree
-        Kinematic tree of the robot.
-    qd
-        Velocity, shape (n,), rad/s (m/s for prismatic joints).
-
-    Returns
-    -------
-    tau_friction
         Shape (n,), N·m (N for prismatic joints), in the direction of qd.
 
-    Raises
-    ------
-    ArgumentError
-        The robot has loops: the rates of its joints follow from q too; see `friction_at`.
-
     Examples
     --------
     >>> from chasles.model import build_tree, load, with_friction
     >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
-    >>> friction_torque(tree, np.array([1.0, -4.0]))  # 0.5 · 1 + 2 and -0.5 · 4 - 2
+    >>> friction_torque(tree, np.zeros(2), np.array([1.0, -4.0]))  # 0.5 · 1 + 2 and -0.5 · 4 - 2
     array([ 2.5, -4. ])
     """
     rates = joint_rates(tree, qd)

@@ -137,7 +137,7 @@ def passivity_torque(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_r
     rigid = vector_of_coordinates(
         tree, [along_joint(body, wrench) for body, wrench in zip(tree.bodies, transmitted, strict=True)]
     )
-    return rigid + friction_torque(tree, qd) + armature_torque(tree, qdd_reference)
+    return rigid + friction_torque(tree, q, qd) + armature_torque(tree, qdd_reference)
 
 
 def _wrench(moments: MassMoments, accelerations: PointAccelerations) -> Wrench:
@@ -255,7 +255,7 @@ def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> MomentumAndDrift:
     pairs = list(zip(tree.bodies, carried, velocities_after(tree, poses, velocities), strict=True))
     momenta = vector_of_coordinates(tree, [along_joint(body, H) for body, H, _ in pairs])
     turned = vector_of_coordinates(tree, [H.power(screw_rate(body, velocity)) for body, H, velocity in pairs])
-    drift = turned - gravity_torque(tree, q) - friction_torque(tree, qd)
+    drift = turned - gravity_torque(tree, q) - friction_torque(tree, q, qd)
     return MomentumAndDrift(momenta + armature_torque(tree, qd), drift)
 
 

@@ -101,7 +101,9 @@ class ComputedTorque(RobotController):
         else:
             tau = self.supports.torques(now.q, now.qd, error.acceleration + feedback)
         if self.friction == "reference" and not self.feedforward:
-            tau = tau + (self.robot.friction_at(now.q, now.reference.qd) - self.robot.friction_at(now.q, now.qd))
+            tau = tau + (
+                self.robot.friction_torque(now.q, now.reference.qd) - self.robot.friction_torque(now.q, now.qd)
+            )
         excess = tau - saturated(tau, self.robot.effort_limits)
         now.memory.integral = next_integral(now.memory.integral, error.position, excess, now.period)
         return tau

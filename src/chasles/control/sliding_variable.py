@@ -74,4 +74,4 @@ def friction_moved(robot: Robot, q: Array, qd: Array, reference: Motion, rate: A
     Sampled, compensation of friction at the measured velocity is a positive feedback, unstable for light joints. At the
     reference it is none, and as friction never falls with velocity, s times the difference only takes energy away.
     """
-    return robot.friction_at(q, sliding(robot, q, qd, reference, rate).qd_reference) - robot.friction_at(q, qd)
+    return robot.friction_torque(q, sliding(robot, q, qd, reference, rate).qd_reference) - robot.friction_torque(q, qd)

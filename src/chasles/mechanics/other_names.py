@@ -28,7 +28,7 @@ ROBOTICS_TOOLBOX = {
     "coriolis": "coriolis_matrix(q, qd)",
     "gravload": "gravity_torque(q)",
     "inertia_x": "operational_space_inertia(q)",
-    "friction": "friction_torque(qd), with the opposite sign",
+    "friction": "friction_torque(q, qd), with the opposite sign",
     "nofriction": "with_friction(viscous=0.0, coulomb=0.0)",
     "payload": "with_payload(mass, center_of_mass)",
     "perturb": 'inertial.perturbed({"mass": 0.1}, seed=1)',

@@ -186,7 +186,7 @@ class Robot_basic(KeptState):
         """Return centrifugal, Coriolis and friction torques (n,) at the positions that are set."""
         rates = reals(qp, "qp", (self.dof,))
         coriolis = self.model.coriolis_vector(self.get_q(), rates, **self._massless)
-        return np.asarray(coriolis + self.model.friction_torque(rates))
+        return np.asarray(coriolis + self.model.friction_torque(self.get_q(), rates))
 
     def delta_torque(
         self, q: ArrayLike, qp: ArrayLike, qpp: ArrayLike, dq: ArrayLike, dqp: ArrayLike, dqpp: ArrayLike

@@ -77,7 +77,7 @@ class EnergyAccounts:
         speed, acting = equations.motor_speed(x), equations.environment.acting(x, instant, values)
         varied = equations.numbers.of_robot(instant.clock, values)
         velocities = equations.velocities(x)
-        own_friction = equations.tree.friction_at.specialize(vary=tuple(varied))
+        own_friction = equations.tree.friction_torque.specialize(vary=tuple(varied))
         found = {
             "work.motors": equations.motor_torque(x, command, values) @ speed,
             "work.payloads": 0.0,

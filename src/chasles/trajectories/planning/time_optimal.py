@@ -247,7 +247,7 @@ class _Problem(NamedTuple):
 
     def _friction(self, speed: Floats) -> Floats:
         """Torques of friction at speeds along the path."""
-        tau = self.moved.robot.friction_at(self.q, self.rates * speed[:, None])
+        tau = self.moved.robot.friction_torque(self.q, self.rates * speed[:, None])
         return self.moved.driven(self.q, np.asarray(tau))
 
     def _solve(self, limits: dict[str, Floats], friction: Floats) -> Floats:
