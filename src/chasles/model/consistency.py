@@ -1,4 +1,4 @@
-"""Physical consistency of a robot: links that no real body could be, with reasons, and the nearest consistent robot."""
+"""Physical consistency of a robot: links with impossible inertias, with reasons, and the nearest consistent robot."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ if TYPE_CHECKING:
 
 
 def inconsistencies(description: Description) -> dict[str, str]:
-    """Return the links (and ``"payload"``) that no real body could be, each with the reason; empty for a sound robot.
+    """Return links (and ``"payload"``) with impossible inertias, each with the reason; empty if consistent.
 
-    A body is possible when its pseudo-inertia is positive semidefinite: its mass is not negative, and its principal
-    moments of inertia are not negative and obey the triangle inequality.
+    A rigid body is physically possible when its pseudo-inertia is positive semidefinite: its mass and its principal
+    moments of inertia are not negative, and the moments obey the triangle inequality.
 
     Examples
     --------
@@ -49,16 +49,16 @@ def inconsistencies(description: Description) -> dict[str, str]:
 
 
 def nearest_consistent(description: Description) -> Description:
-    """Make a copy whose links keep masses and centres of mass, and have the nearest possible inertias.
+    """Make a copy with the nearest physically consistent inertias; masses and centres of mass are unchanged.
 
-    The second moments of mass about the centre, S = tr(I)/2 1 - I, lose their negative eigenvalues: that is the nearest
-    positive semidefinite matrix in the Frobenius norm, whatever the axes. A link with inertia but without mass is still
-    without: no inertia tells its mass.
+    Negative eigenvalues of the second moments of mass about the centre, S = tr(I)/2 1 - I, are set to zero: that gives
+    the nearest positive semidefinite matrix in the Frobenius norm, in any axes. A link with inertia but without mass
+    stays massless, since an inertia does not determine a mass.
 
     Raises
     ------
     ModelError
-        A mass is negative, or there is a first moment beside that of a mass; the message names the link.
+        A mass is negative, or a link has a first moment in addition to that of its mass; the message names the link.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def _nearest(inertia: Inertia, owner: str) -> Inertia:
 
 
 def has_masses(description: Description) -> bool:
-    """Whether any link, the payload or a motor of a robot has a mass or an inertia.
+    """Whether a robot has any mass or inertia: of a link, the payload or a motor.
 
     Examples
     --------
@@ -117,7 +117,7 @@ _FASTEST = 1e5
 def check_description(
     description: Description, elements: Iterable[Finding] = (), lines: Lines | None = None
 ) -> Description:
-    """Check that real bodies can have the inertias of a robot, that it can move, and that a machine has such numbers.
+    """Check that a robot's inertias are physically possible, that it can move, and that its values are plausible.
 
     Parameters
     ----------
@@ -141,11 +141,11 @@ def check_description(
     Warns
     -----
     InertiaWarning
-        An inertia breaks the triangle inequality, a principal moment is no more negative than rounding explains, or a
+        An inertia violates the triangle inequality, a principal moment is negative but within rounding of zero, or a
         last moving body has neither mass nor armature.
     ModelWarning
-        The position limits of a joint leave it no motion, as some exporters write where they know none; or numbers or
-        elements are probably wrong, all of which `chasles.check` finds.
+        The position limits of a joint allow no motion, as some exporters write for unknown limits; or values or
+        elements are probably wrong. `chasles.check` reports all of these.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Parts of robots: a chain, a branch, or what is left without one."""
+"""Parts of robots: a chain, a branch, or the rest without a branch."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Branches = Literal["lock", "drop"]
 def sub_chain(description: Description, base_link: str, tip: str, *, branches: Branches = "lock") -> Description:
     """Make a robot of the serial chain between two links.
 
-    The base link becomes the root and stands where it stands in the home configuration. What is before it goes.
+    The base link becomes the root and keeps its pose in the home configuration. Links before it are removed.
 
     Parameters
     ----------
@@ -33,19 +33,19 @@ def sub_chain(description: Description, base_link: str, tip: str, *, branches: B
     base_link
         Name of the first link.
     tip
-        Name of the last link, or of a frame on it. A frame becomes the tool; a link does unless the tool then is fixed
-        to it, perhaps by joints that are now locked.
+        Name of the last link, or of a frame on it. A frame becomes the tool. A link also becomes the tool, unless the
+        present tool is fixed to it (joints that are now locked count as fixed).
     branches
-        Treatment of the links that branch off the chain or follow it. ``"lock"``: it stays and adds
-        to the inertia of the links, with its joints fixed at home, but for those that mimic a joint of the chain.
-        ``"drop"``: only the links on the way from the base to the tip stay, with the frames on them.
+        Treatment of the links that branch off the chain or follow it. ``"lock"``: they stay and add to the inertia of
+        the links, with their joints fixed at home, except joints that mimic a joint of the chain. ``"drop"``: only the
+        links between base and tip stay, with the frames on them.
 
     Raises
     ------
     UnknownNameError
-        There is no such link, frame or way to treat branches.
+        An unknown link, frame or treatment of branches.
     ModelError
-        The tip does not hang on the base link, or is that link.
+        The tip is the base link, or not a descendant of it.
 
     Notes
     -----
@@ -73,10 +73,9 @@ def sub_chain(description: Description, base_link: str, tip: str, *, branches: B
 
 
 def sub_tree(description: Description, link: str) -> Description:
-    """Make a robot of a link and all that hangs on it.
+    """Make a robot from a link and all its descendants.
 
-    The link becomes the root and stands where it stands in the home configuration. The tool stays what it is if it is
-    in this part.
+    The link becomes the root and keeps its pose in the home configuration. The tool is unchanged if it is in this part.
 
     Parameters
     ----------
@@ -104,12 +103,12 @@ def sub_tree(description: Description, link: str) -> Description:
 
 
 def without(description: Description, link: str) -> Description:
-    """Make a copy without a link and all that hangs on it.
+    """Make a copy without a link and its descendants.
 
     Parameters
     ----------
     description
-        The robot. If its tool goes, the default is the new one (see `Description`).
+        The robot. If its tool is removed, the default tool takes its place (see `Description`).
     link
         Name of the link.
 
@@ -118,11 +117,9 @@ def without(description: Description, link: str) -> Description:
     UnknownNameError
         There is no such link.
     ModelError
-        It is the root, without which nothing is left.
+        The link is the root.
 
-    Notes
-    -----
-    A joint that mimics one that goes becomes independent.
+    Notes ----- A joint that mimics a removed joint becomes independent.
 
     Examples
     --------

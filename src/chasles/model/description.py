@@ -45,33 +45,33 @@ class Description(DescriptionRecord):
     T_world_base
         Placement of the root link in the world, shape (4, 4).
     tool
-        Frame or link that is meant when no frame is named. Empty: the one named "tool", else one named as a tool centre
-        point, grasp, tool, end effector or flange, in this order, else the link at the end of the longest chain; the
-        first of several (see `possible_tools`).
+        Default frame or link. Empty: the one named "tool", else one named as a tool centre point, grasp, tool, end
+        effector or flange, in this order, else the link at the end of the longest chain. Of several candidates the
+        first is chosen (see `possible_tools`).
     home
         Default configuration, shape (nq,). None: zero where the limits allow it, else the middle of the limits; the
-        identity orientation of spherical and free joints. Quaternions are made unit.
+        identity orientation of spherical and free joints. Quaternions are normalised.
     payload
-        A body carried at the tool, in tool axes.
+        Body carried at the tool, in tool axes.
     source
-        Where the numbers come from.
+        Source of the values, such as a citation.
     loops
-        Joints and rods that close the tree to loops; see `chasles.model.Loop`. With loops q still holds the coordinates
-        of all joints, while velocities, accelerations and torques have `nv` elements: those of the independent
-        velocities.
+        Joints and rods that close loops in the tree; see `chasles.model.Loop`. With loops, q still holds the
+        coordinates of all joints, while velocities, accelerations and torques have `nv` elements, one for each
+        independent velocity.
     actuated
         Names of joints with a motor, or of single velocities of joints (see `joint_velocity_names`). Empty: all joints
-        of a robot without loops, none in particular of a robot with loops.
+        of a robot without loops; unspecified for a robot with loops.
     independent
         Names of the joints, or single velocities, that are the independent velocities of a robot with loops. Empty:
         chosen at random closed configurations, the actuated ones first; see `chasles.algorithms.assembled`.
     disabled_pairs
-        Pairs of names of links whose distance `chasles.clearance` leaves out, as an SRDF file gives them.
+        Pairs of link names that `chasles.clearance` ignores, as listed in an SRDF file.
 
     Raises
     ------
     ModelError
-        The parts do not make a robot; the message names the element and the reason.
+        The parts do not form a robot; the message names the element and the reason.
 
     Examples
     --------
@@ -151,51 +151,51 @@ class Description(DescriptionRecord):
 
     @property
     def root(self) -> str:
-        """Name of the link that no joint moves."""
+        """Name of the root link."""
         root: str = self.__dict__["_root"]
         return root
 
     @property
     def possible_tools(self) -> tuple[str, ...]:
-        """Names of the frames that have equal claim to be the tool, if none was chosen; else the chosen one alone."""
+        """Names of the equally good candidates for the tool, if no tool was chosen; else the chosen tool alone."""
         tools: tuple[str, ...] = self.__dict__["_possible_tools"]
         return tools
 
     @property
     def ordered_joints(self) -> tuple[Joint, ...]:
-        """All joints, parents before children, otherwise as given."""
+        """All joints, parents before children, otherwise in the given order."""
         order: tuple[Joint, ...] = self.__dict__["_order"]
         return order
 
     @property
     def mimics(self) -> Mapping[str, tuple[str, float, float]]:
-        """For every moving joint the independent joint that drives it, ratio and offset; mostly itself, 1 and 0."""
+        """Independent joint that drives each moving joint, with ratio and offset; itself, 1 and 0 if it mimics none."""
         mimics: Mapping[str, tuple[str, float, float]] = self.__dict__["_mimics"]
         return mimics
 
     @cached_property
     def coordinates(self) -> tuple[Joint, ...]:
-        """The independent joints, whose coordinates one after the other are a configuration q."""
+        """The independent joints; their coordinates, concatenated, form a configuration q."""
         return tuple(joint for joint in self.ordered_joints if joint.moves and joint.mimic is None)
 
     @cached_property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of the elements of q: those of the joints, with what tells the coordinates of one joint apart."""
+        """Names of the elements of q: joint names, with a suffix where a joint has several coordinates."""
         return tuple(name for joint in self.coordinates for name in joint.coordinate_names)
 
     @cached_property
     def joint_velocity_names(self) -> tuple[str, ...]:
-        """Names of the velocities of all joints: the joints' own, with a suffix for each degree of freedom."""
+        """Names of the velocities of all joints: joint names, with a suffix for each of several degrees of freedom."""
         return tuple(name for joint in self.coordinates for name in joint.velocity_names)
 
     @cached_property
     def velocity_names(self) -> tuple[str, ...]:
-        """Names of the elements of qd and tau: the velocities of all joints, or with loops the independent ones."""
+        """Names of the elements of qd and tau: the velocities of all joints or, with loops, the independent ones."""
         return tuple(self.joint_velocity_names[index] for index in self.independent_indices)
 
     @cached_property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Units of the elements of q: "rad", "m", or nothing for those of quaternions."""
+        """Units of the elements of q: "rad", "m", or empty for elements of quaternions."""
         return tuple(unit for joint in self.coordinates for unit in joint.coordinate_units)
 
     @cached_property
@@ -210,12 +210,12 @@ class Description(DescriptionRecord):
 
     @property
     def mobility(self) -> Mobility:
-        """Degrees of freedom that the loops leave, known once they are closed.
+        """Degrees of freedom of a robot with loops, known once the loops are closed.
 
         Raises
         ------
         ModelError
-            The robot has no loops, or nobody has closed them yet.
+            The robot has no loops, or they have not been closed yet.
         """
         if not self.loops:
             raise ModelError(f"robot '{self.name}' has no loops: each of its {self.n} joint velocities is free")
@@ -229,17 +229,17 @@ class Description(DescriptionRecord):
 
     @property
     def is_assembled(self) -> bool:
-        """Whether its loops are closed, so that its `mobility` is known; always without loops."""
+        """Whether the loops are closed, so that the `mobility` is known; always true without loops."""
         return not self.loops or "_mobility" in self.__dict__
 
     def with_mobility(self, mobility: Mobility) -> Self:
-        """Make a copy that carries what its loops leave free; see `chasles.algorithms.assembled`."""
+        """Make a copy that holds the mobility of its loops; see `chasles.algorithms.assembled`."""
         assembled = self.replace(home=mobility.home)
         assembled._set(_mobility=mobility)
         return assembled
 
     def replace(self, **changes: Any) -> Self:
-        """Make a copy with some fields changed, checked like a new one; a mobility that may be another is left out."""
+        """Make a copy with some fields changed, checked like a new one; a mobility that may have changed is dropped."""
         changed = super().replace(**changes)
         if "_mobility" in self.__dict__ and changed.skeleton == self.skeleton:
             changed._set(_mobility=self.mobility)
@@ -247,7 +247,7 @@ class Description(DescriptionRecord):
 
     @cached_property
     def skeleton(self) -> Self:
-        """What decides the mobility: the same robot without masses, gravity, shapes, limits and motors."""
+        """The same robot without masses, gravity, shapes, limits and motors: the part that determines the mobility."""
         fields = geometry_alone(self.links, self.joints)
         return super().replace(**fields, gravity=STANDARD_GRAVITY, payload=Inertia(), source="", disabled_pairs=())
 
@@ -260,7 +260,7 @@ class Description(DescriptionRecord):
 
     @cached_property
     def coordinate_of_velocity(self) -> tuple[int | None, ...]:
-        """Index in q of the coordinate whose rate each joint velocity is; None for joints with quaternions."""
+        """Index in q of the coordinate that each joint velocity is the rate of; None for joints with quaternions."""
         places: list[int | None] = []
         for joint in self.coordinates:
             first = self.starts[joint.name][0]
@@ -269,7 +269,7 @@ class Description(DescriptionRecord):
 
     @cached_property
     def actuated_indices(self) -> tuple[int, ...]:
-        """Indices of the actuated velocities among those of all joints; the independent ones where none is named."""
+        """Indices of the actuated velocities among those of all joints; the independent ones if `actuated` is empty."""
         return self.velocity_indices(self.actuated, "actuated") if self.actuated else self.independent_indices
 
     @property
@@ -294,7 +294,7 @@ class Description(DescriptionRecord):
 
     @cached_property
     def starts(self) -> Mapping[str, tuple[int, int]]:
-        """Where the coordinates of each joint start in q, and its velocities among those of all joints."""
+        """First index of each joint's coordinates in q, and of its velocities among those of all joints."""
         starts, q, v = {}, 0, 0
         for joint in self.coordinates:
             starts[joint.name] = (q, v)
@@ -338,7 +338,7 @@ class Description(DescriptionRecord):
 
     @cached_property
     def digest(self) -> str:
-        """SHA-256 of the content: equal for equal descriptions, on every machine."""
+        """SHA-256 hash of the content: equal for equal descriptions, on every machine."""
         return hashlib.sha256(json.dumps(plain(self)).encode()).hexdigest()
 
     def _repr_html_(self) -> str:
@@ -363,12 +363,12 @@ class Description(DescriptionRecord):
         return hash(self.digest)
 
     def velocity_indices(self, names: Sequence[str], what: str) -> tuple[int, ...]:
-        """Return the indices, among the velocities of all joints, of joints or single velocities by name.
+        """Return the indices of the named joints or single velocities among the velocities of all joints.
 
         Raises
         ------
         ModelError
-            A name is unknown or meant twice, or belongs to a joint that follows another; `what` names the list.
+            A name is unknown or given twice, or is that of a mimic joint; `what` names the list in the message.
         """
         indices: list[int] = []
         for name in names:
@@ -386,7 +386,7 @@ class Description(DescriptionRecord):
         return tuple(indices)
 
     def velocity_places(self, joint: str) -> slice:
-        """Return where the velocities of a joint stand in qd; empty where loops make it follow others.
+        """Return the indices in qd of a joint's velocities; empty if loops make them depend on others.
 
         Examples
         --------
@@ -413,7 +413,7 @@ class Description(DescriptionRecord):
         raise UnknownNameError("joint", name, (joint.name for joint in self.joints))
 
     def frame(self, name: str) -> Frame:
-        """Return the frame of this name, also that of a link; "tool" is the tool, unless a frame has that name.
+        """Return the frame or link of this name; "tool" means the tool, unless a frame has that name.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Robots made of others: on a free base, closed by a loop, with another robot attached, with other names."""
+"""Robots made from others: on a free base, closed by a loop, with another robot attached, with other names."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def with_free_base(description: Description, *, joint: str = "base", world: str 
     Raises
     ------
     ModelError
-        There is a joint or a link of that name already.
+        The name of the joint or of the link is already taken.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def with_loop(
     T_second_joint: ArrayLike | None = None,
     **fields: Unpack[LoopFields],
 ) -> Description:
-    """Make a copy in which a joint or a rod closes a loop between two frames.
+    """Make a copy with a loop: a joint or a rod between two frames.
 
     Parameters
     ----------
@@ -74,8 +74,8 @@ def with_loop(
     name, kind, first, second
         See `Loop`.
     closed_at_home
-        Whether frame 2 is placed where frame 1 is in the home configuration; it then takes no T_second_joint. A rod
-        takes its length from there.
+        Whether to place frame 2 where frame 1 is in the home configuration; T_second_joint is then not accepted. A rod
+        takes its length from the home configuration.
     actuated, independent
         See `Description`; default unchanged.
     T_first_joint, T_second_joint
@@ -86,7 +86,7 @@ def with_loop(
     Raises
     ------
     ModelError
-        The loop is impossible, or its name or frames are.
+        The loop, its name or its frames are invalid.
 
     Examples
     --------
@@ -137,20 +137,20 @@ def attach(
     joint: str | None = None,
     tool: str | None = None,
 ) -> Description:
-    """Make a robot of two: the base of the other, which may be a tool without joints, is fixed to a frame of the first.
+    """Join two robots: the base of the other, which may be a tool without joints, is fixed to a frame of the first.
 
     The coordinates of the first come first in q. Gravity, placement in the world and name are those of the first.
 
     Parameters
     ----------
     description, other
-        The robots. A payload at a tool that is no longer the tool stays where it is and becomes a link.
+        The robots. A payload stays where it is; it becomes a link if its frame is no longer the tool.
     frame
         Name of the frame or link of the first that carries the other; default its tool.
     T_frame_base
         Placement of the other's root link in that frame, shape (4, 4); default the identity.
     prefix
-        Put before all names of the other: links, frames and joints.
+        Prefix of all names of the other robot: links, frames and joints.
     joint
         Name of the new fixed joint; default the name of the other's root link, with the prefix, and "_mount".
     tool
@@ -162,7 +162,7 @@ def attach(
     UnknownNameError
         There is no such frame.
     ModelError
-        Both have the same names; T_frame_base is no rigid motion; the other is no robot.
+        Both robots have a name in common; T_frame_base is not a rigid transform; the other is not a robot.
 
     Examples
     --------
@@ -212,7 +212,7 @@ def renamed(
     description
         The robot.
     frames, joints
-        New names of links and frames, and of joints, by the present ones; the others keep theirs.
+        Mappings from present to new names of links and frames, and of joints; other names are kept.
     prefix
         Prefix of all names that `frames` and `joints` do not contain.
     name
@@ -223,7 +223,7 @@ def renamed(
     UnknownNameError
         There is no such frame or joint.
     ModelError
-        Two have the same name then.
+        Two of the new names are equal.
 
     Examples
     --------

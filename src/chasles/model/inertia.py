@@ -1,4 +1,4 @@
-"""Mass, centre of mass and inertia matrix of a rigid body, and the test that a real body can have them."""
+"""Mass, centre of mass and inertia matrix of a rigid body, and the test of their physical consistency."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ THREE_DIGITS = 3 * 0.005
 
 
 class ModelWarning(UserWarning):
-    """A robot's description is usable, but probably not what its author means."""
+    """A robot's description is usable, but probably not what its author intended."""
 
 
 class InertiaWarning(ModelWarning):
-    """Inertial parameters that no real body can have, or that make the mass matrix singular."""
+    """Inertial parameters are physically impossible, or make the mass matrix singular."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,17 +40,17 @@ class Inertia(DescriptionRecord):
     center_of_mass
         Position in the link frame, shape (3,), m.
     matrix
-        Inertia matrix about the centre of mass in link axes, shape (3, 3), kg·m². The elements off the diagonal are the
-        elements of the matrix (minus the products of inertia).
+        Inertia matrix about the centre of mass in link axes, shape (3, 3), kg·m². The off-diagonal elements are those
+        of the matrix, the negative products of inertia.
     first_moment
-        First moment beside ``mass * center_of_mass``, shape (3,), kg·m, in link axes. Minimal (base) parameters can
-        have a first moment without a mass, as no body has; the matrix is then about the origin of the link frame. The
-        checks of models refuse it; ``check=False`` skips them.
+        First moment in addition to ``mass * center_of_mass``, shape (3,), kg·m, in link axes. Minimal (base) parameters
+        can have a first moment without a mass, which no real body has; the matrix is then about the origin of the link
+        frame. Model checks reject it; ``check=False`` skips them.
 
     Raises
     ------
     ModelError
-        A number is not finite or larger than 1e9 in size.
+        A value is not finite, or its magnitude exceeds 1e9.
 
     Examples
     --------

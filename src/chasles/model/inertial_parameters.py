@@ -1,4 +1,4 @@
-"""The parameters in which the equation of motion is linear, as one vector: their order, names and values.
+"""Vector of the parameters that the equation of motion is linear in: order, names and values.
 
 A *moving body* is a link that a joint moves, with all links that fixed joints hold to it and the payload if it is
 there: no motion tells them apart. First come ten numbers for each moving body, in the order of the tree,
@@ -45,7 +45,7 @@ Vector = NDArray[np.float64]
 
 
 def inertial_parameter_names(tree: Tree) -> tuple[str, ...]:
-    """Names of the parameters, in their order: link or joint, a dot, and the quantity.
+    """Names of the parameters, in order: link or joint, a dot, and the quantity.
 
     Examples
     --------
@@ -76,17 +76,17 @@ def inertial_parameters(tree: Tree) -> Vector:
 def with_inertial_parameters(description: Description, values: ArrayLike, *, check: bool = True) -> Description:
     """Make a copy of a robot with other inertial parameters.
 
-    The inertia of a moving body goes to the link that its joint moves; the links that are fixed to this link, and the
-    payload, become massless. An armature becomes the inertia of the motor, with the gear ratio that is there.
+    The link that a joint moves takes the inertia of the whole moving body; the links fixed to it, and the payload,
+    become massless. An armature sets the motor inertia; the gear ratio is unchanged.
 
     Parameters
     ----------
     description
         The robot.
     values
-        In the order of `inertial_parameter_names`, shape (parameters,).
+        Parameter values in the order of `inertial_parameter_names`, shape (parameters,).
     check
-        Whether to check that calculations with the inertias make sense.
+        Whether to check that the inertias can be calculated with.
 
     Raises
     ------

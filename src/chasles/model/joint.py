@@ -42,9 +42,9 @@ JOINT_PARAMETERS: Mapping[str, ParameterBound] = {
 
 @dataclass(frozen=True, eq=False)
 class Limits(DescriptionRecord):
-    """Limits of a joint; infinite without a limit, and where a file states a number beyond 1e9.
+    """Limits of a joint; infinite by default, and where a file states a value beyond 1e9.
 
-    Each is one number or, for a joint with several degrees of freedom, may be one for each of them.
+    Each limit is one number or, for a joint with several degrees of freedom, optionally one for each of them.
 
     Parameters
     ----------
@@ -87,7 +87,7 @@ class Limits(DescriptionRecord):
                     raise ModelError(f"the {name} limit {value} must not be negative")
 
     def each(self, name: str, count: int) -> tuple[float, ...]:
-        """One of the limits for each of a joint's degrees of freedom.
+        """Values of one of the limits, one for each degree of freedom of the joint.
 
         Examples
         --------
@@ -135,28 +135,29 @@ class Joint(DescriptionRecord):
     T_joint_child
         Placement of the child link frame in the moved joint frame, shape (4, 4); the identity in URDF, not in DH.
     axis
-        Direction in the joint frame, shape (3,), at least 1e-9 long; made a unit vector.
+        Direction in the joint frame, shape (3,), at least 1e-9 long; it is normalised.
     pitch
         Travel along the axis for each rad, m/rad; helical joints only.
     second_axis
-        Second direction of a universal joint, across the first, shape (3,). Other joints do not keep it.
+        Second direction of a universal joint, perpendicular to the first, shape (3,). Other joints ignore it.
     limits
-        See `Limits`. Spherical and free joints have no limits of position.
+        See `Limits`. Spherical and free joints have no position limits.
     viscous_friction, coulomb_friction
-        At the joint, N·m·s/rad and N·m (N·s/m and N for prismatic joints). A joint with several degrees of freedom has
-        each parameter in all of them.
+        Friction at the joint, N·m·s/rad and N·m (N·s/m and N for prismatic joints). In a joint with several degrees of
+        freedom, each value applies to all of them.
     coulomb_velocity
-        rad/s or m/s, 0 or at least 1e-9: Coulomb friction is ``coulomb_friction * tanh(qd / coulomb_velocity)``, or
-        with `sign` when it is 0.
+        Velocity scale, rad/s or m/s, 0 or at least 1e-9: Coulomb friction is ``coulomb_friction * tanh(qd /
+        coulomb_velocity)``, with `sign` in place of tanh if the scale is 0.
     motor_inertia, gear_ratio
-        Rotor inertia, kg·m², and motor turns per joint turn; the joint feels ``gear_ratio² * motor_inertia``.
+        Rotor inertia, kg·m², and motor revolutions per joint revolution; the armature is ``gear_ratio² *
+        motor_inertia``.
     mimic
         The joint that this one follows, or None.
 
     Raises
     ------
     ModelError
-        A field is impossible; the message names the joint.
+        A field is invalid; the message names the joint.
 
     Examples
     --------
@@ -256,12 +257,12 @@ class Joint(DescriptionRecord):
 
     @cached_property
     def freedoms(self) -> tuple[Freedom, ...]:
-        """Its rotations and translations; see `chasles.model.freedoms`."""
+        """Rotations and translations of the joint; see `chasles.model.freedoms`."""
         return freedoms(self.kind, self.axis, self.pitch, self.second_axis)
 
     @property
     def coordinate_names(self) -> tuple[str, ...]:
-        """Names of its coordinates: its own name, with what tells several apart.
+        """Names of the joint's coordinates: the joint name, with a suffix if there are several.
 
         Examples
         --------
@@ -272,7 +273,7 @@ class Joint(DescriptionRecord):
 
     @property
     def velocity_names(self) -> tuple[str, ...]:
-        """Names of its velocities.
+        """Names of the joint's velocities.
 
         Examples
         --------
@@ -283,22 +284,22 @@ class Joint(DescriptionRecord):
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Units of its coordinates: "rad", "m", or nothing for those of a quaternion."""
+        """Units of the joint's coordinates: "rad", "m", or empty for elements of a quaternion."""
         return coordinate_units(self.kind)
 
     @property
     def displacement_units(self) -> tuple[str, ...]:
-        """Units of its displacements, "rad" or "m"; those of its velocities are the same for each second."""
+        """Units of the joint's displacements, "rad" or "m"; velocities have these units per second."""
         return displacement_units(self.kind)
 
     @property
     def has_quaternion(self) -> bool:
-        """Whether its first four coordinates are a unit quaternion."""
+        """Whether the joint's first four coordinates are a unit quaternion."""
         return has_quaternion(self.kind)
 
     @property
     def position_limits(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Lowest and highest values of its coordinates."""
+        """Lowest and highest values of the joint's coordinates."""
         count = len(self.coordinate_names)
         return self.limits.each("lower", count), self.limits.each("upper", count)
 

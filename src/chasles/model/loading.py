@@ -29,37 +29,37 @@ def load(
     group: str = "",
     model: str = "",
 ) -> Description:
-    """Read a robot by the name of a shipped one, or from a file.
+    """Load a shipped robot by name, or a robot from a file.
 
     Parameters
     ----------
     name_or_path
         A name of `shipped()`, or the path of a URDF, xacro, SDF, MJCF, TOML, SpaceLib or ROBOOP file.
     format
-        Format of the file, such as ``"urdf"``; default what the suffix says.
+        Format of the file, such as ``"urdf"``; default: from the suffix.
     tool
-        Default frame: name of a link or frame. Empty: as the file says, or as for a `Description`.
+        Name of a link or frame as the default frame. Empty: as the file says, or as for a `Description`.
     check
-        Whether to check that the inertias in a file are physical. Shipped robots keep their published numbers, even
-        where these are not quite physical, and are not checked.
+        Whether to check that the inertias in a file are physically possible. Shipped robots keep their published
+        values, even where these are not quite physical, and are not checked.
     trust
-        Whether an MJCF model may name files outside its folder.
+        Whether an MJCF model may open files outside its folder.
     arguments, packages
         Values of a xacro file's arguments, and folders of the ROS packages that it names; see `from_xacro`.
     srdf
-        SRDF file of the robot, whose disabled pairs of links `chasles.clearance` leaves out; see `from_srdf`. Default:
-        the file with the robot's file name and the suffix `.srdf`, if there is one.
+        SRDF file of the robot; `chasles.clearance` ignores its disabled pairs of links; see `from_srdf`. Default: the
+        file with the robot's file name and the suffix `.srdf`, if it exists.
     group
-        Group of joints of that file which alone move: the others are locked at home, and the group's tip is the tool.
+        Group of joints in the SRDF file. Joints outside the group are locked at home, and the group's tip is the tool.
     model
-        Name of the model or section, of an SDF or ROBOOP file that holds several robots.
+        Name of the model or section in an SDF or ROBOOP file with several robots.
 
     Raises
     ------
     UnknownNameError
-        It is neither a shipped robot nor a file.
+        The name is neither a shipped robot nor a file.
     ModelError
-        The file does not describe a robot, or its suffix is not known; the message says which are.
+        The file does not describe a robot, or its suffix is unknown; the message lists the known suffixes.
     ArgumentError
         `arguments` or `packages` are given for a file that is not xacro, `model` for one that is not SDF, or a `group`
         without an SRDF file.

@@ -1,4 +1,4 @@
-"""Robots with fewer joints: joints locked where they stand, and links merged that fixed joints hold together."""
+"""Robots with fewer joints: joints locked at a position, and links merged across fixed joints."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from chasles.model.topology import velocities_left
 
 
 def lock_joints(description: Description, joints: Mapping[str, Any] | Iterable[str]) -> Description:
-    """Make a copy in which some joints are fixed.
+    """Make a copy with some joints locked.
 
-    Joints that mimic a locked one are fixed too, where it takes them. The coordinates of the other joints keep their
-    order, their home and their limits. All links and frames stay; the inertias of links that no longer move against
-    each other act together. Friction and motor inertia of a locked joint are gone.
+    Joints that mimic a locked joint are locked too, at the positions that follow from it. The coordinates of the other
+    joints keep their order, their home and their limits. All links and frames stay; the inertias of links that no
+    longer move relative to each other act together. Friction and motor inertia of a locked joint are dropped.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def lock_joints(description: Description, joints: Mapping[str, Any] | Iterable[s
     Raises
     ------
     UnknownNameError
-        There is no joint of that name.
+        An unknown joint.
     ModelError
         The joint is fixed or mimics another one; a position has a wrong number of values, is not finite or is outside
         the limits of the joint (home may be); a quaternion is zero.
@@ -109,11 +109,11 @@ def _check_limits(joint: Joint, position: Vector) -> None:
 
 
 def simplified(description: Description) -> Description:
-    """Make a copy without fixed joints: links that they hold together become one link.
+    """Make a copy without fixed joints: the links that they join become one link.
 
-    It keeps the name and the frame of the link among them that a moving joint moves (or of the root), and has the
-    inertia and the shapes of all; the other links become frames. All computations give the same, and all frame names
-    stay. What goes are the parameters of the merged links, such as ``links.hand.mass``.
+    A merged link keeps the name and the frame of the link that a moving joint moves (or of the root), and has the
+    inertia and the shapes of all; the other links become frames. Results of computations and frame names are unchanged.
+    The parameters of the absorbed links, such as ``links.hand.mass``, are no longer available.
 
     Parameters
     ----------

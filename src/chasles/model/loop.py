@@ -57,16 +57,16 @@ class LoopFields(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False)
 class Loop(DescriptionRecord):
-    """A joint that closes a loop of the robot, between two frames that the tree moves already.
+    """A joint that closes a loop of the robot, between two frames of the tree.
 
-    It demands that ``inverse(T_world_1) @ T_world_2`` is a motion that a joint of its kind allows, where frame 1 is
-    ``T_world_first @ T_first_joint`` and frame 2 is ``T_world_second @ T_second_joint``. It has no coordinate, limit,
-    friction or motor: a joint that has them belongs in the tree, and the loop is closed elsewhere.
+    The loop constrains ``inverse(T_world_1) @ T_world_2`` to the motions that a joint of its kind allows. Frame 1 is
+    ``T_world_first @ T_first_joint`` and frame 2 is ``T_world_second @ T_second_joint``. A loop joint has no
+    coordinate, limit, friction or motor: put a joint that has them in the tree, and close the loop elsewhere.
 
     Parameters
     ----------
     name
-        Its name, unlike those of the joints.
+        Name of the loop, different from those of the joints.
     kind
         One of `LOOP_KINDS`. Constraints: 1 "rod", 3 "spherical" and "planar", 4 "universal" and "cylindrical", 5
         "revolute", "prismatic" and "helical", 6 "fixed". A rod keeps the origins `length` apart.
@@ -79,14 +79,15 @@ class Loop(DescriptionRecord):
     length
         Length of a rod, m, at least 1e-9; only for rods.
     tolerance
-        Gap, m and rad, at most 0.01, by which the loop may stay open, as in files with rounded numbers; default none.
-        Constraints are then fulfilled in the least-squares sense, and those that repeat others but for such a gap are
-        left out. It spreads over loops that share joints, so the largest tolerance of a robot's loops is that of all.
+        Largest gap, m and rad, at most 0.01, that the loop may keep, for files with rounded values; default zero.
+        Constraints are then fulfilled in the least-squares sense, and constraints that repeat others within the gap are
+        left out. The gap spreads over loops that share joints, so the largest tolerance of a robot's loops applies to
+        all.
 
     Raises
     ------
     ModelError
-        A field is impossible; the message names the loop.
+        A field is invalid; the message names the loop.
 
     Examples
     --------
@@ -142,12 +143,12 @@ class Loop(DescriptionRecord):
 
     @property
     def constraint_count(self) -> int:
-        """Number of its scalar constraints: six less the degrees of freedom of a joint of its kind, one for a rod."""
+        """Number of scalar constraints: six minus the degrees of freedom of a joint of the same kind; one for a rod."""
         return len(self.constraints)
 
     @property
     def aligned(self) -> NDArray[np.float64]:
-        """Directions, shape (k, 3), that are to be the same in frame 1 and frame 2; the constraints allow the opposite.
+        """Directions, shape (k, 3), that must agree in frame 1 and frame 2; the constraints also allow the opposite.
 
         Examples
         --------
@@ -160,7 +161,7 @@ class Loop(DescriptionRecord):
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
-        """Its scalar constraints: translations along the joint's axes first, then rotations.
+        """Scalar constraints of the loop: translations along the joint's axes first, then rotations.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What the loops of a robot leave free, and what of a robot decides it; `chasles.algorithms.assembled` finds it."""
+"""Mobility of a robot with loops, and the fields that determine it; `chasles.algorithms.assembled` computes it."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from chasles.model.link import Link
 
 @dataclass(frozen=True, eq=False)
 class Mobility:
-    """Degrees of freedom that the loops of a robot leave.
+    """Degrees of freedom of a robot with loops.
 
     Attributes
     ----------
     independent
         Indices of the independent velocities among those of all joints.
     constraints
-        Indices of the constraints that are not fulfilled in every configuration, among those of all loops.
+        Indices, among the constraints of all loops, of those that are not fulfilled in every configuration.
     count
         Number of all constraints.
     rank
-        Number of constraints that are independent of each other.
+        Number of independent constraints.
     home
         The home configuration with closed loops, shape (nq,).
 

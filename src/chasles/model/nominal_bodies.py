@@ -1,4 +1,4 @@
-"""Nominal bodies: solid rods in place of the unknown bodies of a robot of which only the geometry is known."""
+"""Nominal bodies: solid rods in place of unknown bodies, for a robot with known geometry only."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ SLENDERNESS = 20.0
 
 
 def with_nominal_bodies(description: Description, *, density: float = 1000.0) -> Description:
-    """Make a copy with bodies, for a robot without masses: a first guess for its dynamics.
+    """Make a copy with nominal bodies: a first guess for the dynamics of a robot without masses.
 
     Each link becomes solid rods from its joint to the joints and the tool that it carries, and a ball around its joint
-    if that moves. Rods and balls have a radius of a twentieth of the robot's reach. Weights of industrial arms come out
-    within a factor of about three; identification replaces them.
+    if that moves. Rods and balls have a radius of a twentieth of the robot's reach. For industrial arms the resulting
+    weights are correct within a factor of about three; replace them by identified values.
 
     Parameters
     ----------
     description
         A robot without masses.
     density
-        kg/m³; default that of water.
+        Density, kg/m³; default: that of water.
 
     Raises
     ------

@@ -27,13 +27,13 @@ _PLACEMENT_SHAPES: dict[str, tuple[int, ...]] = {"position": (3,), "roll_pitch_y
 
 
 def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
-    """Names and shapes of the parameters that `build_tree` can replace.
+    """Return names and shapes of the parameters that `build_tree` can replace.
 
-    Inertial ones of each link and of the payload; friction and motor of each joint that moves; gravity; and placements:
-    `position` (m) and `roll_pitch_yaw` (rad, about the fixed axes x, y, z) of each joint's frame in its parent link, of
-    its child link in the joint's frame (`child_position`, `child_roll_pitch_yaw`), of each named frame in its link and
-    of the base in the world. In a standard DH table d and theta are the third numbers of the first two, a and alpha the
-    first numbers of the next two.
+    They are the inertial parameters of each link and of the payload; friction and motor of each moving joint; gravity;
+    and placements: `position` (m) and `roll_pitch_yaw` (rad, about the fixed axes x, y, z) of each joint's frame in its
+    parent link, of its child link in the joint's frame (`child_position`, `child_roll_pitch_yaw`), of each named frame
+    in its link and of the base in the world. In a standard DH table, d and theta are the third elements of the first
+    two, and a and alpha the first elements of the next two.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def varied_parameters(description: Description, names: Iterable[str]) -> list[Va
 
 
 def parameter_value(description: Description, name: str) -> NDArray[np.float64]:
-    """Return the number or the array that a parameter has, by its name in `parameter_shapes`.
+    """Return the value of a parameter, a number or an array, by its name in `parameter_shapes`.
 
     Raises
     ------
@@ -171,7 +171,7 @@ def with_payload(
     *,
     frame: str | None = None,
 ) -> Description:
-    """Make a copy that carries a body at a frame, instead of what it carried there before.
+    """Make a copy that carries a body at a frame, in place of any earlier payload there.
 
     Parameters
     ----------
@@ -180,17 +180,18 @@ def with_payload(
     mass
         kg.
     center_of_mass
-        In the axes of the frame, shape (3,), m.
+        Position in the axes of the frame, shape (3,), m.
     inertia
-        About the payload's centre of mass in the axes of the frame, shape (3, 3), kg·m²; default zero (a point mass).
+        Inertia about the payload's centre of mass, in the axes of the frame, shape (3, 3), kg·m²; default zero (a point
+        mass).
     frame
-        Name of the frame or link; default the tool. A body elsewhere becomes a link of the robot, named after the frame
-        with "_payload" added and fixed there, so that there can be many and each has parameters.
+        Name of the frame or link; default the tool. A body at another frame becomes a link fixed there, named after the
+        frame with "_payload" added. A robot can have many of these, each with its own parameters.
 
     Raises
     ------
     ModelError
-        No body can be like that.
+        The body is physically impossible.
     UnknownNameError
         There is no such frame.
 
@@ -242,7 +243,7 @@ def with_friction(
     Raises
     ------
     ArgumentError, UnknownNameError, ModelError
-        A wrong number of values, an unknown joint, or a value that friction cannot have.
+        A wrong number of values, an unknown joint, or an invalid friction value.
 
     Examples
     --------
@@ -260,7 +261,7 @@ def with_motor_inertia(
     *,
     gear_ratio: Mapping[str, float] | ArrayLike = 1.0,
 ) -> Description:
-    """Make a copy with rotors; files rarely give them, though behind a gear they are often most of what a joint feels.
+    """Make a copy with rotor inertias, which files rarely give although they often dominate behind a gear.
 
     Parameters
     ----------
@@ -270,7 +271,7 @@ def with_motor_inertia(
         Rotor inertia, kg·m² (prismatic joints: kg): a mapping from joint names to values (the others keep theirs), one
         number for all joints but spherical and free ones, or one for each.
     gear_ratio
-        Turns of the motor for one of the joint, as numbers or a mapping in the same way: joints feel ``gear_ratio² *
+        Motor revolutions per joint revolution, as numbers or a mapping in the same way: the armature is ``gear_ratio² *
         motor_inertia``. Default 1: the inertia is that seen at the joint.
 
     Raises
@@ -319,12 +320,12 @@ def _with_joint_parameters(
 
 
 def with_values(description: Description, values: Mapping[str, Any]) -> Description:
-    """Make a copy with other numbers for named parameters, those that `parameter_shapes` lists.
+    """Make a copy with other values of named parameters; `parameter_shapes` lists the names.
 
     Raises
     ------
     UnknownNameError, ModelError
-        An unknown parameter, or numbers that no robot can have.
+        An unknown parameter, or values that are invalid for a robot.
 
     Examples
     --------

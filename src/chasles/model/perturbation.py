@@ -1,4 +1,4 @@
-"""Robots that differ from one at random: parameters in error, as they are on real machines."""
+"""Random perturbations of a robot's parameters, as errors of real machines."""
 
 from __future__ import annotations
 
@@ -28,16 +28,16 @@ def perturbed_values(
     *,
     consistent: bool = True,
 ) -> dict[str, NDArray[np.float64]]:
-    """Return values of a robot's parameters, changed at random by at most a given share.
+    """Return a robot's parameters, changed at random by at most a given relative amount.
 
-    Every number is multiplied by its own factor, uniform in [1 - relative, 1 + relative].
+    Every value is multiplied by its own factor, uniform in [1 - relative, 1 + relative].
 
     Parameters
     ----------
     description
         The robot.
     relative
-        Largest relative change, 0 to 1; or one for each of some quantities, those not named staying as they are:
+        Largest relative change, 0 to 1; or a mapping from quantities to changes, with other quantities unchanged:
         "mass", "center_of_mass" (of each coordinate), "inertia", "viscous_friction", "coulomb_friction",
         "motor_inertia".
     seed
@@ -45,19 +45,21 @@ def perturbed_values(
     shape
         Shape of the batch of robots to draw.
     consistent
-        Whether possible bodies stay possible: then the factors of an inertia apply to its second moments of mass about
-        the centre along the principal axes, so that no principal moment changes by more than the share (the inertia of
-        a body that is not possible gets one factor). Else each element of the inertia matrix gets its own.
+        Whether physically consistent bodies stay consistent. The factors of an inertia then apply to its second moments
+        of mass about the centre along the principal axes, so that no principal moment changes by more than `relative`
+        (the inertia of an inconsistent body gets one factor). If false, each element of the inertia matrix gets its
+        own.
 
     Returns
     -------
     dict
-        For `with_values`, and for ``vary=`` if there is a batch; without the parameters that are zero.
+        Values by parameter name, for `with_values` or, with a batch, for ``vary=``; parameters that are zero are left
+        out.
 
     Raises
     ------
     ArgumentError, UnknownNameError
-        A share is outside 0 to 1; a quantity does not exist.
+        A relative change is outside 0 to 1; a quantity does not exist.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""Shapes of links, for pictures and for distances. They have no say in the mechanics.
+"""Shapes of links, for pictures and for distances. They do not affect the mechanics.
 
-A link has `visuals`, which are drawn, and `collisions`, which stand for the link where distances are asked. Each is a
+A link has `visuals`, which are drawn, and `collisions`, which represent the link in distance queries. Each is a
 `Shape`: a geometry, where it is on the link, its color and its name.
 """
 
@@ -19,7 +19,7 @@ from chasles.model.record import DescriptionRecord, shortened
 
 @dataclass(frozen=True, eq=False)
 class Box(DescriptionRecord):
-    """Cuboid centred at its frame; `size` holds its whole edges along x, y and z, shape (3,), m."""
+    """Cuboid centred at its frame; `size` holds its full edge lengths along x, y and z, shape (3,), m."""
 
     size: NDArray[np.float64]
 
@@ -39,7 +39,7 @@ class Sphere(DescriptionRecord):
 
 @dataclass(frozen=True, eq=False)
 class Ellipsoid(DescriptionRecord):
-    """Ellipsoid centred at its frame; `radii` are its half axes along x, y and z, shape (3,), m."""
+    """Ellipsoid centred at its frame; `radii` are its semi-axes along x, y and z, shape (3,), m."""
 
     radii: NDArray[np.float64]
 
@@ -49,7 +49,7 @@ class Ellipsoid(DescriptionRecord):
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(DescriptionRecord):
-    """Cylinder centred at its frame, its axis along z, with this radius and whole length, m."""
+    """Cylinder centred at its frame, its axis along z, with this radius and full length, m."""
 
     radius: float
     length: float
@@ -60,7 +60,7 @@ class Cylinder(DescriptionRecord):
 
 @dataclass(frozen=True, eq=False)
 class Capsule(DescriptionRecord):
-    """Capsule centred at its frame, its axis along z; `length` is the distance of the two spheres' centers, m."""
+    """Capsule centred at its frame, its axis along z; `length` is the distance between the two spheres' centres, m."""
 
     radius: float
     length: float
@@ -71,15 +71,15 @@ class Capsule(DescriptionRecord):
 
 @dataclass(frozen=True, eq=False)
 class Mesh(DescriptionRecord):
-    """Mesh in a file, which is not opened before it is needed; `chasles.model.mesh_path` finds it.
+    """Mesh in a file, opened only when needed; `chasles.model.mesh_path` finds it.
 
     Parameters
     ----------
     file
-        The file as the model names it: a path relative to the model's folder, an absolute path, or an address that
-        begins with ``package://``, ``model://`` or ``file://``.
+        File name in the model: a path relative to the model's folder, an absolute path, or an address that begins with
+        ``package://``, ``model://`` or ``file://``.
     scale
-        Factors of its coordinates along x, y and z, shape (3,).
+        Scale factors along x, y and z, shape (3,).
     folder
         Folder of the model. Equal meshes may have different ones.
     """
@@ -106,11 +106,11 @@ class Shape(DescriptionRecord):
     geometry
         Shape and its dimensions.
     T_link_shape
-        Placement of its frame in the frame of the link, shape (4, 4).
+        Placement of the shape's frame in the frame of the link, shape (4, 4).
     rgba
         Color: red, green, blue and opacity, each from 0 to 1; None if the model does not say.
     name
-        Its name, or empty.
+        Name of the shape, or empty.
 
     Examples
     --------

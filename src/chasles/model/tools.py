@@ -35,7 +35,7 @@ def with_tool(
     UnknownNameError
         There is no such frame.
     ModelError
-        The placement is no rigid motion, or a link has the name.
+        The placement is not a rigid transform, or a link has this name.
 
     Examples
     --------

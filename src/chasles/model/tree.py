@@ -36,7 +36,7 @@ Placed = Literal["coordinate", "quaternion", "quaternion and position", "nothing
 
 @dataclass(frozen=True, eq=False)
 class MovingBody:
-    """A moving body: all links that fixed joints hold together.
+    """A moving body: links joined by fixed joints.
 
     Its pose in the parent body at joint position s is ``R_parent_body Rz(angular s)`` and
     ``p_parent_body + R_parent_body [0, 0, pitch s]``. The inertial parameters and friction may be traced scalars.
@@ -45,7 +45,7 @@ class MovingBody:
     ----------
     name, joint
         Name of the first link of the body and of the velocity that its joint gives it: the joint's own name where it
-        has one freedom. A body without links has the name of its joint's velocity too.
+        has one degree of freedom. A body without links has the name of its joint's velocity too.
     parent
         Index of the parent body; -1 for the world.
     R_parent_body, p_parent_body
@@ -64,7 +64,8 @@ class MovingBody:
         Part of its pose that q determines: "coordinate", "quaternion" or "quaternion and position" for the first body
         of a spherical or free joint, "nothing" for the others, which continue the same joint.
     carries
-        Whether links move with it; the first bodies of a joint with several degrees of freedom carry none.
+        Whether links move with the body; of the bodies of a joint with several degrees of freedom only the last has
+        links.
     mass, first_moment, inertia
         kg; mass times centre of mass in body axes, kg·m; inertia about the origin of the body frame, kg·m².
     armature
@@ -106,7 +107,7 @@ class Placement:
 
 @dataclass(frozen=True, eq=False)
 class LoopConstraint:
-    """A loop of a robot: the two frames that it joins, each on its body, and what it demands of them; see `Loop`."""
+    """A loop of a robot: the two frames that it joins, each on its body, and its constraints; see `Loop`."""
 
     name: str
     first: Placement
@@ -127,7 +128,7 @@ class Tree:
     independent
         Indices of the independent velocities among the `n` of the tree; all of them without loops.
     constraints
-        Indices of the constraints that take part, of those of all loops; the others hold always.
+        Indices, among the constraints of all loops, of the active ones; the others always hold.
     actuated
         Indices of the velocities that motors act on.
     """
@@ -144,7 +145,7 @@ class Tree:
 
     @property
     def tolerance(self) -> float:
-        """Gap, m and rad, by which loops may stay open."""
+        """Largest gap, m and rad, that loops may keep."""
         return max((loop.tolerance for loop in self.loops), default=0.0)
 
     @property
@@ -161,13 +162,13 @@ def build_tree(description: Description, values: Mapping[str, Any] | None = None
     description
         The robot.
     values
-        Parameters to replace, by the names of `parameter_shapes`, with numbers or traced scalars (object arrays). Of an
-        inertia matrix the upper triangle is read.
+        Parameters to replace, by the names of `parameter_shapes`, with numbers or traced scalars (object arrays). Only
+        the upper triangle of an inertia matrix is read.
 
     Returns
     -------
     Tree
-        Its arrays are exact where the description is: axis-aligned rotations hold 0, 1 and -1.
+        Tree with arrays as exact as the description: axis-aligned rotations hold 0, 1 and -1.
 
     Raises
     ------
@@ -194,7 +195,7 @@ def build_tree(description: Description, values: Mapping[str, Any] | None = None
 
 
 def spanning_tree(description: Description, values: Mapping[str, Any] | None = None) -> Tree:
-    """Return the kinematic tree with its loops, before it is known what they leave free; as for `build_tree`.
+    """Return the kinematic tree with its loops, before their mobility is known; as for `build_tree`.
 
     Examples
     --------

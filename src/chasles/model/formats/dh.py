@@ -4,8 +4,8 @@
 - Modified (Craig, Introduction to Robotics, eq. 3.6): ``T_(i-1)_i = Rx(alpha) Tx(a) Rz(theta) Tz(d)``, where the row of
   joint i holds Craig's alpha_(i-1) and a_(i-1).
 
-Both take the extension of SpaceLib (User's Manual 2.2a, eq. 3.1), a shift b along the y axis after that along x:
-``Tx(a) Ty(b) Rx(alpha)`` stands in place of ``Tx(a) Rx(alpha)``. A frame may then sit off the common normal.
+Both accept the extension of SpaceLib (User's Manual 2.2a, eq. 3.1), a translation b along the y axis after that along
+x: ``Tx(a) Ty(b) Rx(alpha)`` stands in place of ``Tx(a) Rx(alpha)``. A frame may then sit off the common normal.
 
 The position q of a joint adds to theta (revolute) or d (prismatic), and so does `offset`. The frame of link i is the DH
 frame i: centres of mass and inertias are given in it.
@@ -57,14 +57,15 @@ def from_dh(
     Parameters
     ----------
     rows
-        One mapping for each joint, or one mapping from keys to columns. Keys, all optional:
-        `alpha`, `theta` (rad), `a`, `b`, `d` (m); `offset`, added to the joint position; `kind`, "revolute" (default),
-        "continuous" or "prismatic"; `limits`, a pair (lower, upper) or a `Limits` or its fields in a mapping;
-        `mass` (kg), `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg·m²), in the link
-        frame; `first_moment` (3,) (kg·m) of minimal parameters, see `Inertia`; `viscous_friction`, `coulomb_friction`,
+        One mapping for each joint, or one mapping from keys to columns. Keys, all optional: `alpha`, `theta` (rad),
+        `a`, `b`, `d` (m); `offset`, added to the joint position; `kind`, "revolute" (default), "continuous" or
+        "prismatic"; `limits`, a pair (lower, upper) or a `Limits` or its fields in a mapping; `mass` (kg),
+        `center_of_mass` (3,) (m) and `inertia` about it, (3, 3) or its diagonal (3,) (kg·m²), in the link frame;
+        `first_moment` (3,) (kg·m) of minimal parameters, see `Inertia`; `viscous_friction`, `coulomb_friction`,
         `coulomb_velocity` at the joint; `motor_inertia`, `gear_ratio`; `motor_viscous_friction`,
-        `motor_coulomb_friction` on the motor's side, which the joint feels times gear_ratio² and |gear_ratio|, beside
-        its own; `name` of the joint; `mimic`, a `Mimic` or its fields in a mapping, for a joint that follows another.
+        `motor_coulomb_friction` on the motor side, which add to the joint's own friction times gear_ratio² and
+        |gear_ratio|; `name` of the joint; `mimic`, a `Mimic` or its fields in a mapping, for a joint that follows
+        another.
     convention
         "standard" or "modified".
     name, gravity, home, payload, source
@@ -75,11 +76,11 @@ def from_dh(
         Placement of the frame "tool" in the last link, (4, 4); or the name of one of the links or `frames`, which is
         then the default frame.
     frames
-        Further frames, on links by their names.
+        Additional frames, on links given by name.
     link_prefix
-        The links are called so and numbered.
+        Prefix of the link names; a number follows.
     check
-        Whether to check that the inertias are physical.
+        Whether to check that the inertias are physically possible.
 
     Returns
     -------

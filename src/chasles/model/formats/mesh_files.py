@@ -1,4 +1,4 @@
-"""Files of meshes: where the addresses that models give lead to."""
+"""Mesh files: resolution of the addresses that models give."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ _MOST_CANDIDATES = 200
 def mesh_path(mesh: Mesh, packages: Packages | None = None) -> Path:
     """Return the path of a mesh's file.
 
-    ``package://name/rest`` and ``model://name/rest`` are looked for, in this order, in `packages`; in a folder of that
-    name (or whose ``package.xml`` says that name) that is the model's folder, lies above it, or beside one above it;
-    and in the folders of ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and GAZEBO_MODEL_PATH. Other names are paths, relative to
-    the folder of the model.
+    ``package://name/rest`` and ``model://name/rest`` are searched for, in this order, in `packages`; in a folder of
+    that name (or with a ``package.xml`` of that name) that is the model's folder, lies above it, or beside one above
+    it; and in the folders of ROS_PACKAGE_PATH, AMENT_PREFIX_PATH and GAZEBO_MODEL_PATH. Other names are paths, relative
+    to the folder of the model.
 
     Parameters
     ----------
     mesh
-        The mesh, as a link's shape has it.
+        The mesh, as in a link's shape.
     packages
-        Folders of packages, by name. A package that is named here is looked for nowhere else.
+        Folders of packages, by name. A package named here is not searched for elsewhere.
 
     Raises
     ------
@@ -73,7 +73,7 @@ def shown_name(mesh: Mesh) -> str:
 
 
 def missing_meshes(description: Description, packages: Packages | None = None) -> dict[str, str]:
-    """Return the meshes of a robot whose files are not there: names of the files, each with the reason.
+    """Return the missing mesh files of a robot: their names, each with the reason.
 
     Examples
     --------

@@ -17,8 +17,8 @@ and inertias from geoms are what they are there. Taken are
 The world body is the root link. Coordinates q are those of `qpos`, in the same order, but for free joints, where ours
 are the quaternion first, then the position; `chasles.interop.mujoco` converts states and forces.
 
-Contacts, sensors and textures are not part of a description. What else would change the motion and has no place in a
-description is named in one `MjcfWarning`. Flexible bodies, composites and plugins are errors.
+Contacts, sensors and textures are not part of a description. Other elements that affect the motion but that a
+description cannot hold are named in one `MjcfWarning`. Flexible bodies, composites and plugins are errors.
 
 Files that a model names are opened in the model's folder only, unless the user trusts it. Other MJCF files are
 included; meshes are opened only if the inertia of a body comes from one. Textures and height fields are never opened.
@@ -52,7 +52,7 @@ MAX_MESH_BYTES = 200_000_000
 
 
 class MjcfWarning(ModelWarning):
-    """An MJCF model holds what changes its motion and has no place in a description."""
+    """An MJCF model has elements that affect its motion but that a description cannot hold."""
 
 
 def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True, trust: bool = False) -> Description:
@@ -63,9 +63,9 @@ def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True, trust: bo
     path
         The file.
     tool
-        The default frame: the name of a body or site. Empty: as for a `Description`.
+        Name of a body or site as the default frame. Empty: as for a `Description`.
     check
-        Whether to check that the inertias are physical.
+        Whether to check that the inertias are physically possible.
     trust
         Whether to open files outside the model's folder that the model names.
 
@@ -74,12 +74,12 @@ def from_mjcf(path: str | Path, *, tool: str = "", check: bool = True, trust: bo
     MissingExtraError
         The package mujoco is not installed.
     ModelError
-        MuJoCo cannot compile the model, or it holds what is not supported; the message names the file and the reason.
+        MuJoCo cannot compile the model, or it has an unsupported element; the message names the file and the reason.
 
     Warns
     -----
     MjcfWarning
-        Something that would change the motion is left out; the message lists it. Or MuJoCo warns of something.
+        Elements that affect the motion are left out; the message lists them. Also issued for MuJoCo's own warnings.
     """
     with naming(str(path)):
         return _description(read_bytes(path, MAX_BYTES), Folder(Path(path).parent, trust), tool, check)

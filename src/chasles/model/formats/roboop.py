@@ -11,7 +11,7 @@ Conventions of the file, and their counterparts here:
 - Equal limits mean no limits, because ROBOOP does not enforce any.
 - Friction is that of the motor: the joint feels ``Gr² B`` and ``|Gr| Cf``. In ROBOOP a negative ratio `Gr` makes
   Coulomb friction drive the joint; here friction opposes motion.
-- ``Motor: 0`` says that the motor's values do not count.
+- ``Motor: 0`` means that the motor's values are ignored.
 - An `immobile` joint is held at its initial position by its limits.
 - The fixed last link is the tool with, if it has a mass, a payload.
 - With minimal parameters ``cx cy cz`` are first moments, kg·m, and the inertia is about the origin of the link frame;
@@ -144,9 +144,9 @@ def from_roboop(path: str | Path, *, model: str = "", check: bool = True) -> Des
     path
         The file.
     model
-        Section of the robot; not needed where the file has one robot.
+        Section of the robot; optional if the file has one robot.
     check
-        Whether to check that the inertias are physical. Minimal parameters never are, and are not checked.
+        Whether to check that the inertias are physically possible. Minimal parameters are not checked.
 
     Returns
     -------

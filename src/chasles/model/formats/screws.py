@@ -2,7 +2,7 @@
 
 A screw axis is a twist (omega, v), angular part first, for one unit of joint position:
 
-- omega a unit vector: the joint turns; its pitch is ``h = omega · v`` (m/rad), revolute if h is zero, else helical;
+- omega a unit vector: the joint rotates; its pitch is ``h = omega · v`` (m/rad), revolute if h is zero, else helical;
 - omega zero and v a unit vector: prismatic.
 """
 
@@ -61,19 +61,19 @@ def from_screws(
         Spatial inertias of the links in their frames, whose origins are the centres of mass, shape (n, 6, 6), angular
         part first: ``diag(inertia, mass · 1)``. Default: no masses (kinematics only).
     joints
-        For each joint a mapping of what else is to be said of it, all optional: `name`, `limits`, `mimic`,
-        `viscous_friction`, `coulomb_friction`, `coulomb_velocity`, `motor_inertia`, `gear_ratio`, as for `from_dh`, and
-        `kind`, if it is "continuous".
+        One mapping of further properties for each joint, all optional: `name`, `limits`, `mimic`, `viscous_friction`,
+        `coulomb_friction`, `coulomb_velocity`, `motor_inertia`, `gear_ratio`, as for `from_dh`, and `kind`, if it is
+        "continuous".
     name, gravity, home, payload, source
         See `Description`.
     tool
         Name of the default frame: "tool", placed by `M`, or another link or frame.
     frames
-        Further frames, on links by their names.
+        Additional frames, on links given by name.
     link_prefix
-        The links are called so and numbered.
+        Prefix of the link names; a number follows.
     check
-        Whether to check that the inertias are physical.
+        Whether to check that the inertias are physically possible.
 
     Returns
     -------

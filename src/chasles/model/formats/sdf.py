@@ -67,9 +67,9 @@ def from_sdf(path: str | Path, *, model: str = "", tool: str = "", check: bool =
     model
         Name of the model, if the file holds several.
     tool
-        The default frame: the name of a link or frame. Empty: as for a `Description`.
+        Name of a link or frame as the default frame. Empty: as for a `Description`.
     check
-        Whether to check that the inertias are physical.
+        Whether to check that the inertias are physically possible.
 
     Raises
     ------

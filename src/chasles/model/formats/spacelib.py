@@ -108,14 +108,14 @@ class RobotData(DescriptionRecord):
 def from_spacelib(path: str | Path, *, check: bool = True) -> Description:
     """Read a robot from a data file of SpaceLib's program ROB-MAT.
 
-    The file's external actions are no part of the robot: `read_robot_data` gives them.
+    The file's external actions are not part of the robot: `read_robot_data` returns them.
 
     Parameters
     ----------
     path
         The file.
     check
-        Whether to check that the inertias are physical.
+        Whether to check that the inertias are physically possible.
 
     Returns
     -------

@@ -29,7 +29,7 @@ _LISTED = 4
 
 @dataclass(frozen=True, eq=False)
 class EndEffector(DescriptionRecord):
-    """A gripper or tool: the group of its joints, and the link, and group, that carry it; empty where none is named."""
+    """A gripper or tool: the group of its joints, and the link and group that carry it; empty if not named."""
 
     group: str
     parent_link: str
@@ -38,24 +38,24 @@ class EndEffector(DescriptionRecord):
 
 @dataclass(frozen=True, eq=False)
 class Semantics(DescriptionRecord):
-    """What an SRDF file says of a robot.
+    """Contents of an SRDF file of a robot.
 
     Parameters
     ----------
     groups
         Names of the joints of each group, in the order of the robot.
     tips
-        Link at the end of each group, where the file names one: the tip of its chain, or the parent link of an end
-        effector of which the group is the parent.
+        Link at the end of each group, if the file names one: the tip of its chain, or the parent link of an end
+        effector with this group as its parent group.
     states
         Configurations by name, (nq,) each; joints that a state does not name are at home. Two states of one name in
         different groups are called ``group.state``.
     end_effectors
         Grippers and tools by name.
     disabled_pairs
-        Pairs of links whose contact does not count, each in alphabetical order, with the reason that the file gives.
+        Pairs of links with contact ignored, each pair in alphabetical order, with the reason given in the file.
     passive_joints
-        Joints that have no drive.
+        Joints without a drive.
     """
 
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -117,7 +117,7 @@ def from_srdf(description: Description, path: str | Path) -> Semantics:
     Raises
     ------
     ArgumentTypeError
-        The first argument is no description.
+        The first argument is not a description.
     ModelError
         The message names the file, the element with its line, and the reason.
 
@@ -135,7 +135,7 @@ def parse_srdf(
 ) -> Semantics:
     """Read the text of an SRDF file of a robot.
 
-    `file` is its name in messages; with ``complete=False`` names that the robot does not have are left out silently.
+    `file` is its name in messages; with ``complete=False`` names that the robot does not have are ignored silently.
 
     Examples
     --------

@@ -98,20 +98,20 @@ class DHTable(ArgumentRecord):
 def to_dh(description: Description) -> DHTable:
     """Return the standard Denavit-Hartenberg table of a robot.
 
-    It moves as the robot does, with the same q: what the convention leaves out is in the placement of the base, in the
-    offsets of the joints and in the placement of the tool. The links are the bodies that move, so what fixed joints
-    hold together becomes one inertia, given in the DH frames. Every other link and frame of the robot is still there as
-    a frame. The inertia of the base, which has no effect, is left out. Universal, cylindrical and planar joints become
-    rows for each degree of freedom.
+    The table describes the same motion for the same q: the placement of the base, the offsets of the joints and the
+    placement of the tool hold everything that the convention cannot express. The links are the moving bodies: links
+    joined by fixed joints become one inertia, given in the DH frames. Every other link and frame of the robot is kept
+    as a frame. The inertia of the base, which has no effect, is left out. Universal, cylindrical and planar joints
+    become one row for each degree of freedom.
 
-    Where the convention leaves a choice (axes that are parallel, the same or cross each other, and the first and last
-    frame), frames that the robot has already are taken, so that a robot made from a table gives this table again.
+    Where the convention leaves a choice (parallel, coincident or intersecting axes, and the first and last frame),
+    existing frames of the robot are used, so that a robot made from a table gives the same table again.
 
     Raises
     ------
     ModelError
-        There is no such table: the robot branches, a joint is helical, spherical or free, or two axes are so nearly
-        parallel that their common normal is out of reach. The message names the joints.
+        No table exists: the robot branches, a joint is helical, spherical or free, or two axes are so nearly parallel
+        that their common normal is too far away. The message names the joints.
 
     Examples
     --------

@@ -43,26 +43,27 @@ def to_mjcf(description: Description, *, meshes: bool = False, packages: Package
     """Return the text of an MJCF file of a robot, for MuJoCo.
 
     Masses, joints, limits of position and torque, viscous and Coulomb friction, rotor inertias (as armature), mimic
-    joints and loops (as equality constraints, which MuJoCo keeps softly), motors, shapes (as geoms, which touch each
+    joints and loops (as equality constraints, which are soft in MuJoCo), motors, shapes (as geoms, which touch each
     other if they are collisions), frames (as sites), gravity and the home configuration (as key frame "home") are
     written. Universal, cylindrical and planar joints are several joints of one body.
 
-    A spherical loop is a `connect` of two sites, a fixed one a `weld`, a revolute one two `connect`s on its axis, 0.1 m
-    apart, and a rod a tendon of fixed length. For closer agreement give MuJoCo's equality constraints a stiff `solref`.
+    A spherical loop becomes a `connect` of two sites, a fixed loop a `weld`, a revolute loop two `connect`s on its
+    axis, 0.1 m apart, and a rod a tendon of fixed length. For closer agreement give MuJoCo's equality constraints a
+    stiff `solref`.
 
-    MJCF has no place for limits of velocity, the velocity at which Coulomb friction sets in, the tool and the source.
-    The coordinates of a free joint are the pose in the world, position first. Principal moments of inertia below
-    1e-12 kg·m², which MuJoCo refuses, are written as 1e-12.
+    MJCF cannot express velocity limits, the velocity scale of Coulomb friction, the tool and the source. The
+    coordinates of a free joint are the pose in the world, position first. Principal moments of inertia below 1e-12
+    kg·m², which MuJoCo refuses, are written as 1e-12.
 
     Parameters
     ----------
     description
         The robot.
     meshes
-        Whether to write the shapes that are meshes too, with the absolute paths of their files. A file that is not
-        there, or neither STL, OBJ nor MSH, is left out with a warning.
+        Whether to write mesh shapes too, with the absolute paths of their files. A mesh is left out with a warning if
+        its file is missing or is not STL, OBJ or MSH.
     packages
-        Folders of packages that meshes name, as for `mesh_path`.
+        Folders of the packages that mesh addresses name, as for `mesh_path`.
 
     Raises
     ------

@@ -26,8 +26,8 @@ _CLOSE = 1e-12
 def to_roboop(description: Description, *, standard: bool = True) -> str:
     """Return the text of a configuration file of ROBOOP.
 
-    The file keeps geometry, position limits, inertias, motors and friction. It has no place for names of links and
-    joints, further frames, and limits of velocity and effort.
+    The file holds geometry, position limits, inertias, motors and friction. It cannot hold names of links and joints,
+    further frames, and limits of velocity and effort.
 
     Parameters
     ----------
@@ -39,8 +39,8 @@ def to_roboop(description: Description, *, standard: bool = True) -> str:
     Raises
     ------
     ModelError
-        The robot has no such file: it is no chain, has a base or a tool that the parameters cannot place, another
-        gravity, or friction of another kind. The message says which.
+        The format cannot describe the robot: it is not a serial chain, or has a base or a tool that the parameters
+        cannot place, another gravity, or friction of another kind. The message says which.
 
     Examples
     --------

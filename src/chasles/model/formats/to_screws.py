@@ -70,15 +70,15 @@ class ScrewTable(ArgumentRecord):
 def to_screws(description: Description) -> ScrewTable:
     """Return the screw axes of a robot, and its links as Modern Robotics describes them.
 
-    It moves as the robot does, with the same q. The space frame is the world. The links are the bodies that move, so
-    what fixed joints hold together becomes one inertia, in a frame at its centre of mass. Every link and frame of the
-    robot is still there as a frame. The inertia of the base, which has no effect, is left out. Universal, cylindrical
-    and planar joints become screws for each degree of freedom.
+    The screws describe the same motion for the same q. The space frame is the world. The links are the moving bodies:
+    links joined by fixed joints become one inertia, in a frame at its centre of mass. Every link and frame of the robot
+    is kept as a frame. The inertia of the base, which has no effect, is left out. Universal, cylindrical and planar
+    joints become one screw for each degree of freedom.
 
     Raises
     ------
     ModelError
-        There are no such screws: the robot branches, or a joint is spherical or free. The message names the joints.
+        No screws exist: the robot branches, or a joint is spherical or free. The message names the joints.
 
     Examples
     --------

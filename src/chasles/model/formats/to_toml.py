@@ -32,15 +32,15 @@ def to_toml(description: Description, form: TomlForm = "links", *, mesh_folders:
     description
         The robot.
     form
-        "links": links and joints, from which `parse_toml` makes an equal description, to the last bit. "dh",
-        "modified-dh" or "screws": the table that `to_dh`, `to_modified_dh` or `to_screws` finds, without shapes.
+        "links": links and joints, which `parse_toml` reads back as an equal description, to the last bit. "dh",
+        "modified-dh" or "screws": the table from `to_dh`, `to_modified_dh` or `to_screws`, without shapes.
     mesh_folders
-        Whether meshes name the folder of their model, so that they are found wherever the text is read on this machine.
+        Whether meshes name the folder of their model, so that they are found from any folder on this machine.
 
     Raises
     ------
     ModelError
-        The robot has no such table; the message says why.
+        No such table exists for the robot; the message says why.
 
     Examples
     --------

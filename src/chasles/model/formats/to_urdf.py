@@ -26,17 +26,18 @@ TYPES = {kind: name for name, kind in JOINT_TYPES.items()}
 def to_urdf(description: Description) -> str:
     """Return the text of a URDF file of a robot.
 
-    What URDF cannot express is written with massless links and fixed joints, which change nothing in the mechanics:
+    Features that URDF lacks are written with massless links and further joints, which leave the mechanics unchanged:
 
-    - a child link that is not in the frame of its joint hangs on a link that is, named after it with "_joint" added;
+    - a child link that is not in the frame of its joint is attached to a link that is, named after the child with
+      "_joint" added;
     - frames are links; the payload is a link "payload"; the placement of the base is a joint "world_base" from a new
       root link "world";
-    - universal and cylindrical joints are chains of joints, and a helical joint is one that turns and one that slides
-      and mimics it;
+    - universal and cylindrical joints are chains of joints, and a helical joint is a revolute joint and a prismatic
+      joint that mimics it;
     - a capsule is a cylinder and two spheres. Ellipsoids are left out with a warning, and textures are not kept.
 
-    The default frame, the home configuration, gravity and the source stand in an element ``<chasles>``, which other
-    readers ignore, and so do motors, in the joints. Infinite limits are written as 1e16.
+    The default frame, the home configuration, gravity and the source are written in an element ``<chasles>``, which
+    other readers ignore. Motors are written in such an element of their joint. Infinite limits are written as 1e16.
 
     Raises
     ------

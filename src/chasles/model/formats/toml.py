@@ -75,8 +75,8 @@ def from_toml(path: str | Path, *, check: bool = True) -> Description:
     path
         The file.
     check
-        Whether to check that the inertias are physical. Those of a robot with ``inertial_parameters = "minimal"``
-        never are, and are not checked.
+        Whether to check that the inertias are physically possible. Those of a robot with ``inertial_parameters =
+        "minimal"`` are not checked.
 
     Raises
     ------

@@ -62,9 +62,9 @@ def from_urdf(path: str | Path, *, tool: str = "", check: bool = True) -> Descri
     path
         The file.
     tool
-        The default frame: the name of a link. Empty: what the file says, else the link at the end of the longest chain.
+        Name of a link as the default frame. Empty: as the file says, else the link at the end of the longest chain.
     check
-        Whether to check that the inertias are physical.
+        Whether to check that the inertias are physically possible.
 
     Raises
     ------

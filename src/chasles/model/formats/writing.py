@@ -47,12 +47,12 @@ def write(
         How TOML and ROBOOP files state the geometry: by ``"links"`` (TOML, the default there), ``"dh"`` (the default of
         ROBOOP), ``"modified-dh"``, or ``"screws"`` (TOML).
     meshes, packages
-        Whether an MJCF file names the meshes, and folders of the ROS packages that they are in; see `to_mjcf`.
+        Whether to write the meshes in an MJCF file, and folders of the ROS packages that hold them; see `to_mjcf`.
 
     Returns
     -------
     str
-        The text; see `to_urdf`, `to_mjcf`, `to_toml` and `to_roboop` for what each format can say.
+        The text; see `to_urdf`, `to_mjcf`, `to_toml` and `to_roboop` for what each format can express.
 
     Raises
     ------

@@ -44,7 +44,7 @@ def from_xacro(
     arguments
         Values of the file's ``<xacro:arg>`` elements, by name.
     packages
-        Folders of ROS packages, by name; only for those that are not found.
+        Folders of ROS packages, by name; needed only for those that are not found.
     tool, check
         See `from_urdf`.
 
@@ -53,7 +53,7 @@ def from_xacro(
     MissingExtraError
         The package xacro is not installed.
     ModelError
-        The macros cannot be expanded, or what they expand to is no robot; the message names the file and the reason.
+        The macros cannot be expanded, or the result is not a robot; the message names the file and the reason.
     """
     text = expanded(path, arguments, packages)
     if b"<link" not in text:

@@ -10,7 +10,7 @@ from chasles.base.packaged_files import folder_of
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the robots that `load` knows without a file.
+    """Return the names of the robots that `load` finds without a file.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def title(name: str) -> str:
 
 
 def shipped_path(name: str) -> Path:
-    """Return the file of a shipped robot; of a package in a zip file, a copy that lasts as long as the process.
+    """Return the path of a shipped robot's file; for a zipped package, of a copy that lasts as long as the process.
 
     Raises
     ------
     UnknownNameError
-        There is no such robot; the message lists those that exist.
+        An unknown robot; the message lists the shipped ones.
 
     Examples
     --------
