@@ -24,13 +24,13 @@ class Admittance(CartesianController):
 
     f is the measured wrench of the environment on the frame, x the offset of the compliant frame from the reference.
     The controller integrates the equation in its memory by the trapezoidal rule, which is stable for every step and
-    keeps energy from growing, and moves the robot's frame along by resolved acceleration,
-    ``tau = ID(q, qd, J⁺ (a_c + kd e' + kp e - J' qd)) - Jᵀ f``. At rest K x = f. The equation is that of `Impedance`
-    with an inertia; here the feedback gains are free, and friction that the model leaves out is fought by the position
-    loop instead of being felt as compliance. The sensor must be good and the environment soft: against a stiff one, the
-    delay of the loop makes it unstable.
+    keeps energy from growing, and moves the robot's frame along by resolved acceleration, ``tau = ID(q, qd, J⁺ (a_c +
+    kd e' + kp e - J' qd)) - Jᵀ f``. At rest K x = f. The equation is that of `Impedance` with an inertia; here the
+    feedback gains are free, and the position loop rejects unmodelled friction, which would otherwise appear as
+    compliance. The law needs a good force sensor and a soft environment: in contact with a stiff one, the loop delay
+    makes it unstable.
 
-    It needs to know the robot's kinematics and whole dynamics. Source: Lynch and Park, Modern Robotics, section 11.7,
+    It requires the robot's kinematics and full dynamics. Source: Lynch and Park, Modern Robotics, section 11.7,
     Impedance Control, for impedance and admittance; the compliant frame as in Caccavale, Natale, Siciliano and Villani,
     "Six-DOF impedance control based on angle/axis representations" (1999).
 
@@ -39,15 +39,15 @@ class Admittance(CartesianController):
     robot
         Controller's model of the robot; it may differ from the plant.
     stiffness, damping, inertia
-        Values of the position, N/m, N·s/m and kg; one number or one for each axis, the inertia positive.
+        Translational values, N/m, N·s/m and kg; a scalar or one value per axis. The inertia is positive.
     rotational_stiffness, rotational_damping, rotational_inertia
-        Values of the orientation, N·m/rad, N·m·s/rad and kg·m²; needed if the orientation is controlled.
+        Rotational values, N·m/rad, N·m·s/rad and kg·m²; required if the orientation is controlled.
     kp, kd, kp_orientation, kd_orientation
-        Gains of the inner loop in 1/s² and 1/s, as of `ResolvedAcceleration`.
+        Gains of the inner loop in 1/s² and 1/s, as in `ResolvedAcceleration`.
     axes
-        ``"reference"`` or ``"world"``: along which stiffness, damping and inertia are given.
+        Frame along whose axes stiffness, damping and inertia are given: ``"reference"`` or ``"world"``.
     orientation_error
-        ``"quaternion"`` or ``"logarithm"``, of the springs and of the inner loop.
+        Orientation error of the springs and of the inner loop: ``"quaternion"`` or ``"logarithm"``.
     **task
         ``target``, ``components``, ``nullspace_damping``, ``nullspace_stiffness``, ``posture``, ``threshold``,
         ``largest_damping``: see `CartesianController`.

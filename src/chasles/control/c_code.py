@@ -34,11 +34,11 @@ class LawCost:
     Attributes
     ----------
     operations
-        Numbers of operations by kind.
+        Number of operations of each kind.
     cycles
         Estimated clock cycles of a call.
     share
-        Share of the sample period that they take.
+        Fraction of the sample period that the call takes.
     """
 
     operations: dict[str, int]
@@ -54,13 +54,13 @@ def law_program(controller: Controller, motion: JointTrajectory, *, period: floa
     """Return the program of one call of a law, with the law's parameters as constants.
 
     ``(t, q, qd, reference, memory, schedule) -> (tau, following)``: the reference is q, q̇ and q̈, one after another;
-    memory, schedule and the following memory are vectors in the order of their parts, of length 0 for laws without.
-    `chasles.Function` compiles it; `chasles.engine` has its derivatives and exports.
+    memory, schedule and the following memory are vectors in the order of their parts; a law without a part gets a
+    vector of length 0. Compile it with `chasles.Function`; `chasles.engine` provides derivatives and exports.
 
     Parameters
     ----------
     controller, motion
-        A law of joint motions that can be traced, and the motion that it follows.
+        Traceable law for joint motions, and the motion that it follows.
     period
         Sample period, s.
 
@@ -91,7 +91,7 @@ def law_cost(
 ) -> LawCost:
     """Count the operations of one call of a law and estimate its share of the sample period.
 
-    An estimate by counting, not a measurement: caches and memories of a processor may double it.
+    The result is an estimate, not a measurement: cache and memory effects may double it.
 
     Parameters
     ----------
@@ -102,7 +102,8 @@ def law_cost(
     clock
         Clock frequency, Hz; default that of a Cortex-M7 at 480 MHz.
     simple, division, function
-        Cycles of an addition, product, comparison or choice, of a division or root, and of a function such as the sine.
+        Clock cycles of each kind of operation: addition, product, comparison or selection; division or square root; and
+        functions such as the sine.
 
     Examples
     --------
@@ -130,21 +131,21 @@ def controller_to_c(
 ) -> tuple[str, str]:
     """Return C99 source and header of a controller along a planned motion, with its schedule and its memory.
 
-    The header declares a struct ``NAME_state`` and two functions. ``NAME_init(&state)`` sets the memory to its start;
+    The header declares a struct ``NAME_state`` and two functions. ``NAME_init(&state)`` initialises the memory;
     ``NAME_step(&state, q, qd, tau)``, called once a sample period with the measured positions and velocities, gives the
-    torques. Behind the motion's end its last reference is held. Nothing is allocated; the motion and the schedule are
-    constant tables, and the parameters constants.
+    torques. After the end of the motion the last reference is held. The code allocates no memory; motion and schedule
+    are constant tables, and parameters are constants.
 
     Parameters
     ----------
     controller
-        A law of joint motions that can be traced, adaptive or not.
+        Traceable law for joint motions, adaptive or not.
     motion
         The planned motion.
     period
         Sample period, s.
     name
-        Prefix of all names, a C identifier; the header is to be saved as ``NAME.h``.
+        Prefix of all names, a C identifier; save the header as ``NAME.h``.
     precision
         ``"double"`` or ``"float"``.
 

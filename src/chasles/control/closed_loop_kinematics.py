@@ -22,32 +22,32 @@ from chasles.trajectories.motion import Motion, PoseMotion
 class ClosedLoopKinematics(CartesianController):
     """qd_c = J⁺ (twist_ref + K e) for joint positions q_c that a joint controller then follows.
 
-    The commanded positions q_c are the controller's memory; they start at the robot's. All kinematics are those of q_c,
-    so that the inner loop's lag does not enter: the position's error e obeys e' + K e = 0. So does the rotation vector
-    of R_ref Rᵀ with ``"logarithm"``; with ``"quaternion"``, ω = ω_ref + K e with e = 2 sin(θ/2) axis. The inner
-    controller gets the derivative of this twist too, as qdd_c = J⁺ (twist' - J' qd_c), and positions go on by
-    q_c + h qd_c + h² qdd_c / 2. J⁺ is damped near singular configurations.
+    The commanded positions q_c are the controller's memory; they start at the measured positions. All kinematics are
+    evaluated at q_c, so that the lag of the inner loop has no effect: the position error e obeys e' + K e = 0. With
+    ``"logarithm"`` the rotation vector of R_ref Rᵀ obeys the same equation; with ``"quaternion"``, ω = ω_ref + K e with
+    e = 2 sin(θ/2) axis. The inner controller also receives the derivative of this twist, as qdd_c = J⁺ (twist' - J'
+    qd_c), and positions advance by h qd_c + h² qdd_c / 2 per period h. J⁺ is damped near singular configurations.
 
-    It needs to know the robot's kinematics, and the inner controller what it needs. Sources: Siciliano, Sciavicco,
-    Villani and Oriolo, Robotics: Modelling, Planning and Control (2009), section 3.7; Chiaverini and Siciliano, "The
-    unit quaternion: a useful tool for inverse kinematics of robot manipulators" (1999).
+    It requires the robot's kinematics, in addition to what the inner controller requires. Sources: Siciliano,
+    Sciavicco, Villani and Oriolo, Robotics: Modelling, Planning and Control (2009), section 3.7; Chiaverini and
+    Siciliano, "The unit quaternion: a useful tool for inverse kinematics of robot manipulators" (1999).
 
     Parameters
     ----------
     robot
         The model whose kinematics are inverted.
     inner
-        Controller of the joints, which gets q_c, qd_c and qdd_c as its reference. Its parameters may be varied as
+        Joint controller, which receives q_c, qd_c and qdd_c as its reference. Simulations can vary its parameters as
         ``"controller.inner.kp"``, ….
     gain, orientation_gain
-        Rates at which the errors of position and orientation decay, 1/s, not negative, one number or one for each world
-        axis; that of the orientation by default the same.
+        Decay rates of the position and orientation errors, 1/s, not negative, a scalar or one value per world axis; the
+        orientation gain defaults to the position gain.
     orientation_error
         ``"quaternion"`` or ``"logarithm"``.
     **task
         ``target``, ``components``, ``nullspace_damping``, ``nullspace_stiffness``, ``posture``, ``threshold``,
-        ``largest_damping``: see `CartesianController`. Free joints go to the posture at the rate nullspace_stiffness,
-        here in 1/s; there is nothing to damp.
+        ``largest_damping``: see `CartesianController`. Redundant joints move to the posture at the rate
+        nullspace_stiffness, here in 1/s; nullspace_damping has no effect.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class ClosedLoopKinematics(CartesianController):
         self.name = f"closed-loop kinematics, {inner.name}"
 
     def law(self, now: Now) -> Any:
-        """Return the torques of the inner law; the memory are a mark that it has started, q_c and the inner memory."""
+        """Return the torques of the inner law; the memory holds a start flag, q_c and the inner memory."""
         commanded = where(now.memory.started > 0.5, now.memory.commanded, now.q)
         motion = self.rates(commanded, self.wanted(now.reference))
         tau = self.inner.law(now.of("inner", reference=motion))
@@ -101,7 +101,7 @@ class ClosedLoopKinematics(CartesianController):
         return tau
 
     def rates(self, q: Array, wanted: PoseMotion) -> Motion:
-        """Motion of the joints at positions q with which the frame follows and its error decays."""
+        """Return the joint motion at positions q that tracks the frame's reference and makes its error decay."""
         T, J6 = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
         twist, acceleration = velocity_feedback(np.asarray(T), wanted, self.gain, self.orientation_error)
         J, towards = self.task.select(np.asarray(J6)), self.nullspace_stiffness

@@ -24,17 +24,18 @@ from chasles.trajectories.motion import PoseMotion
 class CompliantFrame(Sealed):
     """B x'' + D x' + K x = f for the offset x of a frame from its reference, in position and orientation.
 
-    The equation is that of `Impedance` and `Admittance`. Here it stands alone: `step` advances the frame's state by a
-    period, and `motion` gives the frame's pose, twist and acceleration, for any robot, device or animation to follow.
+    The equation is that of `Impedance` and `Admittance`. Here it is independent of a robot: `step` advances the frame's
+    state by a period, and `motion` gives the frame's pose, twist and acceleration, for any robot, device or animation
+    to track.
 
     Parameters
     ----------
     stiffness, damping, inertia
-        Values for the position, N/m, N·s/m and kg: one number or one for each axis; the inertia is positive.
+        Translational values, N/m, N·s/m and kg: a scalar or one value per axis; the inertia is positive.
     rotational_stiffness, rotational_damping, rotational_inertia
-        Values for the orientation, N·m/rad, N·m·s/rad and kg·m².
+        Rotational values, N·m/rad, N·m·s/rad and kg·m².
     axes
-        ``"reference"`` or ``"world"``: axes along which the values above are given.
+        Frame along whose axes the values above are given: ``"reference"`` or ``"world"``.
     orientation_error
         ``"quaternion"`` or ``"logarithm"``, the rotational springs' energy; see `Impedance`.
 
@@ -84,7 +85,7 @@ class CompliantFrame(Sealed):
 
     @staticmethod
     def at_rest() -> Record:
-        """Return the state of a frame that stands and moves with its reference."""
+        """Return the state of a frame that coincides with its reference and moves with it."""
         return Record(offset=np.zeros(3), quaternion=np.array([1.0, 0.0, 0.0, 0.0]), velocity=np.zeros(6))
 
     def motion(self, state: Record, reference: PoseMotion, wrench: ArrayLike) -> PoseMotion:
@@ -93,7 +94,7 @@ class CompliantFrame(Sealed):
         Parameters
         ----------
         state
-            State of the frame, of `at_rest` or `step`.
+            State of the frame, from `at_rest` or `step`.
         reference
             Motion of the reference: pose, twist and acceleration in world axes.
         wrench
@@ -103,7 +104,7 @@ class CompliantFrame(Sealed):
         return moved(reference, away, self._acceleration(away, reference, wrench), self.axes)
 
     def step(self, state: Record, reference: PoseMotion, wrench: ArrayLike, period: float) -> Record:
-        """Return the state after a period, s, with the reference and wrench of its beginning; see `motion`.
+        """Return the state after a period, s, from the reference and wrench at its start; see `motion`.
 
         The trapezoidal rule is stable for every period and keeps energy from growing.
         """

@@ -23,13 +23,14 @@ from chasles.robot.robot import Robot
 class ComputedTorque(RobotController):
     """tau = ID(q, qd, qdd_ref + Kd (qd_ref - qd) + Kp (q_ref - q) + Ki ∫(q_ref - q) dt).
 
-    The inverse dynamics ID of the model cancels the robot's own, so that each joint's error obeys the linear equation
-    e''' + Kd e'' + Kp e' + Ki e = 0 (without integral e'' + Kd e' + Kp e = 0). The law needs the whole dynamics.
+    The inverse dynamics ID of the model cancels the robot's own, so that each joint error obeys the linear equation
+    e''' + Kd e'' + Kp e' + Ki e = 0 (without integral action e'' + Kd e' + Kp e = 0). The law requires the full dynamic
+    model.
 
-    Friction in the model is compensated at the reference velocity, by default. At the measured one, the compensation of
-    viscous friction D would be a positive feedback with the gain D h / M for a sample period h and an inertia M, which
-    light wrists with ordinary gears exceed many times. The robot's own friction then damps the error further:
-    M e'' + (M Kd + D) e' + M Kp e = 0.
+    By default, model friction is compensated at the reference velocity. At the measured velocity, the compensation of
+    viscous friction D would be a positive feedback with the gain D h / M, for a sample period h and an inertia M; for
+    light wrists with ordinary gears this gain is far above 1. With the default, the robot's own friction damps the
+    error further: M e'' + (M Kd + D) e' + M Kp e = 0.
 
     A joint's integrator is held while its torque is beyond the model's effort limit and the error would push it
     further.
@@ -41,17 +42,17 @@ class ComputedTorque(RobotController):
     robot
         Controller's model of the robot; it may differ from the plant.
     kp, kd, ki
-        Gains of the error's equation in 1/s², 1/s and 1/s³, not negative, one number or one for each joint. A natural
+        Gains of the error equation in 1/s², 1/s and 1/s³, not negative, a scalar or one value per joint. A natural
         frequency w and damping ratio z give ``kp = w**2``, ``kd = 2 * z * w``. Stable for ``ki < kp * kd``.
     feedforward
         Whether the inverse dynamics are computed at the planned motion, ID(q_ref, qd_ref, …): measurement noise does
-        not enter the model, and the error's equation holds for small errors only.
+        not enter the model, and the error equation holds for small errors only.
     friction
-        Velocity at which friction is compensated: ``"reference"`` (default) or ``"measured"``. With the latter the
-        error's equation is exact if periods are short; `chasles.simulate` warns where the feedback's gain passes 1.
+        Velocity at which friction is compensated: ``"reference"`` (default) or ``"measured"``. With ``"measured"`` the
+        error equation is exact for short periods; `chasles.simulate` warns where the feedback gain exceeds 1.
     supports
         Frames on which a floating base stands. Forces at their origins then accelerate the base as the reference asks;
-        see `Supports`. Without them the base moves as the joints make it move, and the errors of the joints obey their
+        see `Supports`. Without supports the base moves in reaction to the joints, and the joint errors obey the same
         equation (Spong, Partial feedback linearization of underactuated mechanical systems, 1994).
 
     Examples
@@ -88,7 +89,7 @@ class ComputedTorque(RobotController):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return gains with which the error of every joint obeys the equation of a unit mass."""
+        """Return gains that give every joint error the dynamics of a unit mass."""
         return design.gains(design.attainable)._asdict()
 
     def law(self, now: Now) -> Any:
@@ -109,7 +110,7 @@ class ComputedTorque(RobotController):
         return tau
 
     def period_warning(self, period: float) -> str | None:
-        """Whether friction at the measured velocity is fed back too strongly."""
+        """Return a warning if friction at the measured velocity is fed back too strongly."""
         if self.friction == "reference" or self.feedforward:
             return None
         return friction_feedback_warning(self.robot, period, "use friction='reference'")

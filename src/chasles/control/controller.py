@@ -41,35 +41,36 @@ class Command(NamedTuple):
 class Controller(HasBounds, Sealed):
     """A sampled control law, the second argument of `chasles.simulate`.
 
-    The loop calls `law` once a period and holds its torques in between. A subclass defines `law` and overrides what
-    differs from the defaults below, as class attributes or in its ``__init__``. A member whose name is nearly one of
-    these is refused when the first controller is made.
+    The loop calls `law` once a period and holds its torques in between. A subclass defines `law` and overrides the
+    defaults below, as class attributes or in its ``__init__``. A member whose name nearly matches one of these raises
+    an error when the first controller is created.
 
     Attributes
     ----------
     name
         Name in reports; default the name of the class.
     varies
-        Names of attributes, such as gains, that simulations can vary; default none. Numbers that ``__init__`` computes
-        from such an attribute do not follow it: compute them in `law`.
+        Names of attributes, such as gains, that simulations can vary; default none. Values that ``__init__`` computes
+        from such an attribute are not updated: compute them in `law`.
     bounds
-        Bound of each of them by name, a `chasles.engine.validators.Bound`; default finite. Simulations refuse others.
+        Bounds by name of the attributes in `varies`, each a `chasles.engine.validators.Bound`; default finite.
+        Simulations reject other values.
     memory
         Named parts of the memory at the start, a mapping of arrays, nested as deep as needed; default none.
     inner
-        Law that this one hands the call on to, as ``self.inner.law(now.of("inner"))``; default None. Its parameters are
+        Law to which this law passes the call, as ``self.inner.law(now.of("inner"))``; default None. Its parameters are
         ``"inner.kp"``, … of this law, its memory is the part ``inner``, and its schedule and warnings are this law's.
     robot
         Controller's model of the robot; default None. The loop checks its number of joints.
     reference_kind
         ``"joint"`` (default) for joint motions only, ``"pose"`` for motions of a frame as well.
     traceable
-        Whether the law may be traced and compiled (default), or is plain Python, called once a period.
+        Whether the law can be traced and compiled (default). False for plain Python, called once a period.
     follows_reference
-        Whether the law pursues the reference (default), so that summaries judge it by the error from it; False for laws
-        with tasks of their own.
+        Whether the law tracks the reference (default), so that summaries report its tracking error. False for laws with
+        other tasks.
     measured_wrench
-        Frame or link whose wrench from the environment the loop measures for the law, which finds it in ``now.wrench``;
+        Frame or link at which the loop measures the wrench from the environment, passed to the law as ``now.wrench``;
         default None.
 
     Examples
@@ -105,18 +106,18 @@ class Controller(HasBounds, Sealed):
 
     @abstractmethod
     def law(self, now: Now) -> Any:
-        """Return the torques (n,) until the next call, in arithmetic that can be traced, if possible.
+        """Return the torques (n,) until the next call, if possible in traceable arithmetic.
 
         Parameters
         ----------
         now
-            Measured state, reference and memory. What the law assigns to parts of ``now.memory`` is there at the next
+            Measured state, reference and memory. Values assigned to parts of ``now.memory`` persist until the next
             call.
         """
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Values by name that simulations can vary: attributes named in `varies`, and those of an inner law."""
+        """Values by name that simulations can vary: the attributes in `varies` and the parameters of an inner law."""
         own = {name: value for name in self.varies if (value := self._varying(name)) is not None}
         inner = {} if self.inner is None else self.inner.parameters
         return own | {f"{_INNER}{name}": value for name, value in inner.items()}
@@ -141,16 +142,16 @@ class Controller(HasBounds, Sealed):
         return other
 
     def check_varied(self, values: Mapping[str, NDArray[np.float64]], prefix: str) -> None:
-        """Refuse values that the constructors of this law and of its inner law would refuse."""
+        """Raise `ArgumentError` for values that the constructors of this law or its inner law reject."""
         super().check_varied({k: value for k, value in values.items() if not k.startswith(_INNER)}, prefix)
         if self.inner is not None:
             inside = {k.removeprefix(_INNER): value for k, value in values.items() if k.startswith(_INNER)}
             self.inner.check_varied(inside, f"{prefix}.inner")
 
     def schedule(self, times: NDArray[np.float64], motion: PlannedMotion) -> Memory:
-        """Return values for every call that are computed before the loop runs, such as gains along the motion.
+        """Return values precomputed for every call, such as gains along the motion.
 
-        Override it in laws that need it. The law finds its own call's part as ``now.schedule``.
+        Override it in laws that need it. Each call of the law receives its row as ``now.schedule``.
 
         Parameters
         ----------
@@ -180,22 +181,22 @@ class Controller(HasBounds, Sealed):
         schedule: Memory = None,
         measured_wrench: ArrayLike | None = None,
     ) -> Command:
-        """Return the law's torques at one state, and its next memory: for your own loop, a test, or a robot's driver.
+        """Return the law's torques at one state and its next memory, for your own loop, a test or a robot driver.
 
         Parameters
         ----------
         q, qd
             Measured positions (n,) and velocities (n,).
         reference
-            Planned motion at `t`: a `chasles.trajectories.Motion` or ``PoseMotion``, or a trajectory, which gives it.
+            Planned motion at `t`: a `chasles.trajectories.Motion`, a ``PoseMotion``, or a trajectory, evaluated at `t`.
         t
             Time, s.
         memory
-            Memory after the call before; default `memory`, the one at the start.
+            Memory after the previous call; default the initial `memory`.
         period
             Time to the next call, s.
         schedule
-            This call's row of what `schedule` gives for a whole motion, for laws that have one.
+            This call's row of the result of `schedule`, for laws that have one.
         measured_wrench
             Wrench (m, f) of the environment on the frame `measured_wrench`, (6,), in the frame's axes; default none.
 

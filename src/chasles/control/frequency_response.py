@@ -21,7 +21,7 @@ _DECADES = 4.0  # below the Nyquist frequency
 
 
 class LoopResponse(NamedTuple):
-    """Frequency response L of the loop of all joints: torques that come back, with the sign turned, for torques sent.
+    """Frequency response L of the loop of all joints: negative of the returned torques for torques sent.
 
     Attributes
     ----------
@@ -77,15 +77,15 @@ def loop_response(
     robot
         The plant.
     controller
-        A law of joint motions that can be traced.
+        Traceable law for joint motions.
     motion
         The planned motion.
     period
         Sample period, s.
     delay
-        Time from a call to its torque's effect, in sample periods.
+        Delay from a call to the effect of its torque, in sample periods.
     time
-        Time of the frozen loop, s; default the middle of the motion.
+        Time at which the loop is frozen, s; default the middle of the motion.
     samples
         Number of frequencies.
 

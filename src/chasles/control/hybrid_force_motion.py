@@ -25,33 +25,33 @@ from chasles.robot.robot import Robot
 class HybridForceMotion(CartesianController):
     """tau = Jᵀ (Λ a + Aᵀ λ + μ + p), λ = f_d + kf (f_d - f) + kfi ∫(f_d - f) dt - D A twist.
 
-    The rows of A are the axes of force: along them the frame exerts the force f on its environment, and λ is what the
-    controller puts behind it. a is the acceleration with which the error of motion decays, without its part along A; so
-    Λ a neither presses nor gives way. With the inertia m = (A Λ⁻¹ Aᵀ)⁻¹ of the frame along an axis,
-    m x'' + D x' = (1 + kf) (f_d - f) + kfi ∫(f_d - f) dt: it moves until it meets something, no faster than
-    (1 + kf) f_d / D without kfi, and then f goes to f_d. Motion along the other axes has the errors' equations of
-    `ResolvedAcceleration`, disturbed by Λ⁻¹ Aᵀ (λ - f) until the force is right. Λ, μ and p are those of
-    `OperationalSpace`, on a floating base too.
+    The rows of A are the force-controlled axes. Along them the frame exerts the force f on its environment, and λ is
+    the commanded force. The acceleration a makes the motion error decay; its component along A is removed, so that Λ a
+    does not affect the force. With the inertia m = (A Λ⁻¹ Aᵀ)⁻¹ of the frame along an axis, m x'' + D x' = (1 + kf)
+    (f_d - f) + kfi ∫(f_d - f) dt: the frame moves until it makes contact, no faster than (1 + kf) f_d / D without kfi,
+    and then f converges to f_d. Motion along the other axes obeys the error equations of `ResolvedAcceleration`,
+    disturbed by Λ⁻¹ Aᵀ (λ - f) until the force has converged. Λ, μ and p are those of `OperationalSpace`, also on a
+    floating base.
 
-    It needs to know the robot's kinematics and whole dynamics, and which axes the environment blocks. Sources: Lynch
-    and Park, Modern Robotics, section 11.6, Hybrid Motion–Force Control; Raibert and Craig, "Hybrid position/force
-    control of manipulators" (1981).
+    It requires the robot's kinematics and full dynamics, and the axes that the environment blocks. Sources: Lynch and
+    Park, Modern Robotics, section 11.6, Hybrid Motion–Force Control; Raibert and Craig, "Hybrid position/force control
+    of manipulators" (1981).
 
     Parameters
     ----------
     robot
         Controller's model of the robot; it may differ from the plant.
     forces
-        Wanted forces (N) and moments (N·m) of the frame on the environment, by the component that each takes the place
-        of: ``{"z": -20.0}`` presses down. They may be varied as the vector ``"controller.force"``.
+        Desired forces (N) and moments (N·m) of the frame on the environment, by the motion component that each
+        replaces: ``{"z": -20.0}`` presses down. Simulations can vary them as the vector ``"controller.force"``.
     kp, kd, kp_orientation, kd_orientation
-        Gains of the motion in 1/s² and 1/s, as of `ResolvedAcceleration`.
+        Gains of the motion in 1/s² and 1/s, as in `ResolvedAcceleration`.
     kf, kfi
-        Gains of the force, without unit and in 1/s, not negative, one number or one for each axis of force.
+        Force gains, dimensionless and in 1/s, not negative, a scalar or one value per force-controlled axis.
     force_damping
-        D, N·s/m or N·m·s/rad, not negative, one number or one for each axis of force.
+        Damping D, N·s/m or N·m·s/rad, not negative, a scalar or one value per force-controlled axis.
     R_world_task
-        Rotation whose columns are the axes x, y, z of the components of force; default the world's.
+        Rotation whose columns are the axes x, y, z of the force components; default the world's.
     orientation_error
         ``"quaternion"`` or ``"logarithm"``.
     **task
@@ -109,7 +109,7 @@ class HybridForceMotion(CartesianController):
         self.measured_wrench = self.target
 
     def law(self, now: Now) -> Any:
-        """Return the torques of the law; the memory is the integral of the force's error by the rectangle rule."""
+        """Return the torques of the law; the memory is the integral of the force error by the rectangle rule."""
         frame, wanted, A = self.task.motion(now.q, now.qd), self.wanted(now.reference), self.axes
         a = self.task.select(
             acceleration_feedback(frame.pose, frame.twist, wanted, self.kp, self.kd, self.orientation_error)

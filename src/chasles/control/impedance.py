@@ -39,27 +39,27 @@ COMPLIANT = {
 class Impedance(CartesianController):
     """B x'' + D x' + K x = f for the offset x of the frame from its reference, in position and orientation.
 
-    f is the wrench that the environment exerts on the frame. There are two ways to it:
+    f is the wrench that the environment exerts on the frame. There are two forms:
 
-    - ``inertia=None``: B is the inertia that the arm has by itself, and no force is measured. The torques are
-      ``g + M qdd_d + C(q, qd) qd_d - Jᵀ (D x' + K x) - kn (M - Jᵀ Λ J) qd``, with the joint motion of the reference,
-      qd_d = J⁺ twist_ref. With the reference at rest the energy of motion and springs,
-      ``qdᵀ M qd / 2 + U``, never grows but by the work of f, for every arm in every configuration, singular ones too:
-      the arm is stable against every passive environment.
-    - an inertia of your own, B constant: the wrench is measured and cancelled, and the torques are
-      ``ID(q, qd, J⁺ (a - J' qd)) - Jᵀ f``. The equation then is linear. B far from the arm's own inertia asks for a
-      good model, a fast loop and a good sensor.
+    - ``inertia=None``: B is the arm's natural inertia, and no force is measured. The torques are ``g + M qdd_d + C(q,
+      qd) qd_d - Jᵀ (D x' + K x) - kn (M - Jᵀ Λ J) qd``, with the joint motion of the reference, qd_d = J⁺ twist_ref.
+      With the reference at rest, only the work of f can increase the energy of motion and springs, ``qdᵀ M qd / 2 +
+      U``. This holds for every arm in every configuration, including singular ones: the arm is stable in contact with
+      every passive environment.
+    - a given ``inertia``, B constant: the wrench is measured and cancelled, and the torques are ``ID(q, qd, J⁺ (a - J'
+      qd)) - Jᵀ f``. The equation is then linear. A value of B far from the arm's natural inertia requires a good model,
+      a fast loop and a good sensor.
 
-    At rest K x = f. All is written along the axes of the reference, or of the world. The orientation's offset is a
-    rotation S, and its springs have an energy: ``"quaternion"``, 2 vᵀ K v of the quaternion's vector part, smooth at
-    all angles, whose moment is K sin θ about a principal axis; or ``"logarithm"``, rᵀ K r / 2 of the rotation vector,
-    whose moment is K θ up to half a turn. Derived from an energy, the moments have the right sign and strength at
-    every angle.
+    At rest K x = f. All quantities are expressed along the axes of the reference or of the world. The orientation
+    offset is a rotation S, whose springs store an energy: ``"quaternion"``, 2 vᵀ K v of the quaternion's vector part,
+    smooth at all angles, whose moment is K sin θ about a principal axis; or ``"logarithm"``, rᵀ K r / 2 of the rotation
+    vector, whose moment is K θ up to half a turn. Derived from an energy, the moments have the right sign and strength
+    at every angle.
 
-    On a floating base without an inertia of your own, B is the inertia Λ of `OperationalSpace`; the base moves as the
-    joints and f make it move.
+    On a floating base without a given inertia, B is the inertia Λ of `OperationalSpace`; the base moves in reaction to
+    the joints and f.
 
-    It needs to know gravity, mass matrix and Coriolis terms; with an inertia, the whole dynamics. Sources: Hogan,
+    It requires gravity, mass matrix and Coriolis terms; with a given inertia, the full dynamic model. Sources: Hogan,
     "Impedance control: an approach to manipulation" (1985); Caccavale, Natale, Siciliano and Villani, "Six-DOF
     impedance control based on angle/axis representations" (1999).
 
@@ -68,14 +68,14 @@ class Impedance(CartesianController):
     robot
         Controller's model of the robot; it may differ from the plant.
     stiffness, damping
-        Stiffness and damping of the position, N/m and N·s/m, not negative, one number or one for each axis.
+        Translational stiffness and damping, N/m and N·s/m, not negative, a scalar or one value per axis.
     rotational_stiffness, rotational_damping
-        Stiffness and damping of the orientation, N·m/rad and N·m·s/rad; needed if the orientation is controlled.
+        Rotational stiffness and damping, N·m/rad and N·m·s/rad; required if the orientation is controlled.
     inertia, rotational_inertia
-        Wanted inertia in kg and kg·m², positive; default the arm's own. With it the plant measures the wrench at the
-        frame.
+        Desired inertia in kg and kg·m², positive; default the arm's natural inertia. If given, the plant measures the
+        wrench at the frame.
     axes
-        ``"reference"`` or ``"world"``: along which the numbers above are given.
+        Frame along whose axes the values above are given: ``"reference"`` or ``"world"``.
     orientation_error
         ``"quaternion"`` or ``"logarithm"``.
     **task

@@ -14,7 +14,7 @@ _NOT_SETTINGS = frozenset({"period", "delay", "supports", "inner"})
 
 @cache
 def laws() -> Mapping[str, type[RobotController]]:
-    """Return the law of each kind.
+    """Return the control laws by name.
 
     Examples
     --------

@@ -44,13 +44,13 @@ class LoopMargins(NamedTuple):
         Times of the frozen loops, shape (k,), s.
     disk
         Disk margin α at the torques of all joints at once, shape (k,): the loop stays stable under any simultaneous,
-        independent changes of gain and phase of its torques within a disk of this size. 0 for an unstable loop.
+        independent gain and phase changes of its torques within a disk of this size. 0 for an unstable loop.
     radius
         Spectral radius of the frozen closed loop over a period, shape (k,): below 1 if stable.
     growth
         Growth rate of errors under endless repetition of the motion, 1/s: negative if they decay.
     amplification
-        Largest ratio of a later joint error to that at the start, over the whole motion.
+        Largest ratio of a later joint error to the initial one, over the whole motion.
     """
 
     time: Floats
@@ -61,19 +61,19 @@ class LoopMargins(NamedTuple):
 
     @property
     def gain_margin(self) -> tuple[Floats, Floats]:
-        """Factors by which all gains may change at once, independently, and the loop stays stable, each (k,)."""
+        """Lowest and highest simultaneous, independent gain factors for which the loop stays stable, each (k,)."""
         half = 0.5 * np.minimum(self.disk, 2.0)
         with np.errstate(divide="ignore"):
             return (1.0 - half) / (1.0 + half), np.asarray((1.0 + half) / (1.0 - half))
 
     @property
     def phase_margin(self) -> Floats:
-        """Phase lag or lead, rad, that all torques may have at once, independently, shape (k,)."""
+        """Simultaneous, independent phase lag or lead of the torques that the loop tolerates, rad, shape (k,)."""
         return 2.0 * np.arctan(0.5 * self.disk)
 
     @property
     def is_stable(self) -> bool:
-        """Whether errors decay along the repeated motion: a loop that does not is lost sooner or later."""
+        """Whether errors decay along the repeated motion."""
         return self.growth <= _MARGINAL
 
 
@@ -88,11 +88,11 @@ def loop_margins(
 ) -> LoopMargins:
     """Linearise a sampled loop along a planned motion and return its margins.
 
-    The law is differentiated exactly, memory included, at the state in which it follows the motion without error; a law
-    whose memory has more than 60 values by central differences, at 60 places at most. Memory that torques do not
-    depend on there is left out. The plant is linearised at the torques of the motion. Limits do not act. Time-frozen
-    margins look at the loop at one place for ever; the periodic one lifts all periods of the motion to one map
-    (Floquet).
+    The law is differentiated exactly, memory included, at the state that follows the motion without error. A law with
+    more than 60 memory values is differentiated by central differences, at 60 places at most. Memory that does not
+    affect the torques there is left out. The plant is linearised at the torques of the motion, without limits.
+    Time-frozen margins treat the loop at one place as time-invariant; ``growth`` lifts all periods of the motion to one
+    map (Floquet).
 
     Source: Seiler, Packard and Gahinet, "An introduction to disk margins", IEEE Control Systems 40(5), 2020 (symmetric
     disks; several loops at once by diagonal scaling, after Safonov 1982). Åström and Wittenmark, Computer-Controlled
@@ -103,13 +103,13 @@ def loop_margins(
     robot
         The plant, which may differ from the law's model: `Robot.with_payload`, for example.
     controller
-        A law of joint motions that can be traced.
+        Traceable law for joint motions.
     motion
         The planned motion.
     period
         Sample period, s.
     delay
-        Time from a call to its torque's effect, in sample periods.
+        Delay from a call to the effect of its torque, in sample periods.
     places
         Number of frozen loops along the motion.
 

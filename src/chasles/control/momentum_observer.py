@@ -40,14 +40,14 @@ class MomentumObserver:
     Parameters
     ----------
     robot
-        Model, best an identified one: what it does not know appears as external torque.
+        Model, preferably identified: unmodelled torques appear as external torques.
     bandwidth
-        K, 1/s: one number or shape (n,). Residuals follow external torques with the time constant 1/K.
+        Bandwidth K, 1/s: a scalar or shape (n,). Residuals follow external torques with the time constant 1/K.
     period
         Sample period, s; K · period must be below 1.
     commanded
-        Whether torques are commands that act from each sample to the next one. Default: torques are measured at the
-        samples, as positions are.
+        Whether torques are commands, held from each sample to the next. By default, torques are measured at the
+        samples, like positions.
 
     Attributes
     ----------
@@ -103,9 +103,9 @@ class MomentumObserver:
         ) * tau
 
     def start(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike | None = None) -> FloatArray:
-        """Integral with which the observer starts without a residual, shape (n,).
+        """Return the integral for which the initial residual is zero, shape (n,).
 
-        Without `tau`, the torques are taken to hold the robot at rest.
+        Without `tau`, the torques are assumed to hold the robot at rest.
         """
         momentum, drift = (np.asarray(part) for part in self.robot.regressors.momentum_and_drift(q, qd))
         return momentum if tau is None else momentum - self._impulses(reals(tau, "tau", momentum.shape), drift)[0]
@@ -125,9 +125,9 @@ class MomentumObserver:
         return found
 
     def alarm(self, residuals: ArrayLike, *, false_alarms_per_hour: float = 1.0) -> CollisionAlarm:
-        """Alarm thresholds from residuals of a motion without contact, shape (k, n).
+        """Return alarm thresholds from residuals, shape (k, n), of a motion without contact.
 
-        Thresholds allow for the error of standard deviations that are estimated from so many residuals.
+        The thresholds allow for the uncertainty of standard deviations estimated from k residuals.
 
         Raises
         ------
@@ -152,7 +152,7 @@ class CollisionAlarm:
     Attributes
     ----------
     mean, threshold
-        Residuals without contact, and distance from them that raises the alarm, shape (n,), N·m.
+        Mean residual without contact, and distance from it that raises the alarm, shape (n,), N·m.
     false_alarms_per_hour
         Expected number of alarms without contact, for residuals that are a Gaussian process with one time constant.
     """

@@ -18,9 +18,9 @@ from chasles.robot.robot import Robot
 class NominalTorque(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) + Kp (q_ref - q) + Kd (qd_ref - qd).
 
-    The first term depends on the planned motion alone. A robot that starts on it, is as the model says and is not
-    disturbed, follows it without any feedback, and leaves it for good otherwise: with the default gains of 0 there is
-    none. It needs to know the whole dynamics, but not while it runs.
+    The first term depends on the planned motion alone. Without feedback (the default gains are 0), the robot follows
+    the motion only if it starts on it, matches the model and is not disturbed. It requires the full dynamic model, but
+    only before the motion starts.
 
     Source: the feed-forward part of Mazure's strategy (nominal torques from the Newton–Euler recursion of Luh, Walker
     and Paul, and a regulator on the perturbations); with PD, feed-forward plus feedback control as in Lynch and Park,
@@ -31,10 +31,11 @@ class NominalTorque(RobotController):
     robot
         Controller's model of the robot; it may differ from the plant.
     kp, kd
-        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, one number or one for each joint (sliding joints:
+        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, a scalar or one value per joint (prismatic joints:
         N/m, N·s/m).
     supports
-        Frames on which a floating base stands; see `Supports`. Without them the base moves as the joints make it move.
+        Frames on which a floating base stands; see `Supports`. Without supports the base moves in reaction to the
+        joints.
 
     Examples
     --------

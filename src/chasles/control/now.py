@@ -14,7 +14,7 @@ PlannedMotion: TypeAlias = Any
 
 @dataclass(frozen=True, slots=True)
 class Now:
-    """What a law knows when it is called; numbers, or traced scalars while the law is compiled.
+    """Inputs of a control law at one call: numbers, or traced scalars while the law is compiled.
 
     Attributes
     ----------
@@ -25,13 +25,14 @@ class Now:
     reference
         Planned motion at `t`: a `chasles.trajectories.Motion`, or a ``PoseMotion`` for laws that follow a frame.
     memory
-        Named parts that the law left at the last call. What it assigns to them is there at the next one.
+        Named parts of the memory after the last call. Values assigned to them persist until the next call.
     period
         Time between two calls, s.
     schedule
-        This call's row of what the law's `schedule` computed before the loop ran; None for laws without.
+        This call's row of the law's `schedule`, computed before the loop runs; None for laws without a schedule.
     wrench
-        Wrench (m, f) of the environment, (6,), on the frame that the law measures, in the frame's axes; None without.
+        Wrench (m, f) of the environment, (6,), on the frame that the law measures, in the frame's axes; None if the law
+        measures no wrench.
 
     Examples
     --------
@@ -51,7 +52,7 @@ class Now:
     wrench: Array | None = None
 
     def of(self, part: str, **changes: Any) -> Now:
-        """Return the call as a law sees it whose memory is a part of this one's, with other attributes if given.
+        """Return the inputs for an inner law whose memory is a part of this one's, with other attributes if given.
 
         >>> import numpy as np
         >>> outer = Now(0.0, np.zeros(1), np.zeros(1), None, Record(inner=Record(count=0.0)), 0.01)

@@ -15,20 +15,19 @@ from chasles.engine.program.scalar import Array
 
 
 class OperationalSpace(AcceleratedFrame):
-    """tau = Jᵀ (Λ a + μ + p) + (1 - Jᵀ J̄ᵀ) tau_0, a the acceleration of the frame with which its error decays.
+    """tau = Jᵀ (Λ a + μ + p) + (1 - Jᵀ J̄ᵀ) tau_0, with the frame acceleration a that makes the error decay.
 
-    Λ = (J M⁻¹ Jᵀ)⁻¹ is the inertia felt at the frame, μ and p are the Coriolis forces and the weight seen there, and
-    J̄ = M⁻¹ Jᵀ Λ is the dynamically consistent inverse: torques tau_0 behind 1 - Jᵀ J̄ᵀ move the joints of a redundant
-    arm without accelerating the frame. Here tau_0 = M (ks (posture - q) - kn qd) + c + g + friction. The error's
-    equations are those of `ResolvedAcceleration`, and for arms without redundant joints the two laws are the same. With
-    redundant ones this law spends the least energy. Near singular configurations a is reduced to what the damped
-    inverse of `ResolvedAcceleration` would achieve.
+    Λ = (J M⁻¹ Jᵀ)⁻¹ is the effective inertia at the frame, μ and p are the Coriolis and gravity forces there, and J̄ =
+    M⁻¹ Jᵀ Λ is the dynamically consistent inverse: torques tau_0 projected by 1 - Jᵀ J̄ᵀ move the joints of a redundant
+    arm without accelerating the frame. Here tau_0 = M (ks (posture - q) - kn qd) + c + g + friction. The error
+    equations are those of `ResolvedAcceleration`; for arms without redundant joints the two laws are the same. For
+    redundant arms this law spends the least energy. Near singular configurations a is reduced to the acceleration that
+    the damped inverse of `ResolvedAcceleration` achieves.
 
-    On a floating base, which moves as the joints make it move, Λ, μ, p and J are those of the joints with motors, as
-    for space manipulators (Umetani and Yoshida, 1989). Standing robots need the forces of their contacts:
-    `WholeBodyTorque`.
+    A floating base moves in reaction to the joints; Λ, μ, p and J are then those of the actuated joints, as for space
+    manipulators (Umetani and Yoshida, 1989). Standing robots need contact forces: use `WholeBodyTorque`.
 
-    It needs to know the robot's kinematics and whole dynamics. Source: Khatib, "A unified approach for motion and force
+    It requires the robot's kinematics and full dynamics. Source: Khatib, "A unified approach for motion and force
     control of robot manipulators: the operational space formulation" (1987).
 
     Parameters
@@ -36,9 +35,9 @@ class OperationalSpace(AcceleratedFrame):
     robot
         Controller's model of the robot; it may differ from the plant.
     kp, kd
-        Gains in 1/s² and 1/s, not negative, one number or one for each world axis.
+        Gains in 1/s² and 1/s, not negative, a scalar or one value per world axis.
     kp_orientation, kd_orientation
-        The same for the orientation; default those of the position.
+        Gains of the orientation, in the same units; default the position gains.
     orientation_error
         ``"quaternion"`` or ``"logarithm"``, see `ResolvedAcceleration`.
     **task
@@ -59,13 +58,14 @@ class OperationalSpace(AcceleratedFrame):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return gains with which the frame's error obeys the equation of a unit mass."""
+        """Return gains that give the frame error the dynamics of a unit mass."""
         return frame_gains(design)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law.
 
-        Written as M z + bias + Jᵀ Λ (a - J' qd - J z) with the idle accelerations z, it is the same with less work.
+        Written as M z + bias + Jᵀ Λ (a - J' qd - J z) with the accelerations z of the null space, the same law needs
+        fewer operations.
         """
         frame, a = self.frame_acceleration(now)
         J, missing, idle = self.task.select(frame.J), self.task.select(a - frame.drift), self.idle(now)
@@ -80,7 +80,7 @@ class OperationalSpace(AcceleratedFrame):
     def dynamics(self, q: Array, qd: Array) -> TaskDynamics:
         """Dynamics of the controlled components: Lambda a + mu + p = F, and J_bar; over any leading batch axes.
 
-        Near singular configurations, where Lambda grows without bound, it is damped.
+        Lambda is damped near singular configurations, where it would grow without bound.
 
         Parameters
         ----------

@@ -19,18 +19,18 @@ from chasles.robot.robot import Robot
 class PD(RobotController):
     """tau = Kp (q_ref - q) + Kd (qd_ref - qd): a spring and a damper in each joint.
 
-    It needs to know nothing of the robot but the number of its joints. Without gravity it brings every arm to rest at
-    the goal; gravity makes it sag by about Kp⁻¹ g. Source: Takegaki and Arimoto, "A new feedback method for dynamic
-    control of manipulators" (1981), for its stability; Lynch and Park, Modern Robotics, section 11.4.
+    It requires no model, only the number of joints. Without gravity it brings every arm to rest at the goal; with
+    gravity the arm sags by about Kp⁻¹ g. Source: Takegaki and Arimoto, "A new feedback method for dynamic control of
+    manipulators" (1981), for its stability; Lynch and Park, Modern Robotics, section 11.4.
 
     Errors of spherical joints are rotation vectors. Free joints, such as a floating base, have no motors.
 
     Parameters
     ----------
     robot
-        Robot whose joints it moves.
+        Robot to control.
     kp, kd
-        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, one number or one for each joint (sliding joints:
+        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, a scalar or one value per joint (prismatic joints:
         N/m, N·s/m).
 
     Examples
@@ -50,7 +50,7 @@ class PD(RobotController):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return gains that place the poles of each joint as if it turned alone."""
+        """Return gains that place the poles of each joint as if it moved alone."""
         return joint_gains(design)
 
     def law(self, now: Now) -> Any:
@@ -62,19 +62,19 @@ class PD(RobotController):
 class PDGravity(RobotController):
     """tau = Kp (q_ref - q) + Kd (qd_ref - qd) + g(q).
 
-    It needs to know the robot's gravity torques only. Source: Takegaki and Arimoto, "A new feedback method for dynamic
-    control of manipulators" (1981).
+    It requires the gravity torques only. Source: Takegaki and Arimoto, "A new feedback method for dynamic control of
+    manipulators" (1981).
 
     Parameters
     ----------
     robot
         Controller's model of the robot; it may differ from the plant.
     kp, kd
-        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, one number or one for each joint (sliding joints:
+        Stiffness (N·m/rad) and damping (N·m·s/rad), not negative, a scalar or one value per joint (prismatic joints:
         N/m, N·s/m).
     supports
-        Frames on which a floating base stands. Forces at their origins carry its weight, and act as springs and dampers
-        on it where gains (n,) say so; see `Supports`.
+        Frames on which a floating base stands. Forces at their origins carry its weight and, with gains (n,), act on it
+        as springs and dampers; see `Supports`.
 
     Examples
     --------
@@ -94,7 +94,7 @@ class PDGravity(RobotController):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return gains that place the poles of each joint as if it turned alone."""
+        """Return gains that place the poles of each joint as if it moved alone."""
         return joint_gains(design)
 
     def law(self, now: Now) -> Any:

@@ -21,11 +21,10 @@ from chasles.robot.robot import Robot
 class PID(RobotController):
     """tau = Kp (q_ref - q) + Ki ∫(q_ref - q) dt + Kd (qd_ref - qd), within the joints' torque limits.
 
-    It needs to know nothing of the robot but its torque limits: the integral finds out what holds the weight. While a
-    joint's torque stands at its limit and the error would drive it further, that joint's integral waits (conditional
-    integration). Without this it would grow through a long saturation, and the joint would overshoot until it has
-    unwound. Back-calculation, the other remedy, has one more gain to tune for each joint; this one has none, and leaves
-    the law as it is wherever the limits are not reached.
+    It requires no model, only the torque limits: the integral finds the torque that holds the weight. Conditional
+    anti-windup: a joint's integrator is held while its torque saturates and the error would push it further. Without
+    it, the integral would grow during a long saturation and the joint would overshoot until it has unwound. Unlike
+    back-calculation, this method has no gain to tune, and the law is unchanged where the limits are not reached.
 
     Errors of spherical joints are rotation vectors. Free joints, such as a floating base, have no motors.
 
@@ -34,12 +33,12 @@ class PID(RobotController):
     Parameters
     ----------
     robot
-        Robot whose joints it moves.
+        Robot to control.
     kp, ki, kd
-        Gains in N·m/rad, N·m/(rad·s) and N·m·s/rad, not negative, one number or one for each joint (sliding joints:
-        N/m, N/(m s), N·s/m). A joint of inertia m by itself is stable for ``ki < kp * kd / m``.
+        Gains in N·m/rad, N·m/(rad·s) and N·m·s/rad, not negative, a scalar or one value per joint (prismatic joints:
+        N/m, N/(m s), N·s/m). A single joint of inertia m is stable for ``ki < kp * kd / m``.
     torque_limits
-        Largest torques, N·m (N), positive, one number or one for each joint; infinite for none. Default: the robot's
+        Largest torques, N·m (N), positive, a scalar or one value per joint; infinite for no limit. Default: the robot's
         `effort_limits`.
 
     Examples
@@ -70,7 +69,7 @@ class PID(RobotController):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return gains that place the poles of each joint as if it turned alone."""
+        """Return gains that place the poles of each joint as if it moved alone."""
         return joint_gains(design, integral=True)
 
     def law(self, now: Now) -> Any:

@@ -125,7 +125,7 @@ class PoleDesign:
         Upper bound on the rate at which the damping acts, times the period: a sampled loop cannot damp errors much
         faster than it samples.
     integral
-        Third pole of laws with integral action, as a share of the frequency; 0 for no integral action.
+        Third pole of laws with integral action, as a fraction of the frequency; 0 for no integral action.
 
     Examples
     --------
@@ -156,7 +156,7 @@ class PoleDesign:
 
     @cached_property
     def times(self) -> Floats:
-        """Some moments of the motion, s."""
+        """Sample times along the motion, s."""
         return np.linspace(0.0, self.motion.duration, _MOMENTS)
 
     @cached_property
@@ -173,19 +173,19 @@ class PoleDesign:
 
     @cached_property
     def peak_torque(self) -> Floats:
-        """Largest torque of each joint in the planned motion, shape (n,); its inertia for a joint that takes none."""
+        """Peak torque of each joint in the planned motion, shape (n,); where it is zero, the joint's inertia."""
         planned = self.motion(self.times)
         peak = np.abs(self.model.inverse_dynamics(planned.q, planned.qd, planned.qdd)).max(axis=0)
         return np.where(peak > 0.0, peak, self.inertia)
 
     @property
     def attainable(self) -> float:
-        """Natural frequency, rad/s, lowered as far as the sample period asks for."""
+        """Natural frequency, rad/s, lowered as far as the sample period requires."""
         return min(self.frequency, self._limit)
 
     @cached_property
     def attainable_alone(self) -> float:
-        """Natural frequency, rad/s, of gains of single joints: coupling by the mass matrix makes their modes faster."""
+        """Natural frequency, rad/s, for gains of single joints, lowered as inertial coupling raises their modes."""
         coupling = np.linalg.eigvals(np.linalg.solve(self.mass_matrices, np.diag(self.inertia))).real.max()
         return min(self.frequency, self._limit / float(coupling))
 
@@ -198,7 +198,7 @@ class PoleDesign:
         return error_poles(frequency, self.damping, self.integral)
 
     def gains(self, frequency: float) -> SampledGains:
-        """Gains with which a unit mass under held torques has the poles exp(s h), for a natural frequency, rad/s."""
+        """Gains that give a unit mass under held torques the poles exp(s h), for a natural frequency, rad/s."""
         position, velocity, *rest = held_gains(self.poles(frequency), self.period).tolist()
         integral = rest[0] if rest else 0.0
         return SampledGains(position - self.period * integral, velocity, integral)

@@ -14,7 +14,7 @@ from chasles.engine.validators import choice, reals
 
 
 class PythonLaw(Controller):
-    """Controller of a plain Python function ``law(now, *, kp=100.0) -> tau``.
+    """Controller made from a plain Python function ``law(now, *, kp=100.0) -> tau``.
 
     Keywords of the function are gains that simulations can vary; their defaults are the values. `chasles.simulate`
     wraps functions without memory automatically.
@@ -22,10 +22,10 @@ class PythonLaw(Controller):
     Parameters
     ----------
     function
-        The law; its argument is a `chasles.control.Now`. It is traced and compiled if it can be, and called as it is
-        otherwise.
+        The law; its argument is a `chasles.control.Now`. It is traced and compiled if possible, and otherwise called
+        from Python.
     memory
-        Named parts of the memory at the start, to which the function assigns those of the next call.
+        Named parts of the initial memory; the function assigns to ``now.memory`` for the next call.
 
     Examples
     --------
@@ -69,12 +69,12 @@ class PythonLaw(Controller):
 
 
 def as_controller(controller: object) -> Controller:
-    """Return a controller that is fit for a loop; a plain function becomes a `PythonLaw`.
+    """Return a controller for the loop; a plain function becomes a `PythonLaw`.
 
     Raises
     ------
     ArgumentError
-        It is neither.
+        The argument is neither a controller nor a function.
 
     Examples
     --------

@@ -10,30 +10,30 @@ from chasles.control.pole_design import PoleDesign
 
 
 class ResolvedAcceleration(AcceleratedFrame):
-    """tau = ID(q, qd, J⁺ (a - J' qd)), a the acceleration of the frame with which its error decays.
+    """tau = ID(q, qd, J⁺ (a - J' qd)), with the frame acceleration a that makes the error decay.
 
-    With an exact model the position's error obeys e'' + kd e' + kp e = 0. For the orientation there are two laws.
+    With an exact model the position error obeys e'' + kd e' + kp e = 0. There are two laws for the orientation.
     ``"quaternion"`` is α = α_ref + kd (ω_ref - ω) + kp e with twice the vector part of the quaternion, e = 2 sin(θ/2)
-    axis, which never grows too large. ``"logarithm"`` gives the rotation vector e of R_ref Rᵀ the linear equation of
-    the position, at every angle below half a turn. The inverse J⁺ is damped near singular configurations, where joint
-    accelerations stay bounded and the frame is late instead. Joints that are free to move are slowed down.
+    axis, which is bounded. ``"logarithm"`` gives the rotation vector e of R_ref Rᵀ the linear equation of the position,
+    at every angle below half a turn. The inverse J⁺ is damped near singular configurations: joint accelerations stay
+    bounded, at the cost of a tracking error. Redundant joint motion is damped.
 
-    On a floating base, which moves as the joints make it move, J and J' qd are those of the joints with motors, as for
-    space manipulators (Umetani and Yoshida, 1989).
+    A floating base moves in reaction to the joints; J and J' qd are then those of the actuated joints, as for space
+    manipulators (Umetani and Yoshida, 1989).
 
-    It needs to know the robot's kinematics and whole dynamics. Sources: Luh, Walker and Paul, "Resolved-acceleration
-    control of mechanical manipulators" (1980), with half of the sine of the angle between the axes as the orientation's
-    error; Caccavale, Natale, Siciliano and Villani, "Resolved-acceleration control of robot manipulators: a critical
-    review with experiments" (1998), for the errors used here.
+    It requires the robot's kinematics and full dynamics. Sources: Luh, Walker and Paul, "Resolved-acceleration control
+    of mechanical manipulators" (1980), with half of the sine of the angle between the axes as the orientation error;
+    Caccavale, Natale, Siciliano and Villani, "Resolved-acceleration control of robot manipulators: a critical review
+    with experiments" (1998), for the errors used here.
 
     Parameters
     ----------
     robot
         Controller's model of the robot; it may differ from the plant.
     kp, kd
-        Gains in 1/s² and 1/s, not negative, one number or one for each world axis.
+        Gains in 1/s² and 1/s, not negative, a scalar or one value per world axis.
     kp_orientation, kd_orientation
-        The same for the orientation; default those of the position.
+        Gains of the orientation, in the same units; default the position gains.
     orientation_error
         ``"quaternion"`` or ``"logarithm"``.
     **task
@@ -52,7 +52,7 @@ class ResolvedAcceleration(AcceleratedFrame):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return gains with which the frame's error obeys the equation of a unit mass."""
+        """Return gains that give the frame error the dynamics of a unit mass."""
         return frame_gains(design)
 
     def law(self, now: Now) -> Any:

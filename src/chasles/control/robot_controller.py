@@ -35,7 +35,7 @@ class RobotController(Controller):
     Raises
     ------
     ArgumentError
-        The robot has free joints, which the law does not handle; the message says what does.
+        The robot has free joints, which the law does not support; the message names a law that does.
     """
 
     robot: Robot
@@ -69,12 +69,12 @@ class RobotController(Controller):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return arguments of the constructor for the poles of a design; its keywords are the rule's settings.
+        """Return constructor arguments for the poles of a design; the keywords are settings of the tuning rule.
 
         Raises
         ------
         ArgumentError
-            The law has no rule.
+            The law has no tuning rule.
         """
         raise ArgumentError(f"no rule gives the gains of {cls.__name__}: give them to its constructor")
 
@@ -82,7 +82,7 @@ class RobotController(Controller):
     def tuned(
         cls, robot: Robot, motion: JointTrajectory, period: float, *, frequency: float = 20.0, **settings: Any
     ) -> Self:
-        """Return the law for a motion and a sample period, with gains by its rule.
+        """Return the law for a motion and a sample period, with gains from its tuning rule.
 
         Parameters
         ----------
@@ -91,8 +91,8 @@ class RobotController(Controller):
         frequency
             Natural frequency of the error, rad/s, lowered where the period is too long for it.
         settings
-            ``damping``, the error's damping ratio, and what else `PoleDesign` takes; settings of the rule, which are
-            the keywords of `gains`; and parameters of the class, which replace those of the rule.
+            ``damping``, the damping ratio of the error, and other arguments of `PoleDesign`; settings of the tuning
+            rule, which are the keywords of `gains`; and constructor parameters, which override the rule.
 
         Examples
         --------
@@ -109,12 +109,12 @@ class RobotController(Controller):
     def arguments(
         cls, robot: Robot, motion: JointTrajectory, period: float, settings: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Return the arguments of the constructor for settings of `tuned`.
+        """Return the constructor arguments for settings of `tuned`.
 
         Raises
         ------
         ArgumentError
-            The law has no rule.
+            The law has no tuning rule.
         UnknownNameError
             A setting does not exist.
         """
@@ -137,7 +137,7 @@ class RobotController(Controller):
 
     @classmethod
     def require_motors(cls, robot: Robot) -> None:
-        """Refuse a robot with free joints, which no motor moves, where the law does not handle them."""
+        """Raise `ArgumentError` for a robot with free joints if the law does not support them."""
         free = free_velocities(robot)
         if free.any() and cls.refuses_free_joints:
             name = robot.velocity_names[int(np.argmax(free))].rpartition(".")[0]

@@ -50,14 +50,14 @@ def frame_motion(robot: Robot, q: Array, qd: Array, target: str = "tool") -> Tas
 
 
 def pose_reference(robot: Robot, reference: Motion | PoseMotion, target: str = "tool") -> PoseMotion:
-    """Pose, twist and its rate that a reference wants of a frame.
+    """Return the pose, twist and twist rate of a frame for a reference.
 
     Parameters
     ----------
     robot
-        The model whose kinematics turn a motion of joints into one of the frame.
+        Model whose kinematics convert a joint motion to a motion of the frame.
     reference
-        A motion of the frame, which is returned as it is, or of the joints; one sample, of numbers or traced scalars.
+        Motion of the frame, returned unchanged, or of the joints; one sample, of numbers or traced scalars.
     target
         Name of the frame.
 

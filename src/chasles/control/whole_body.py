@@ -39,16 +39,16 @@ _SMALL_ACCELERATIONS, _SMALL_FORCES = 1e-5, 1e-4
 
 
 class Contact(Sealed):
-    """Points of a link that touch a plane.
+    """Contact points of a link on a plane.
 
     Parameters
     ----------
     frame
         Name of the frame.
     points
-        Points in its axes, (k, 3), m; default its origin. A flat foot has its corners.
+        Contact points in the frame's axes, (k, 3), m; default its origin. For a flat foot, its corners.
     friction
-        Coefficient of friction, above zero. Forces stay in the pyramid inside the cone.
+        Friction coefficient, positive. Forces stay in the pyramid inside the friction cone.
     normal
         Normal of the plane, out of the ground, (3,), in world axes.
     highest_force
@@ -80,12 +80,12 @@ class Contact(Sealed):
 
     @property
     def form(self) -> tuple[Hashable, ...]:
-        """What the equations of its points depend on."""
+        """Properties on which the contact equations depend."""
         return self.frame, self.points.tobytes(), self.normal.tobytes()
 
 
 class Stance(NamedTuple):
-    """What a robot does at one moment: tasks, and contacts with the ground.
+    """Tasks of a robot and its contacts with the ground at one time.
 
     Attributes
     ----------
@@ -93,10 +93,10 @@ class Stance(NamedTuple):
         Tasks of `chasles.inverse_kinematics`: their errors e obey e'' + 2 g e' + g² e = 0 with the gain g, as far as
         costs and contacts allow.
     contacts
-        Points that stay where they are.
+        Contacts whose points do not move.
     motion
-        Motion of the whole robot from which the goals of all tasks are taken, if they move: the tasks then follow its
-        velocities and accelerations too, and do not lag behind their goals.
+        Motion of the whole robot that provides moving goals of all tasks. The tasks then also track its velocities and
+        accelerations, and do not lag.
     """
 
     tasks: Sequence[FormulaTask]
@@ -123,30 +123,30 @@ class Forces(NamedTuple):
 
 
 class WholeBodyTorque(RobotController):
-    """Torques that do several tasks at once with forces that the ground can give and torques that the motors can give.
+    """Torques for several simultaneous tasks, within the limits of ground friction and motor torque.
 
-    In each period accelerations q̈ and contact forces f minimise the weighted squares of what tasks miss, subject to
+    In each period accelerations q̈ and contact forces f minimise the weighted squared task errors, subject to
 
         M_b q̈ + h_b = J_bᵀ f                   (no motor at free joints)
         |f_x|, |f_y| <= μ f_z / √2,  0 <= f_z   (friction)
         |M_a q̈ + h_a - J_aᵀ f| <= τ_max         (motors),
 
-    where contact points keep their place. The law is a program that is solved in Python, by DAQP: simulations call it
-    once a period, and only the plant is compiled.
+    with fixed contact points. DAQP solves this quadratic program from Python: simulations call the law once a period,
+    and only the plant is compiled.
 
     Parameters
     ----------
     robot
         Controller's model of the robot.
     plan
-        A `Stance`, or a function (t, reference) -> `Stance` of the time and the reference's motion there.
+        A `Stance`, or a function (t, reference) -> `Stance` of the time and the reference motion at that time.
     contact_damping
-        Rate at which velocities of contact points die out, 1/s.
+        Decay rate of contact point velocities, 1/s.
 
     Raises
     ------
     MissingExtraError
-        When it is called: DAQP is not installed.
+        When the law is called and DAQP is not installed.
 
     Examples
     --------
@@ -186,12 +186,12 @@ class WholeBodyTorque(RobotController):
         return self.solve(now.q, now.qd, stance, contact_damping=self.contact_damping).tau
 
     def solve(self, q: ArrayLike, qd: ArrayLike, stance: Stance, *, contact_damping: ArrayLike | None = None) -> Forces:
-        """Torques, accelerations and contact forces at one state.
+        """Return torques, accelerations and contact forces at one state.
 
         Raises
         ------
         ArgumentError
-            The program of a stance has no solution, or a task is not one of `chasles.inverse_kinematics`.
+            The quadratic program of a stance has no solution, or a task is not one of `chasles.inverse_kinematics`.
         """
         robot, motors = self.robot, self._motors
         n, tasks, contacts = robot.n, list(stance.tasks), list(stance.contacts)
@@ -310,9 +310,9 @@ class WholeBodyTorque(RobotController):
 
 
 class WholeBodyFollowing(WholeBodyTorque):
-    """Whole-body torques with which frames and posture follow a motion of the joints, on supports that stay.
+    """Whole-body torques that track a joint motion with frames and posture, on fixed supports.
 
-    The errors of all tasks obey e'' + 2 w e' + w² e = 0 with the gain w, but for the hold between samples.
+    The errors of all tasks obey e'' + 2 w e' + w² e = 0 with the gain w, apart from the hold between samples.
 
     Parameters
     ----------
@@ -321,11 +321,11 @@ class WholeBodyFollowing(WholeBodyTorque):
     gain
         w, 1/s.
     targets
-        Frames that follow; default the tool.
+        Frames that track the motion; default the tool.
     posture_cost
         Weight of the posture.
     supports
-        Frames whose contacts keep their place.
+        Frames whose contacts stay fixed.
 
     Examples
     --------

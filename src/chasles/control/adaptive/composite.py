@@ -24,29 +24,29 @@ from chasles.robot.robot import Robot
 class CompositeAdaptive(SlotineLi):
     """tau = Y theta - Kd s, theta' = -P (Yᵀ s + prediction Wᵀ (W theta - y)).
 
-    The law of `SlotineLi`, whose estimates are also driven by an error of prediction: y are the torques after a filter
-    a / (p + a), and W is the regressor after the same filter. Written with momenta it needs no accelerations. P is
-    constant, P = Gamma, or obeys P' = f P - prediction P Wᵀ W P with the bounded-gain forgetting
-    f = forgetting (1 - tr(Gamma⁻¹ P) / (m gain_limit)). Then V = sᵀ M s / 2 + (theta - true)ᵀ P⁻¹ (theta - true) / 2
-    has V' = -sᵀ Kd s - prediction |W theta - y|² / 2 - f (theta - true)ᵀ P⁻¹ (theta - true) / 2, and on motions that
-    excite all unknown parameters these converge exponentially.
+    The law of `SlotineLi`, whose estimates are also driven by a prediction error: y are the torques after a filter a /
+    (p + a), and W is the regressor after the same filter. Written with momenta it needs no accelerations. P is
+    constant, P = Gamma, or obeys P' = f P - prediction P Wᵀ W P with the bounded-gain forgetting f = forgetting (1 -
+    tr(Gamma⁻¹ P) / (m gain_limit)). Then V = sᵀ M s / 2 + (theta - true)ᵀ P⁻¹ (theta - true) / 2 has V' = -sᵀ Kd s -
+    prediction |W theta - y|² / 2 - f (theta - true)ᵀ P⁻¹ (theta - true) / 2, and on motions that excite all unknown
+    parameters these converge exponentially.
 
-    Source: Slotine and Li, "Composite adaptive control of robot manipulators", Automatica 25(4), 1989. It needs to know
-    what `SlotineLi` does, and the torques that act: motors that saturate teach it wrong parameters.
+    Source: Slotine and Li, "Composite adaptive control of robot manipulators", Automatica 25(4), 1989. It requires the
+    same knowledge as `SlotineLi` and the torques that act: saturated motors corrupt the estimates.
 
     Parameters
     ----------
     robot, rate, damping, adaptation, unknown, initial, lower, upper
-        See `SlotineLi`. Bounds need the constant P: without ``forgetting``.
+        See `SlotineLi`. Bounds are supported for constant P only, that is, without ``forgetting``.
     bandwidth
-        a of the filter, 1/s.
+        Filter bandwidth a, 1/s.
     prediction
-        Weight of the error of prediction against that of tracking, 1/W.
+        Weight of the prediction error relative to the tracking error, 1/W.
     forgetting
-        In 1/s; None for a constant P. An m x m matrix P costs 1.5 n m² multiplications a period: it is for some ten
-        parameters, as those of a payload.
+        Forgetting rate, 1/s; None for a constant P. The m x m matrix P costs 1.5 n m² multiplications per period, which
+        suits about ten parameters, such as those of a payload.
     gain_limit
-        Largest size of P, in multiples of its initial one.
+        Upper bound on the size of P, as a multiple of its initial size.
 
     Examples
     --------
@@ -116,7 +116,7 @@ class CompositeAdaptive(SlotineLi):
 
     @property
     def memory_names(self) -> tuple[str, ...]:
-        """The unknown parameters, and then filters and gain."""
+        """Names of the unknown parameters, followed by filters and gain."""
         return (*self.unknowns.names, *self.memory_layout.names[len(self.unknowns) :])
 
     def flow(self, now: Now) -> tuple[Any, dict[str, Any]]:
@@ -146,11 +146,11 @@ class CompositeAdaptive(SlotineLi):
         return tau, rates
 
     def law(self, now: Now) -> Any:
-        """Return the torques of the law; the memory are estimates, filters and gain.
+        """Return the torques of the law; the memory holds estimates, filters and gain.
 
         The filters are exact for torques that are held and signals that change linearly in a period; every joint's
-        error of prediction is a sample of recursive least squares, which is stable at every period. At the first call
-        the filters begin with signals that have been constant.
+        prediction error is one sample of recursive least squares, which is stable at every period. The filters start as
+        if all signals had been constant before the first call.
         """
         memory = now.memory
         tau, tracking = self.unknowns.tracking(now, memory.estimate, self.rate, self.damping)

@@ -29,43 +29,44 @@ from chasles.robot.robot import Robot
 class LeeChung(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) + u, u = -(R + Bᵀ Q B)⁻¹ Bᵀ Q A x, with A and B by recursive least squares.
 
-    The nominal torque of the planned motion moves a perfect model as planned. What is left, x = (q - q_ref,
-    qd - qd_ref), obeys x(k+1) = A x(k) + B u(k) with slowly varying A and B, which least squares with forgetting find
-    from x and u. The u of each period makes x(k+1)ᵀ Q x(k+1) + uᵀ R u least.
+    The nominal torque of the planned motion moves a perfect model as planned. The deviation x = (q - q_ref, qd -
+    qd_ref) obeys x(k+1) = A x(k) + B u(k) with slowly varying A and B, which recursive least squares with forgetting
+    estimates from x and u. In each period u minimises x(k+1)ᵀ Q x(k+1) + uᵀ R u.
 
     Source: Lee and Chung, "An adaptive control strategy for mechanical manipulators", IEEE Trans. Automatic Control
-    29(9), 1984; the strategy that Mazure's report builds on. There is no proof of stability. It needs to know a model
-    for the nominal torque, and to begin with for A and B.
+    29(9), 1984; the strategy that Mazure's report builds on. There is no proof of stability. It requires a model for
+    the nominal torque and for the initial A and B.
 
     Parameters
     ----------
     robot
         Controller's model of the robot; it may differ from the plant.
     rate
-        1/s: Q is such that xᵀ Q x = |qd - qd_ref + rate (q - q_ref)|²; on s = 0 errors decay as exp(-rate t).
+        Decay rate, 1/s: Q is chosen so that xᵀ Q x = |s|² with s = qd - qd_ref + rate (q - q_ref). On s = 0 errors
+        decay as exp(-rate t).
     state_weight
-        In place of ``rate``: Q, symmetric and positive semidefinite, shape (2 n, 2 n) or its diagonal (2 n,).
+        Q, given in place of ``rate``: symmetric and positive semidefinite, shape (2 n, 2 n) or its diagonal (2 n,).
     torque_weight
-        R / period², 1/(kg·m²)² beside a Q of ``rate``; one number or one for each joint. With a joint's inertia J,
-        1 / J² takes s to half its value in a period, and (1 / J²) / (mu period) makes it decay as exp(-mu t).
+        R / period², in 1/(kg·m²)² when Q comes from ``rate``; one number or one for each joint. For a joint of inertia
+        J, the value 1 / J² halves s in a period, and (1 / J²) / (mu period) makes it decay as exp(-mu t).
     forgetting
-        rho in (0, 1] of the least squares; 1 / (1 - rho) samples are remembered.
+        Forgetting factor rho in (0, 1] of the least squares; the effective memory is 1 / (1 - rho) samples.
     covariance
-        P at the start, diagonal: one number, or one for each element of (x, u) or (x, u, 1); default 1 for x, 1e-3 for
-        u and 100 for 1. What is small stays near the model's. In closed loop u is nearly a function of x, so that both
-        cannot be distinguished: trust B more than A.
+        Diagonal of the initial P: a scalar, or one value per element of (x, u) or (x, u, 1); default 1 for x, 1e-3 for
+        u and 100 for 1. Small values keep the estimates near the model. In closed loop u is nearly a function of x, so
+        that their effects can hardly be separated: give B a smaller covariance than A.
     covariance_limit
-        Upper bound of the mean growth of P's diagonal; forgetting pauses where it would be passed.
+        Upper bound on the mean growth of P's diagonal; forgetting is suspended above it.
     offset
-        Whether a constant disturbance d(k) of x(k+1) is identified and compensated as well: what the model's nominal
-        torque lacks, in slow motion. The original has no such term.
+        Whether a constant disturbance d(k) of x(k+1) is identified and compensated as well; in slow motion it
+        represents the error of the nominal torque. The original law has no such term.
     initial_pose
-        Configuration at rest whose exact linearisation A and B are at the start; default the home configuration.
+        Configuration at rest about which the initial A and B are linearised exactly; default the home configuration.
 
     Notes
     -----
-    What is identified are (A - 1) / period and B / period, which are nearly the matrices of x' = A x + B u: the same
-    estimates with other units, but better in floating point, and the start does not depend on the period.
+    The identified quantities are (A - 1) / period and B / period, nearly the matrices of x' = A x + B u. They are
+    equivalent to A and B, better conditioned in floating point, and their initial values do not depend on the period.
 
     Examples
     --------
@@ -132,11 +133,11 @@ class LeeChung(RobotController):
 
     @classmethod
     def gains(cls, design: PoleDesign, *, reaching: float = 10.0) -> dict[str, Any]:
-        """Return weights by `perturbation_gains`; the line s = 0 is reached so many times as fast as errors decay."""
+        """Return weights by `perturbation_gains`; s = 0 is reached ``reaching`` times as fast as errors decay."""
         return perturbation_gains(design, reaching)
 
     def law(self, now: Now) -> Any:
-        """Return the torques of the law; the memory is what has been learnt."""
+        """Return the torques of the law; the memory holds the estimates."""
         n = self.robot.n
         x = np.concatenate([deviation(self.robot, now.q, now.reference), now.qd - now.reference.qd])
         last, P = now.memory.last, unpacked(now.memory.covariance, len(now.memory.last))

@@ -26,37 +26,37 @@ TERMS = ("bias", "position", "velocity", "reference_position", "reference_veloci
 class ModelReferenceAdaptive(ContinuousLaw):
     """tau = f + kp e + kd e' + c q_ref + b qd_ref + a qdd_ref in each joint, with gains that follow K' = alpha r phi.
 
-    e = q_ref - q shall follow the reference model e'' + 2 damping_ratio frequency e' + frequency² e = 0. The signals
-    phi are 1, e, e', q_ref, qd_ref and qdd_ref; r = p12 e + p22 e' is the weighted error, with P of the Lyapunov
-    equation Aᵀ P + P A = -Q of the reference model. With ``proportional`` each gain K is joined by a part beta r phi.
+    The error e = q_ref - q is to follow the reference model e'' + 2 damping_ratio frequency e' + frequency² e = 0. The
+    signals phi are 1, e, e', q_ref, qd_ref and qdd_ref; r = p12 e + p22 e' is the weighted error, with P of the
+    Lyapunov equation Aᵀ P + P A = -Q of the reference model. With ``proportional`` a term beta r phi is added to each
+    gain K.
 
-    For joints that move by themselves, with constant inertia J, J q'' + b q' + c q + f = tau, the function
-    V = J (e, e') P (e, e')ᵀ + sum of (K - ideal)² / alpha never grows, and the error goes to zero. The coupling of an
-    arm's joints is a disturbance of each; there ``leakage``, K' = alpha r phi - leakage (K - initial), keeps gains
-    bounded.
+    For decoupled joints of constant inertia J, J q'' + b q' + c q + f = tau, the function V = J (e, e') P (e, e')ᵀ +
+    sum of (K - ideal)² / alpha never grows, and the error goes to zero. In an arm, coupling disturbs each joint;
+    ``leakage``, K' = alpha r phi - leakage (K - initial), then keeps the gains bounded.
 
     Source: Seraji, "Decentralized adaptive control of manipulators: theory, simulation, and experimentation", IEEE
     Trans. Robotics and Automation 5(2), 1989; leakage: Ioannou and Kokotovic, "Instability analysis and improvement of
-    robustness of adaptive control", Automatica 20(5), 1984. It needs to know nothing of the robot but its joints.
+    robustness of adaptive control", Automatica 20(5), 1984. It requires no model, only the number of joints.
 
     Parameters
     ----------
     robot
         Only the number of its joints is used.
     frequency
-        Natural frequency of the reference model, rad/s, one number or one for each joint.
+        Natural frequency of the reference model, rad/s, a scalar or one value per joint.
     damping_ratio
         Damping ratio of the reference model.
     adaptation
-        alpha, not negative, one number or an array that broadcasts to (6, n): one row for each of bias, position,
-        velocity, reference_position, reference_velocity, reference_acceleration.
+        Adaptation gain alpha, not negative, a scalar or an array that broadcasts to (6, n): one row for each of bias,
+        position, velocity, reference_position, reference_velocity, reference_acceleration.
     proportional
-        beta, likewise, in s alpha's units.
+        Proportional adaptation beta, shaped as ``adaptation``, in the units of alpha times s.
     weights
-        Q's diagonal: of e² and e'² in the equation of P, 1/s³ and 1/s.
+        Diagonal of Q in the Lyapunov equation: weights of e² and e'², 1/s³ and 1/s.
     initial
-        First gains, likewise: for a joint of inertia J, J frequency² for position, 2 damping_ratio frequency J for
-        velocity, and J for reference_acceleration follow the model exactly.
+        Initial gains, shaped as ``adaptation``. For a joint of inertia J, J frequency² for position, 2 damping_ratio
+        frequency J for velocity, and J for reference_acceleration follow the reference model exactly.
     leakage
         1/s, not negative.
 
@@ -112,7 +112,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
 
     @classmethod
     def gains(cls, design: PoleDesign, *, learning: float = 1.0) -> dict[str, Any]:
-        """Return first gains and speed of adaptation by `model_reference_gains`; the law runs without a model."""
+        """Return initial gains and speed of adaptation by `model_reference_gains`; the law itself uses no model."""
         return model_reference_gains(design, learning)
 
     @property

@@ -27,29 +27,29 @@ from chasles.robot.robot import Robot
 class NaturalAdaptive(ContinuousLaw):
     """tau = Y theta - Kd s, J' = -adaptation J L J for the pseudo-inertia J of every unknown body.
 
-    Y, s and theta are those of `SlotineLi`; L is the symmetric matrix for which tr(L J) = sᵀ Y theta. Masses and
-    moments of inertia that no body could have are never reached: J stays positive definite. V = sᵀ M s / 2 + the sum of
-    D / adaptation never grows, with Bregman's divergence D = log(det J / det true) + tr(J⁻¹ true) - 4 of each body from
-    the true one; so the tracking error goes to zero as with `SlotineLi`. One gain suits parameters of all sizes and
-    units, and every choice of frames.
+    Y, s and theta are those of `SlotineLi`; L is the symmetric matrix for which tr(L J) = sᵀ Y theta. J stays positive
+    definite, so that the estimated masses and moments of inertia are always physical. V = sᵀ M s / 2 + the sum of D /
+    adaptation never grows, with Bregman's divergence D = log(det J / det true) + tr(J⁻¹ true) - 4 between each body and
+    the true one. The tracking error therefore goes to zero as with `SlotineLi`. A single gain serves parameters of all
+    magnitudes and units, whatever the frames.
 
     Source: Lee, Kwon and Park, "A natural adaptive control law for robot manipulators", IEEE/RSJ Int. Conf. Intelligent
-    Robots and Systems, 2018. It needs to know what `SlotineLi` does, and friction.
+    Robots and Systems, 2018. It requires the same knowledge as `SlotineLi`, and friction.
 
     Parameters
     ----------
     robot
         Controller's model of the robot; it may differ from the plant.
     rate
-        1/s, one number or one for each joint.
+        1/s, a scalar or one value per joint.
     damping
-        Kd, N·m·s/rad (N·s/m), one number or one for each joint.
+        Kd, N·m·s/rad (N·s/m), a scalar or one value per joint.
     adaptation
-        1/J, one number or one for each unknown body.
+        1/J, a scalar or one value per unknown body.
     bodies
         ``"payload"``, or names of the links that joints move.
     initial
-        First estimates, ten inertial parameters for each body, shape (10 bodies,); default the model's.
+        Initial estimates, ten inertial parameters per body, shape (10 bodies,); default the model's.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class NaturalAdaptive(ContinuousLaw):
         bodies: str | Sequence[str] | None = None,
         payload: float | None = None,
     ) -> dict[str, Any]:
-        """Return gains and first estimates by `natural_gains`, for bodies and a payload, kg, that may be unknown."""
+        """Return gains and initial estimates by `natural_gains` for unknown bodies and a payload, kg."""
         return natural_gains(design, learning, bodies, payload)
 
     @property
@@ -118,10 +118,10 @@ class NaturalAdaptive(ContinuousLaw):
         return tau, {"estimate": _parameters(rates)}
 
     def law(self, now: Now) -> Any:
-        """Return the torques of the law; the memory are the estimates.
+        """Return the torques of the law; the memory holds the estimates.
 
-        The step E J Eᵀ with E = 1 - period adaptation J L / 2 agrees with Euler's rule to first order, and no step is
-        so large that it would make an inertia indefinite.
+        The step E J Eᵀ with E = 1 - period adaptation J L / 2 agrees with Euler's rule to first order, and keeps J
+        positive definite for every step size.
         """
         tau, forces = self.unknowns.tracking(now, now.memory.estimate, self.rate, self.damping)
         tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)

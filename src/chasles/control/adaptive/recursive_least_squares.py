@@ -21,28 +21,29 @@ class Fitted(NamedTuple):
 def recursive_least_squares(
     estimate: Array, covariance: Array, regressor: Array, measured: Array, *, forgetting: Real = 1.0, weight: Real = 1.0
 ) -> Fitted:
-    """Take one sample ``measured = estimate @ regressor`` into account.
+    """Update a least-squares estimate with one sample ``measured = estimate @ regressor``.
 
     Parameters
     ----------
     estimate
-        One row for each measured quantity, (r, m); or (m,) for one quantity.
+        Current estimate, one row per measured quantity, (r, m); or (m,) for a single quantity.
     covariance
         P, symmetric (m, m).
     regressor
-        z, shape (m,).
+        Regressor z, shape (m,).
     measured
-        y, shape (r,), or a number.
+        Measurement y, shape (r,), or a scalar.
     forgetting
-        rho in (0, 1]: what each sample weighs in comparison with the next.
+        Forgetting factor rho in (0, 1]: weight of each sample relative to the next.
     weight
         Weight of this sample.
 
     Returns
     -------
     Fitted
-        After N samples, from P_0 and theta_0, the theta that makes least the sum over k of rho^(N-k) weight_k
-        (y_k - theta z_k)^2 + rho^N (theta - theta_0) P_0^-1 (theta - theta_0). P stays positive definite.
+        Updated estimate and covariance. After N samples from P_0 and theta_0, theta minimises the sum over k of
+        rho^(N-k) weight_k (y_k - theta z_k)^2 + rho^N (theta - theta_0) P_0^-1 (theta - theta_0). P stays positive
+        definite.
 
     Notes
     -----

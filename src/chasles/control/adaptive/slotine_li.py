@@ -24,34 +24,34 @@ from chasles.robot.robot import Robot
 class SlotineLi(ContinuousLaw):
     """tau = Y(q, qd, qd_r, qdd_r) theta - Kd s, theta' = -Gamma Yᵀ s.
 
-    With e = q_ref - q: qd_r = qd_ref + rate e, s = qd - qd_r, and Y theta = M qdd_r + C qd_r + g + friction as the
-    estimate theta has them. The energy-like V = sᵀ M s / 2 + (theta - true)ᵀ Gamma⁻¹ (theta - true) / 2 never grows,
-    V' = -sᵀ Kd s, so the tracking error goes to zero whatever the true parameters are. The estimates stay bounded; they
-    become true if the motion excites all of them.
+    With e = q_ref - q: qd_r = qd_ref + rate e, s = qd - qd_r, and Y theta = M qdd_r + C qd_r + g + friction evaluated
+    with the estimate theta. The energy-like V = sᵀ M s / 2 + (theta - true)ᵀ Gamma⁻¹ (theta - true) / 2 never grows, V'
+    = -sᵀ Kd s, so the tracking error goes to zero whatever the true parameters are. The estimates stay bounded, and
+    converge to the true parameters if the motion excites all of them.
 
-    Sampled, the model's own friction acts at the reference velocity qd_r instead of the measured one, where its
-    compensation would be a positive feedback: that takes further energy away.
+    In the sampled law, model friction is evaluated at the reference velocity qd_r instead of the measured one, where
+    its compensation would be a positive feedback. This removes further energy.
 
     Source: Slotine and Li, "On the adaptive control of robot manipulators", Int. J. Robotics Research 6(3), 1987. It
-    needs to know the robot's geometry and gravity; inertias and friction it learns.
+    requires the robot's geometry and gravity; inertias and friction are learned.
 
     Parameters
     ----------
     robot
         Controller's model of the robot; it may differ from the plant.
     rate
-        1/s, one number or one for each joint: on s = 0 errors decay as exp(-rate t).
+        Decay rate, 1/s, a scalar or one value per joint: on s = 0 errors decay as exp(-rate t).
     damping
-        Kd, N·m·s/rad (N·s/m), one number or one for each joint.
+        Kd, N·m·s/rad (N·s/m), a scalar or one value per joint.
     adaptation
-        Gamma, one number or one for each unknown parameter, in the parameter's unit squared per J.
+        Gamma, a scalar or one value per unknown parameter, in the parameter's unit squared per J.
     unknown
         The unknown parameters: ``"base"``, ``"all"``, ``"payload"`` or names; see `chasles.control.adaptive.unknowns`.
-        All others are the model's.
+        All other parameters are taken from the model.
     initial
-        First estimates, shape (m,); default the model's.
+        Initial estimates, shape (m,); default the model's.
     lower, upper
-        Bounds of the estimates, one number or one for each, if they are to be kept between such.
+        Bounds on the estimates, a scalar or one value per parameter; default unbounded.
 
     Attributes
     ----------
@@ -110,7 +110,7 @@ class SlotineLi(ContinuousLaw):
     def gains(
         cls, design: PoleDesign, *, learning: float = 1.0, unknown: str | Sequence[str] = "base"
     ) -> dict[str, Any]:
-        """Return gains by `adaptation_gains`; learning is a factor of the adaptation gains."""
+        """Return gains by `adaptation_gains`; ``learning`` scales the adaptation gains."""
         return adaptation_gains(design, learning, unknown) | {"unknown": unknown}
 
     @property

@@ -35,17 +35,17 @@ def adaptation_gains(
 ) -> dict[str, Any]:
     """Return rate, damping and adaptation of `SlotineLi`: the estimates follow as fast as the sample period allows.
 
-    Errors decay to s = 0 and along it at the designed frequency. Near s = 0, M s' = Y (theta - true) - Kd s and
-    theta' = -Gamma Yᵀ s. With Gamma_k = w² / (m c_k), where c_k is the mean of Y_kᵀ M⁻¹ Y_k, all m parameters together
-    make s swing at the frequency w. Held for a period h, such a swing is damped by Kd as long as w² h is well below
-    the rate at which Kd acts: ``learning`` times a quarter of it is taken.
+    Errors decay to s = 0 and along it at the designed frequency. Near s = 0, M s' = Y (theta - true) - Kd s and theta'
+    = -Gamma Yᵀ s. With Gamma_k = w² / (m c_k), where c_k is the mean of Y_kᵀ M⁻¹ Y_k, all m parameters together make s
+    oscillate at the frequency w. With torques held for a period h, Kd damps this oscillation as long as w² h is well
+    below the rate at which Kd acts: w² h is set to ``learning`` times a quarter of that rate.
 
     Parameters
     ----------
     design
         Poles, model, motion and period.
     learning
-        Factor of all adaptation gains.
+        Factor on all adaptation gains.
     unknown
         Unknown parameters, as `SlotineLi` takes them.
     """
@@ -58,11 +58,10 @@ def adaptation_gains(
 
 
 def perturbation_gains(design: PoleDesign, reaching: float = 10.0) -> dict[str, Any]:
-    """Return rate, weight of torques and start of `LeeChung`, which then also identifies a constant disturbance.
+    """Return rate, torque weight and initial pose of `LeeChung`, with identification of a constant disturbance.
 
     Errors decay at the designed frequency along s = qd error + frequency * q error = 0, which is reached ``reaching``
-    times as fast. The weight of torques is a tenth of what would do that if each joint turned alone: together they are
-    heavier.
+    times as fast. The torque weight is a tenth of the value for each joint moving alone, since coupling adds inertia.
     """
     frequency = design.attainable
     share = min(reaching * frequency * design.period, 1.0)  # of s that a period takes away
@@ -73,11 +72,11 @@ def perturbation_gains(design: PoleDesign, reaching: float = 10.0) -> dict[str, 
 def model_reference_gains(design: PoleDesign, learning: float = 1.0) -> dict[str, Any]:
     """Return reference model, first gains, adaptation and weights of `ModelReferenceAdaptive`.
 
-    First gains of 1, q_ref, qd_ref and qdd_ref are the least-squares fit of the model's torques along the motion, those
-    of errors place the designed poles for each joint alone. Weights of the Lyapunov equation are such that the weighted
-    error is r = e' + ζ ω e. Near r = 0, J r' = -Σ (K - ideal) φ. With alpha = w² J / (m φ²) for each of the m signals,
-    φ² its mean square, all gains together make r swing at the frequency w, which is chosen as for `adaptation_gains`.
-    Errors are expected to be a tenth of the joint's range of motion.
+    The initial gains of 1, q_ref, qd_ref and qdd_ref are a least-squares fit of the model's torques along the motion.
+    The initial gains of the errors place the designed poles for each joint alone. The weights of the Lyapunov equation
+    make the weighted error r = e' + ζ ω e. Near r = 0, J r' = -Σ (K - ideal) φ. With alpha = w² J / (m φ²) for each of
+    the m signals, φ² its mean square, all gains together make r oscillate at the frequency w, which is chosen as for
+    `adaptation_gains`. Errors are expected to be a tenth of the joint's range of motion.
     """
     planned = design.motion(design.times)
     frequency, (kp, kd, _) = design.attainable_alone, design.gains(design.attainable_alone)
@@ -108,20 +107,21 @@ def natural_gains(
     bodies: str | Sequence[str] | None = None,
     payload: float | None = None,
 ) -> dict[str, Any]:
-    """Return rate, damping, adaptation, bodies and start of `NaturalAdaptive`.
+    """Return rate, damping, adaptation, bodies and initial estimates of `NaturalAdaptive`.
 
     Rate and damping are those of `adaptation_gains`. The estimates of a body follow s by J' = -adaptation J L J, in
     parameters theta' = -adaptation G Yᵀ s; as there, adaptation = w² / (m mean trace(Y G Yᵀ M⁻¹)) for m bodies makes s
-    swing at w. G grows with the square of J: it is that of the heaviest body expected, the link at the tool with the
-    payload. First estimates are the model's, at the tool with a quarter of that payload; each principal value of their
-    pseudo-inertia is at least a thousandth of its trace, for a rod is no possible body.
+    oscillate at w. G grows with the square of J, so it is computed for the heaviest body expected: the link at the tool
+    with the payload. The initial estimates are the model's, the link at the tool with a quarter of that payload. Each
+    eigenvalue of their pseudo-inertia is raised to at least a thousandth of its trace, because the pseudo-inertia of an
+    ideal rod is singular.
 
     Parameters
     ----------
     design
         Poles, model, motion and period.
     learning
-        Factor of the adaptation gains.
+        Factor on the adaptation gains.
     bodies
         Unknown bodies, as `NaturalAdaptive` takes them; default the link at the tool.
     payload

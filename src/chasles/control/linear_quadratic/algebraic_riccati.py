@@ -26,7 +26,7 @@ _DECAYED = 1e-15  # part of a transition matrix that counts as nothing
 
 
 class RegulatorError(ChaslesError, ValueError):
-    """No regulator exists for a linear model and weights; the message names the mode of motion that is in the way."""
+    """No regulator exists for a linear model and weights; the message names the mode of motion that prevents it."""
 
 
 class InfiniteHorizon(NamedTuple):
@@ -48,12 +48,12 @@ def continuous_riccati(
     A, B
         Shapes (..., n, n) and (..., n, m); leading axes are a batch.
     Q, R, N
-        Weights (n, n), (m, m), (n, m); for Q and R also a diagonal or one number.
+        Weights (n, n), (m, m), (n, m); Q and R may also be diagonals or scalars.
 
     Raises
     ------
     RegulatorError
-        If no input reaches a mode that does not decay by itself, or no weight sees one that neither grows nor decays.
+        If a mode that does not decay is not controllable, or a mode that neither grows nor decays has no weight.
     ArgumentError
         If shapes do not fit or weights are not symmetric, (semi)definite.
 
@@ -72,9 +72,8 @@ def discrete_riccati(
 ) -> InfiniteHorizon:
     """Stabilising solution of P = Q + AᵀPA - (AᵀPB + N) K with K = (R + BᵀPB)⁻¹ (BᵀPA + Nᵀ).
 
-    The regulator minimises Σ (xᵀQx + 2xᵀNu + uᵀRu) of x[k+1] = A x[k] + B u[k]. It is solved, a batch all at
-    once, by doubling the horizon until it is infinite; where that is not accurate enough, SciPy solves it. The result
-    is checked.
+    The regulator minimises Σ (xᵀQx + 2xᵀNu + uᵀRu) of x[k+1] = A x[k] + B u[k]. The whole batch is solved at once by
+    doubling the horizon until convergence; where that is not accurate enough, SciPy solves it. The result is checked.
 
     Source of the doubling: Anderson, "Second-order convergent algorithms for the steady-state Riccati equation" (1978).
 

@@ -32,8 +32,9 @@ class GainScheduledRegulator(RobotController):
     """tau(t_k) = ID(q_ref, qd_ref, qdd_ref) - K (q - q_ref, qd - qd_ref, z), K recomputed at a chosen period.
 
     At times ``update_period`` apart, K is the stationary linear-quadratic regulator of the exact linear model there, as
-    if the robot stayed in that state for ever; in between it is held, or interpolated. It is what a controller can do
-    that solves its Riccati equation on line but more slowly than it samples. It needs to know the whole dynamics.
+    if the robot stayed in that state for ever. Between these times K is held or interpolated. The law models a
+    controller that solves its Riccati equation on line, at a lower rate than it samples. It requires the full dynamic
+    model.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class GainScheduledRegulator(RobotController):
     update_period
         Time between two computations of K, s; rounded to whole periods of the controller, at least one.
     interpolate
-        Whether K changes linearly from one computation to the next, instead of in steps.
+        Whether K is interpolated linearly between computations instead of held.
     Q, R, integral_error
         See `TimeVaryingRegulator`.
 

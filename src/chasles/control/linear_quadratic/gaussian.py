@@ -42,10 +42,10 @@ Floats = NDArray[np.float64]
 class LinearQuadraticGaussian(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) - K (x̂, z), with the estimate x̂ of δx = (q - q_ref, qd - qd_ref) from q alone.
 
-    A Kalman filter on the linear model of the perturbations predicts δx under the torques that the model's effort
-    limits let through and corrects it by the encoders; measured velocities are not used. Gains of regulator and filter
-    change along the motion, or are those of one pose for all time. It needs to know the whole dynamics, but not while
-    it runs.
+    A Kalman filter on the linear model of the perturbations predicts δx from the torques, saturated at the model's
+    effort limits, and corrects it by the encoders. Measured velocities are not used. The gains of regulator and filter
+    vary along the motion or, with ``q``, are constant. It requires the full dynamic model, but only before the motion
+    starts.
 
     Source: Anderson and Moore, Optimal Control: Linear Quadratic Methods.
 
@@ -58,15 +58,17 @@ class LinearQuadraticGaussian(RobotController):
     Q, R, integral_error
         See `TimeVaryingRegulator`; z is the integral of the measured deviation.
     torque_error
-        Standard deviation of the torques that the model does not know of (payload, friction), taken as held for a
-        period and independent from period to period, N·m (N for sliding joints): a number or (n,). Default the torques
-        of Bryson's rule. A larger value gives more weight to the encoders.
+        Standard deviation of unmodelled torques (payload, friction), held for a period and independent between periods,
+        N·m (N for prismatic joints): a scalar or (n,). Default the torques of Bryson's rule. A larger value gives more
+        weight to the encoders.
     encoder_noise
-        Standard deviation of measured positions, rad (m): a number or (n,). An encoder of resolution r has r / √12.
+        Standard deviation of measured positions, rad (m): a scalar or (n,). For an encoder of resolution r it is r /
+        √12.
     delay
-        See `TimeVaryingRegulator`: the filter predicts with the torques that act, and K counts those still to act.
+        See `TimeVaryingRegulator`: the filter predicts with the torques that act, and K accounts for the torques still
+        to act.
     initial_position_error, initial_velocity_error
-        Standard deviation of the deviations at the start, rad and rad/s (m and m/s): numbers or (n,).
+        Standard deviation of the initial deviations, rad and rad/s (m and m/s): scalars or (n,).
 
     Examples
     --------
@@ -118,7 +120,7 @@ class LinearQuadraticGaussian(RobotController):
 
     @classmethod
     def gains(cls, design: PoleDesign, *, disturbance: float = 0.2) -> dict[str, Any]:
-        """Return weights and noise; the filter expects torques of a share of each joint's peak torque in the motion."""
+        """Return weights and noise; unmodelled torques are a share of each joint's peak torque in the motion."""
         return filtered_regulator_gains(design, disturbance)
 
     def schedule(self, times: Floats, motion: Motion) -> Record:

@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 class FilterGains(NamedTuple):
-    """What a Kalman filter needs to know at each step.
+    """Gains and error covariance of a Kalman filter at each step.
 
     Attributes
     ----------
@@ -33,19 +33,19 @@ class FilterGains(NamedTuple):
 
 
 def stationary_kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike) -> FilterGains:
-    """Gains of the filter of x[k+1] = A x[k] + w, y[k] = C x[k] + v after a long time.
+    """Return the stationary filter gains for x[k+1] = A x[k] + w, y[k] = C x[k] + v.
 
     Parameters
     ----------
     A, C
         Shapes (..., n, n) and (..., p, n).
     W, V
-        Covariances of w, (n, n), positive semidefinite, and of v, (p, p), positive definite; or diagonals, or numbers.
+        Covariances of w, (n, n), positive semidefinite, and of v, (p, p), positive definite; or diagonals, or scalars.
 
     Raises
     ------
     RegulatorError
-        If the filter's error would not decay, as of a mode that nobody measures.
+        If the filter error would not decay, for example because a mode is not observable.
 
     Examples
     --------
@@ -68,7 +68,7 @@ def stationary_kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLi
 
 
 def kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike, initial: ArrayLike) -> FilterGains:
-    """Gains of the filter of x[k+1] = A[k] x[k] + w[k], y[k] = C x[k] + v[k] from a first estimate on.
+    """Return the filter gains for x[k+1] = A[k] x[k] + w[k], y[k] = C x[k] + v[k] from an initial estimate.
 
     By duality the covariances are those of a backward Riccati recursion in reversed time; see `backward_riccati`.
 
@@ -77,13 +77,13 @@ def kalman_gains(A: ArrayLike, C: ArrayLike, W: ArrayLike, V: ArrayLike, initial
     A
         Linear model of every step, shape (..., S, n, n).
     C
-        Shape (p, n), or of every step (..., S, p, n).
+        Shape (p, n), or (..., S, p, n) for one matrix per step.
     W
-        Covariance of w, (n, n) or (..., S, n, n); or a diagonal, or a number.
+        Covariance of w, (n, n) or (..., S, n, n); or a diagonal, or a scalar.
     V
-        Covariance of v, (p, p); or a diagonal, or a number.
+        Covariance of v, (p, p); or a diagonal, or a scalar.
     initial
-        Covariance of the first estimate's error, (n, n); or a diagonal, or a number.
+        Covariance of the initial estimate's error, (n, n); or a diagonal, or a scalar.
 
     Returns
     -------
@@ -126,18 +126,18 @@ class KalmanFilter:
     """State estimate of x[k+1] = A x[k] + B u[k] + w, y[k] = C x[k] + v, step by step.
 
     Source: Kalman, "A New Approach to Linear Filtering and Prediction Problems" (1960); Anderson and Moore, Optimal
-    Filtering. It is used inside `LinearQuadraticGaussian`; alone it serves to filter recorded data.
+    Filtering. It is used inside `LinearQuadraticGaussian`; on its own it filters recorded data.
 
     Parameters
     ----------
     A, B
-        Shapes (n, n) and (n, m), for a stationary filter; or of every step, (S, n, n) and (S, n, m).
+        Shapes (n, n) and (n, m) for a stationary filter; or (S, n, n) and (S, n, m), one model per step.
     C
         Shape (p, n).
     W, V
-        Covariances of w and v: matrices, diagonals or numbers.
+        Covariances of w and v: matrices, diagonals or scalars.
     initial
-        Covariance of the first estimate's error; needed where A is given for every step, and only there.
+        Covariance of the initial estimate's error; required if A is given for every step, otherwise not allowed.
 
     Attributes
     ----------

@@ -25,11 +25,11 @@ from chasles.trajectories import Motion
 
 
 class LinearQuadraticRegulator(RobotController):
-    """tau = ID(q_ref, qd_ref, qdd_ref) - K (q - q_ref, qd - qd_ref, z) with one K for a pose.
+    """tau = ID(q_ref, qd_ref, qdd_ref) - K (q - q_ref, qd - qd_ref, z) with a constant gain K for one pose.
 
     K minimises ∫ (δxᵀ Q δx + δτᵀ R δτ) dt for the exact linear model of the robot at rest in the pose, δx = (δq, δq̇).
-    With ``integral_error`` the integral z of δq counts as well, and constant disturbances leave no error. The reference
-    may move, as long as it does not go far from the pose. It needs to know the whole dynamics.
+    With ``integral_error`` the integral z of δq is weighted as well, and constant disturbances leave no error. The
+    reference may move near the pose. It requires the full dynamic model.
 
     Source: Anderson and Moore, Optimal Control: Linear Quadratic Methods.
 
@@ -40,16 +40,16 @@ class LinearQuadraticRegulator(RobotController):
     q
         The pose, shape (nq,); default the robot's home.
     Q
-        Weight of deviations, (2n, 2n), (2n,) or one number: 1/rad² for positions and s²/rad² for velocities (m for
-        sliding joints). Default by Bryson's rule, see `bryson_weights`.
+        Weight of deviations, (2n, 2n), (2n,) or a scalar: 1/rad² for positions and s²/rad² for velocities (m for
+        prismatic joints). Default by Bryson's rule, see `bryson_weights`.
     R
-        Weight of torques, (n, n), (n,) or one number, 1/(N·m)². Default as for Q.
+        Weight of torques, (n, n), (n,) or a scalar, 1/(N·m)². Default as for Q.
     integral_error
-        Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
-        no integral action. A joint's integrator is held while its torque exceeds the model's effort limit.
+        Largest tolerable integral of each joint's deviation, rad·s, which sets its weight by Bryson's rule; None for no
+        integral action. A joint's integrator is held while its torque exceeds the model's effort limit.
     period
-        Time between two calls, s, for which K is designed; default that of `chasles.simulate`. None designs it for
-        continuous time: sampled, such gains can make light joints, as wrists, unstable.
+        Time between two calls, s, for which K is designed; default that of `chasles.simulate`. None designs K for
+        continuous time; when sampled, such gains can destabilise light joints such as wrists.
 
     Attributes
     ----------
@@ -59,7 +59,7 @@ class LinearQuadraticRegulator(RobotController):
     Raises
     ------
     RegulatorError
-        If no regulator exists, such as for weights that let a joint drift.
+        If no regulator exists, for example because the weights let a joint drift.
 
     Examples
     --------
@@ -98,7 +98,7 @@ class LinearQuadraticRegulator(RobotController):
         self.varies = ("K",)
 
     def period_warning(self, period: float) -> str | None:
-        """Whether K was designed for calls that are much more frequent."""
+        """Return a warning if K was designed for a much shorter period."""
         if self.period is None or period < 2.5 * self.period:
             return None
         return (

@@ -27,8 +27,8 @@ class FiniteHorizon(NamedTuple):
     K
         Gains, shape (..., S, m, n).
     P
-        Matrix of the cost-to-go x[0]ᵀ P x[0], shape (..., n, n); with ``every_cost`` of all x[0] … x[S], shape
-        (..., S + 1, n, n), the last being the terminal weight.
+        Matrix of the cost-to-go x[0]ᵀ P x[0], shape (..., n, n). With ``every_cost``, the matrices for all x[0] … x[S],
+        shape (..., S + 1, n, n); the last is the terminal weight.
     """
 
     K: Floats
@@ -52,24 +52,24 @@ def backward_riccati(
         K[k] = (R + BᵀPB)⁻¹ (BᵀPA + Nᵀ)   with P = P[k+1]
         P[k] = Q + AᵀPA - (AᵀPB + N) K[k]
 
-    In machine code where there is a compiler: its lanes are the columns of the matrices, so that one recursion is fast.
+    With a C compiler the recursion runs as machine code, vectorised over the columns of the matrices.
 
     Parameters
     ----------
     A, B
         Shapes (..., S, n, n) and (..., S, n, m); leading axes are a batch.
     Q, R, N
-        Weights of states (n, n), inputs (m, m) and between them (n, m), in the units of the cost; or of every step,
-        (..., S, n, n), …. For Q and R also their diagonal, or one number.
+        Weights of states (n, n), inputs (m, m) and between them (n, m), in the units of the cost; or one per step,
+        (..., S, n, n), …. Q and R may also be diagonals or scalars.
     terminal
-        Weight of the last state, shape (..., n, n), or its diagonal, or one number.
+        Weight of the last state, shape (..., n, n), or its diagonal, or a scalar.
     every_cost
-        Whether to return P of every step.
+        Whether to return P at every step.
 
     Returns
     -------
     FiniteHorizon
-        A sample with NaN or infinity gives NaN.
+        Gains and cost; samples with NaN or infinity yield NaN.
 
     Raises
     ------
@@ -79,7 +79,7 @@ def backward_riccati(
 
     Notes
     -----
-    Anderson and Moore, Optimal Control: Linear Quadratic Methods. Here as one elimination: the inputs' rows of
+    Anderson and Moore, Optimal Control: Linear Quadratic Methods. Implemented as one elimination: the inputs' rows of
     [[R, Nᵀ], [N, Q]] + [B A]ᵀ P [B A] are eliminated, and P[k] is the Schur complement that is left.
 
     Examples

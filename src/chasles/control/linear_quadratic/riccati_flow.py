@@ -26,17 +26,17 @@ def differential_riccati(
 
         -dP/dt = AᵀP + PA - P B R⁻¹ Bᵀ P + Q,   K = R⁻¹ Bᵀ P
 
-    A and B are constant within a step, and then the solution is exact, whatever the length of the step: with matrices
-    of the middle of each step the error falls with the square of its length.
+    A and B are taken as constant within a step, for which the solution is exact at any step length. With A and B
+    evaluated at the middle of each step, the error falls with the square of the step length.
 
     Parameters
     ----------
     A, B
         Linear model of every step, shapes (..., S, n, n) and (..., S, n, m).
     Q, R
-        Weights (n, n), positive semidefinite, and (m, m), positive definite; or their diagonal, or one number.
+        Weights (n, n), positive semidefinite, and (m, m), positive definite; or diagonals, or scalars.
     terminal
-        Weight of the last state, shape (n, n), or its diagonal, or one number.
+        Weight of the last state, shape (n, n), or its diagonal, or a scalar.
     step
         Length of a step, s.
 

@@ -35,16 +35,16 @@ Floats = NDArray[np.float64]
 
 
 class TimeVaryingRegulator(RobotController):
-    """tau(t_k) = ID(q_ref, qd_ref, qdd_ref) - K_k (q - q_ref, qd - qd_ref, z) with the optimal gain of every sample.
+    """tau(t_k) = ID(q_ref, qd_ref, qdd_ref) - K_k (q - q_ref, qd - qd_ref, z) with the optimal gain at every sample.
 
-    Before the motion begins, the exact linear models A(t), B(t) along it are computed, what they become when torques
-    are held for a period, and, by the Riccati recursion from the end to the start, the gains that minimise
+    Before the motion begins, the exact linear models A(t), B(t) along it are computed and discretised for held torques.
+    The Riccati recursion from the end to the start then gives the gains that minimise
 
         Σ h (δxᵀ Q δx + δτᵀ R δτ) + δx(T)ᵀ P_T δx(T).
 
-    Needs to know the whole dynamics, but not while it runs: what is left then is one small matrix product. The terminal
-    weight P_T is by default the cost of staying regulated for ever at the end of the motion, so that gains do not fade.
-    As torques are held, ID is the mean of those at this sample and the next.
+    It requires the full dynamic model before the motion only; on line, each call is one small matrix product. The
+    terminal weight P_T defaults to the infinite-horizon cost at the end of the motion, so that gains do not fade. As
+    torques are held, ID is the mean of the nominal torques at this sample and the next.
 
     Source: Mazure, "An adaptive linearization and control strategy for mechanical manipulators" (1987), section 4:
     nominal torques from the Newton–Euler recursion, and a regulator on the linear model of the perturbations.
@@ -54,22 +54,22 @@ class TimeVaryingRegulator(RobotController):
     robot
         Controller's model of the robot; it may differ from the plant.
     Q
-        Weight of deviations, (2n, 2n), (2n,) or one number: 1/rad² for positions and s²/rad² for velocities (m for
-        sliding joints). Default by Bryson's rule, see `bryson_weights`.
+        Weight of deviations, (2n, 2n), (2n,) or a scalar: 1/rad² for positions and s²/rad² for velocities (m for
+        prismatic joints). Default by Bryson's rule, see `bryson_weights`.
     R
-        Weight of torques, (n, n), (n,) or one number, 1/(N·m)². Default as for Q.
+        Weight of torques, (n, n), (n,) or a scalar, 1/(N·m)². Default as for Q.
     terminal
-        P_T, (m, m), (m,) or one number, m = 2n, or 3n with integral action, and n more for each period of delay that
-        has begun.
+        Terminal weight P_T, (m, m), (m,) or a scalar. m = 2n, or 3n with integral action, plus n for each period of
+        delay, rounded up.
     integral_error
-        Largest tolerable integral of each joint's deviation, rad s, which gives its weight by Bryson's rule; None for
-        no integral action. With it, constant disturbances leave no error. The integral of a joint waits while its
-        torque is beyond the model's effort limit and the deviation drives it further.
+        Largest tolerable integral of each joint's deviation, rad·s, which sets its weight by Bryson's rule; None for no
+        integral action. With integral action, constant disturbances leave no error. A joint's integrator is held while
+        its torque exceeds the model's effort limit and the deviation would push it further.
 
     delay
-        Time from a call to its torque's effect that the regulator reckons with, in sample periods, 0 to 10: the delay
-        of `chasles.simulate` over the period. Torques that are still to act are then states, and the nominal torques
-        are those of the time at which they act. Source: Åström and Wittenmark, Computer-Controlled Systems (1997).
+        Design delay from a call to the effect of its torque, in sample periods, 0 to 10: the delay of
+        `chasles.simulate` divided by the period. Torques still to act become states, and the nominal torques are
+        evaluated at the time at which they act. Source: Åström and Wittenmark, Computer-Controlled Systems (1997).
 
     Examples
     --------
@@ -108,7 +108,7 @@ class TimeVaryingRegulator(RobotController):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return weights for which the regulator of the mean mass matrix has the poles; see `regulator_gains`."""
+        """Return weights that give the regulator of the mean mass matrix the designed poles; see `regulator_gains`."""
         return regulator_gains(design)
 
     def horizon(self, times: ArrayLike, motion: Motion) -> FiniteHorizon:
@@ -119,12 +119,12 @@ class TimeVaryingRegulator(RobotController):
         times
             Times of the calls, shape (k,) with k ≥ 2, s, evenly spaced.
         motion
-            At these times, each part (..., k, n).
+            Planned motion at these times, each part (..., k, n).
 
         Returns
         -------
         FiniteHorizon
-            Gains K (..., k, n, m) of u = -K δx; P (..., m, m) of the start.
+            Gains K (..., k, n, m) of u = -K δx; P (..., m, m) at the start.
         """
         period = period_of(np.asarray(times, dtype=float))
         if period is None:
@@ -142,7 +142,7 @@ class TimeVaryingRegulator(RobotController):
         return regulator_rows(self.robot, motion, self.horizon(times, motion).K, self.delay)
 
     def law(self, now: Now) -> Any:
-        """Return the torques; the memory are the deviation's integral and the corrections that are still to act."""
+        """Return the torques; the memory holds the deviation's integral and the corrections still to act."""
         return regulator_law(self.robot, now.schedule, now)
 
     def __repr__(self) -> str:

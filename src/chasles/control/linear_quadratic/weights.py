@@ -25,8 +25,8 @@ _NATURAL_FREQUENCY = 30.0  # 1/s, of joints whose greatest torque is not known
 class Weights(NamedTuple):
     """Weights of the cost ∫ (δxᵀ Q δx + δuᵀ R δu) dt: Q (2n, 2n) of δx = (δq, δq̇) and R (n, n) of torques.
 
-    Their units are such that both terms are numbers per second: 1/rad² for positions, s²/rad² for velocities,
-    1/(N·m)² for torques (m and N for sliding joints), each 1/s.
+    Their units make both terms rates in 1/s: 1/rad² for positions, s²/rad² for velocities, 1/(N·m)² for torques (m and
+    N for prismatic joints), each times 1/s.
     """
 
     Q: Floats
@@ -40,25 +40,25 @@ def bryson_weights(
     velocity_error: ArrayLike = 0.5,
     torque: ArrayLike | None = None,
 ) -> Weights:
-    """Weights under which the largest tolerable errors and torques cost equally much: Q = 1/error², R = 1/torque².
+    """Return weights that give the largest tolerable errors and torques equal cost: Q = 1/error², R = 1/torque².
 
     Bryson's rule (Bryson and Ho, Applied Optimal Control).
 
     Parameters
     ----------
     robot
-        Robot whose limits are the default of ``torque``.
+        Robot whose effort limits provide the default of ``torque``.
     position_error, velocity_error
-        Largest tolerable deviation of each joint, rad and rad/s (m and m/s for sliding joints): a number or (n,).
+        Largest tolerable deviation of each joint, rad and rad/s (m and m/s for prismatic joints): a scalar or (n,).
     torque
-        Largest tolerable correction of each joint's torque, N·m (N): a number or (n,). Default a tenth of the robot's
-        effort limits; for a joint without a limit what gives its inertia at home, at ``position_error``, a natural
-        frequency of 30 rad/s.
+        Largest tolerable correction of each joint's torque, N·m (N): a scalar or (n,). Default a tenth of the robot's
+        effort limits. For a joint without a limit, the torque that gives its inertia at home a natural frequency of 30
+        rad/s at ``position_error``.
 
     Raises
     ------
     ArgumentError
-        If a number is not positive.
+        If a value is not positive.
 
     Examples
     --------
@@ -85,41 +85,40 @@ def frequency_weights(
     integral: float = 0.0,
     period: float | None = None,
 ) -> Weights:
-    """Weights under which the regulator of a mass matrix is a spring and a damper: stiffness ω² M, damping 2 ζ ω M.
+    """Return weights that make the regulator of a mass matrix a spring ω² M and a damper 2 ζ ω M.
 
-    The regulator of M q̈ = u for these weights has exactly these symmetric gains, as its Riccati equation shows. Springs
-    and dampers cannot give off more energy than they were given, whatever they hold: so a robot that is heavier than
-    expected swings more slowly, but its vibrations do not grow. Other weights promise no such thing. The stiffness that
-    is optimal for them is in general not symmetric.
+    The regulator of M q̈ = u for these weights has exactly these symmetric gains, as its Riccati equation shows.
+    Springs and dampers are passive, whatever the load: a robot that is heavier than expected oscillates more slowly,
+    but its vibrations do not grow. Other weights do not guarantee this, because their optimal stiffness is in general
+    not symmetric.
 
     Parameters
     ----------
     mass_matrix
-        M, shape (n, n), symmetric and positive definite: of a pose, or a mean over the poses of a motion.
+        M, shape (n, n), symmetric and positive definite: at one pose, or the mean over the poses of a motion.
     frequency
         ω, 1/s.
     damping
-        ζ, at least 1/√2; regulators are not damped less.
+        Damping ratio ζ, at least 1/√2, the lowest that a regulator can have.
     integral
-        κ: with integrals of the deviations as states behind positions and velocities, the regulator has a third pole at
-        -κ ω beside those of ω and ζ. Its gains are then κ ω³ M of the integral, (1 + 2 ζ κ) ω² M and (2 ζ + κ) ω M.
-        Default 0: no integrals.
+        Integral ratio κ: with the integrals of the deviations as additional states, the regulator has a third pole at
+        -κ ω. Its gains are then κ ω³ M on the integral, (1 + 2 ζ κ) ω² M and (2 ζ + κ) ω M. Default 0: no integrals.
     period
-        h, s: weights of regulators whose torques are held between samples, such as `TimeVaryingRegulator`. The poles of
-        their sampled loop are then exp(s h) for each pole s above, where the weights of continuous time, the default,
-        give slower ones. See `chasles.control.sampled_poles.held_weights`.
+        Sample period h, s, for regulators whose torques are held between samples, such as `TimeVaryingRegulator`. The
+        sampled loop then has the poles exp(s h) for each pole s above. The default, continuous time, gives slower poles
+        when sampled. See `chasles.control.sampled_poles.held_weights`.
 
     Returns
     -------
     Weights
-        Q = diag(ω³ M / (2 ζ), ω (2 ζ - 1/ζ) M) and R = (2 ζ ω M)⁻¹. All terms of their cost are powers, in W. With
-        integrals Q = diag((1 + (4 ζ² - 2) κ²) ω⁴, (4 ζ² - 2 + κ²) ω², κ² ω⁶) ⊗ M / (2 ζ ω): the factorisation
-        p(s) p(-s) of the wanted polynomial p, term by term.
+        Q = diag(ω³ M / (2 ζ), ω (2 ζ - 1/ζ) M) and R = (2 ζ ω M)⁻¹. All terms of the cost are powers, in W. With
+        integrals, Q = diag((1 + (4 ζ² - 2) κ²) ω⁴, (4 ζ² - 2 + κ²) ω², κ² ω⁶) ⊗ M / (2 ζ ω): the factorisation p(s)
+        p(-s) of the desired polynomial p, term by term.
 
     Raises
     ------
     ArgumentError
-        If a number is out of its range, or the matrix is not as said.
+        If a value is out of range, or the matrix is not symmetric and positive definite.
 
     Examples
     --------
@@ -226,9 +225,9 @@ def _is_clearly_definite(matrix: Floats, least: float) -> bool:
 
 
 def regulator_gains(design: PoleDesign) -> dict[str, Any]:
-    """Return Q and R with which the sampled regulator of the mean mass matrix has the designed poles.
+    """Return Q and R that give the sampled regulator of the mean mass matrix the designed poles.
 
-    See `chasles.control.linear_quadratic.frequency_weights`. Damping ratios below 1/√2 count as that.
+    See `chasles.control.linear_quadratic.frequency_weights`. Damping ratios below 1/√2 are raised to it.
     """
     mean = design.mass_matrices.mean(axis=0)
     damping = max(design.damping, _LEAST_DAMPING)
@@ -237,5 +236,5 @@ def regulator_gains(design: PoleDesign) -> dict[str, Any]:
 
 
 def filtered_regulator_gains(design: PoleDesign, disturbance: float = 0.2) -> dict[str, Any]:
-    """Return those, and the unknown torques of a filter: a share of each joint's peak torque in the planned motion."""
+    """Return `regulator_gains` and the filter's torque error, a share of each joint's planned peak torque."""
     return regulator_gains(design) | {"torque_error": disturbance * design.peak_torque}

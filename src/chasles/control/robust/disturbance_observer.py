@@ -25,16 +25,16 @@ from chasles.robot.robot import Robot
 class DisturbanceObserver(RobotController):
     """tau = inner law - compensation r, r' = bandwidth (d - r), for any controller and disturbance torque d.
 
-    The momenta p = M qd change by p' = tau + Cᵀ qd - g - friction + d. What of their change the model does not explain
-    is the disturbance, and r is what a filter of the given bandwidth lets through: r = bandwidth (p - p(0) - integral
-    of tau + Cᵀ qd - g - friction + r). It needs no accelerations and no inverse of M. A constant disturbance is found
-    exactly, with an error that decays as exp(-bandwidth t); that the model lacks a payload counts as a disturbance too.
+    The momenta p = M qd change by p' = tau + Cᵀ qd - g - friction + d. The change that the model does not explain is
+    the disturbance, and r is its low-pass filtered estimate: r = bandwidth (p - p(0) - integral of tau + Cᵀ qd - g -
+    friction + r). It needs no accelerations and no inverse of M. The estimate of a constant disturbance converges as
+    exp(-bandwidth t). An unmodelled payload also counts as a disturbance.
 
     Source: De Luca and Mattone, "Actuator failure detection and isolation using generalized momenta", IEEE Int. Conf.
     Robotics and Automation, 2003; De Luca, Albu-Schaeffer, Haddadin and Hirzinger, "Collision detection and safe
-    reaction with the DLR-III lightweight manipulator arm", IROS 2006. It needs to know a model and the torques that
-    act: saturation at the
-    model's effort limits is taken into account, that of smaller motors looks like a disturbance.
+    reaction with the DLR-III lightweight manipulator arm", IROS 2006. It requires a model and the torques that act.
+    Saturation at the model's effort limits is taken into account; saturation of smaller motors appears as a
+    disturbance.
 
     Parameters
     ----------
@@ -43,15 +43,15 @@ class DisturbanceObserver(RobotController):
     inner
         Controller whose torques are corrected; its gains are ``inner.kp``, ….
     bandwidth
-        1/s, one number or one for each joint; well above that of the motion and below 1 / period.
+        Bandwidth, 1/s, a scalar or one value per joint; well above that of the motion and below 1 / period.
     compensation
-        Share of r that is compensated, one number or one for each joint: 1 all, 0 for observing only. At free joints,
-        which have no motors, disturbances are observed only.
+        Fraction of r that is compensated, a scalar or one value per joint: 1 for all, 0 to observe only. Disturbances
+        of free joints are observed only, because they have no motors.
 
     Notes
     -----
-    Sampled, r is filtered exactly for a disturbance that is constant over a period, so that every bandwidth is stable
-    as an observer.
+    The discrete filter is exact for a disturbance that is constant over a period, so the observer is stable for every
+    bandwidth.
 
     Examples
     --------
@@ -99,7 +99,7 @@ class DisturbanceObserver(RobotController):
         kp: ArrayLike | None = None,
         kd: ArrayLike | None = None,
     ) -> dict[str, Any]:
-        """Return computed torque with the designed poles or given gains, and an observer a multiple as fast."""
+        """Return computed torque with the designed poles or given gains, and a faster observer."""
         own = design.gains(design.attainable)
         inner = ComputedTorque(design.model, kp=own.kp if kp is None else kp, kd=own.kd if kd is None else kd)
         return {"inner": inner, "bandwidth": observer * design.attainable}

@@ -23,32 +23,31 @@ from chasles.robot.robot import Robot
 class SlidingMode(RobotController):
     """tau = M qdd_r + C qd_r + g + friction - k sat(s / layer), k = |Y| uncertainty + disturbance + reaching.
 
-    With e = q_ref - q: qd_r = qd_ref + rate e and s = qd - qd_r. The gain k exceeds whatever torque the model may lack,
-    if no parameter errs by more than its uncertainty and no unmodelled torque exceeds ``disturbance``. Then
-    V = sᵀ M s / 2 falls outside the layer, V' <= -reaching |s|₁, so s arrives within
-    sqrt(2 V(0) largest eigenvalue of M) / reaching seconds. Within |s| <= layer the errors end below layer / rate.
+    With e = q_ref - q: qd_r = qd_ref + rate e and s = qd - qd_r. The gain k exceeds the model's torque error if every
+    parameter error is within ``uncertainty`` and no unmodelled torque exceeds ``disturbance``. Then V = sᵀ M s / 2
+    falls outside the layer, V' <= -reaching |s|₁, so s arrives within sqrt(2 V(0) largest eigenvalue of M) / reaching
+    seconds. Within |s| <= layer the errors end below layer / rate.
 
-    Source: Slotine and Li, Applied Nonlinear Control (1991), chapter 7, Sliding Control, with M ṡ in place of ṡ, as
-    in their chapter 9 on the adaptive control of robots. It needs to know a model and how wrong it may be.
+    Source: Slotine and Li, Applied Nonlinear Control (1991), chapter 7, Sliding Control, with M ṡ in place of ṡ, as in
+    their chapter 9 on the adaptive control of robots. It requires a model and bounds on its errors.
 
     Parameters
     ----------
     robot
         Controller's model of the robot; it may differ from the plant.
     rate
-        1/s, one number or one for each joint.
+        1/s, a scalar or one value per joint.
     reaching
-        N·m (N), one number or one for each joint: torque beyond what the uncertainty asks for.
+        Torque in excess of the uncertainty, N·m (N), a scalar or one value per joint.
     layer
-        Half width in s, rad/s (m/s), one number or one for each joint. Without chattering it takes, for a joint of
-        inertia J, a layer wider than k period / J.
+        Half width of the layer in s, rad/s (m/s), a scalar or one value per joint. To avoid chattering of a joint of
+        inertia J, choose it wider than k period / J.
     uncertainty
-        Bounds of the errors of the uncertain parameters, one number or one for each.
+        Bounds on the errors of the uncertain parameters, a scalar or one value per parameter.
     uncertain
-        Which parameters may err: ``"base"``, ``"all"``, ``"payload"`` or names; see
-        `chasles.control.adaptive.unknowns`.
+        Uncertain parameters: ``"base"``, ``"all"``, ``"payload"`` or names; see `chasles.control.adaptive.unknowns`.
     disturbance
-        Bound of all other torques that the model lacks, N·m (N), one number or one for each joint.
+        Bound on all other unmodelled torques, N·m (N), a scalar or one value per joint.
 
     Examples
     --------
@@ -131,8 +130,8 @@ def sliding_gains(
 ) -> dict[str, Any]:
     """Return rate, reaching torque, layer and bounds of `SlidingMode`.
 
-    Within the layer the law damps s by k / layer. That is at most what the sample period allows, ω J for the designed
-    frequency and each joint's mean inertia: the layer is the largest k along the motion over ω J.
+    Within the layer the law damps s by k / layer. The sample period limits this damping to ω J, for the designed
+    frequency and each joint's mean inertia; the layer is therefore the largest k along the motion divided by ω J.
 
     Parameters
     ----------
@@ -141,7 +140,7 @@ def sliding_gains(
     uncertainty
         Relative error of the uncertain parameters.
     disturbance
-        Bound of the other torques, as a share of each joint's peak torque in the planned motion.
+        Bound on other unmodelled torques, as a fraction of each joint's peak torque in the planned motion.
     uncertain
         Uncertain parameters, as `SlidingMode` takes them.
     """
