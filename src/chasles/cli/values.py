@@ -14,6 +14,7 @@ from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot.robot import Robot, load
 
 _MOST_RUNS = 100_000
+_RUNS_OF_A_RANGE = 11
 
 
 def numbers(text: str, option: str) -> list[float]:
@@ -187,21 +188,25 @@ def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> di
             raise ArgumentError(f"{option}: expected NAME=FROM:TO or NAME=VALUE,VALUE,…, not '{text}'")
         if name in values:
             raise ArgumentError(f"{option}: '{name}' is given twice")
-        if ":" in given:
-            ends = [numbers(end, f"{option} {name}") for end in given.split(":")]
-            if [len(end) for end in ends] != [1, 1]:
-                raise ArgumentError(f"{option}: expected {name}=FROM:TO, not '{text}'")
-            values[name] = np.linspace(ends[0][0], ends[1][0], runs or 11)
-        else:
-            try:
-                values[name] = np.array(numbers(given, f"{option} {name}"))
-            except ArgumentError as error:
-                raise ArgumentError(
-                    f"{error}; a range is FROM:TO, such as {name}=0:5, and single values are {name}=0,1,5"
-                ) from None
+        values[name] = _values(given, runs or _RUNS_OF_A_RANGE, name, option)
     lengths = {len(value) for value in values.values()} | ({runs} if runs is not None else set())
     if len(lengths) > 1:
         raise ArgumentError(
             f"{option}: every parameter needs one value per run, but there are {sorted(lengths)} values"
         )
     return values
+
+
+def _values(given: str, runs: int, name: str, option: str) -> NDArray[np.float64]:
+    """Return the values of one parameter, from a range or from a list."""
+    if ":" in given:
+        ends = [numbers(end, f"{option} {name}") for end in given.split(":")]
+        if [len(end) for end in ends] != [1, 1]:
+            raise ArgumentError(f"{option}: expected {name}=FROM:TO, not '{name}={given}'")
+        return np.linspace(ends[0][0], ends[1][0], runs)
+    try:
+        return np.array(numbers(given, f"{option} {name}"))
+    except ArgumentError as error:
+        raise ArgumentError(
+            f"{error}; a range is FROM:TO, such as {name}=0:5, and single values are {name}=0,1,5"
+        ) from None

@@ -44,18 +44,27 @@ def prefers_reverse(program: Program, wrt: tuple[int, ...], outputs: tuple[int, 
     directions = _forward_sets(program, seeds)
     edges = _edges(program, directions, outputs)
 
-    forward_cost = 0
+    return _reverse_cost(program, outputs, edges) < _forward_cost(program, directions, edges)
+
+
+def _forward_cost(program: Program, directions: Sequence[int], edges: Sequence[Sequence[tuple[int, bool]]]) -> int:
+    """Return the products and sums of forward accumulation."""
+    cost = 0
     unit = [i[0] == "input" for i in program.instructions]
     arriving = [0] * len(edges)
     for index, below in enumerate(edges):
         counts = [(directions[k].bit_count(), trivial and unit[k], trivial or unit[k]) for k, trivial in below]
-        forward_cost += sum(count for count, _, free in counts if not free)
+        cost += sum(count for count, _, free in counts if not free)
         arriving[index] = sum(count for count, _, _ in counts)
-        forward_cost += max(arriving[index] - directions[index].bit_count(), 0) if below else 0
+        cost += max(arriving[index] - directions[index].bit_count(), 0) if below else 0
         if below:
             unit[index] = all(u for _, u, _ in counts) and arriving[index] == directions[index].bit_count()
+    return cost
 
-    reverse_cost = 0
+
+def _reverse_cost(program: Program, outputs: Sequence[int], edges: Sequence[Sequence[tuple[int, bool]]]) -> int:
+    """Return the products and sums of reverse accumulation."""
+    cost = 0
     reached = [0] * len(edges)
     arriving = [0] * len(edges)
     unit = [True] * len(edges)
@@ -64,14 +73,14 @@ def prefers_reverse(program: Program, wrt: tuple[int, ...], outputs: tuple[int, 
         arriving[program.results[k]] += 1
     for index in range(len(edges) - 1, -1, -1):
         count = reached[index].bit_count()
-        reverse_cost += arriving[index] - count
+        cost += arriving[index] - count
         unit[index] = unit[index] and arriving[index] == count
         for k, trivial in edges[index]:
             reached[k] |= reached[index]
             arriving[k] += count
-            reverse_cost += 0 if trivial or unit[index] else count
+            cost += 0 if trivial or unit[index] else count
             unit[k] = unit[k] and trivial and unit[index]
-    return reverse_cost < forward_cost
+    return cost
 
 
 def _edges(program: Program, directions: Sequence[int], outputs: Sequence[int]) -> list[list[tuple[int, bool]]]:
