@@ -1,4 +1,4 @@
-"""Forces of the motors of a closed chain, and the generalised forces that act like them.
+"""Motor forces of a closed chain, and the equivalent generalised forces.
 
 A motor's force works along its joint's velocity, a row of G times the independent ones: τ = Bᵀ f with these rows
 as B. Source: Murray, Li & Sastry, A Mathematical Introduction to Robotic Manipulation (1994), section 6.1.
@@ -27,7 +27,7 @@ SHORTENED = 0.5 ** np.arange(24)
 
 
 def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
-    """Return the forces of the motors that act like given generalised forces, the smallest of them.
+    """Return the smallest motor forces that are equivalent to given generalised forces.
 
     Parameters
     ----------
@@ -43,8 +43,8 @@ def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
     forces
         Shape (motors,), N·m and N, in the order of `Description.actuated_indices`: tau itself where the independent
         velocities are those of the motors. With more motors than degrees of freedom, the forces of the smallest norm.
-        Not finite where no forces of the motors act like tau: at singularities of control, and with fewer motors than
-        degrees of freedom unless tau happens to be in their power.
+        Not finite where no motor forces are equivalent to tau: at actuation singularities, and with fewer motors than
+        degrees of freedom unless the motors can produce tau.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def actuator_forces(tree: Tree, q: Array, tau: Array) -> Array:
 
 
 def generalized_forces(tree: Tree, q: Array, actuator_forces: Array) -> Array:
-    """Return the generalised forces that act like given forces of the motors.
+    """Return the generalised forces that are equivalent to given motor forces.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def generalized_forces(tree: Tree, q: Array, actuator_forces: Array) -> Array:
     Returns
     -------
     tau
-        Shape (n,), along the independent velocities: what `forward_dynamics` takes.
+        Generalised forces along the independent velocities, shape (n,), as for `forward_dynamics`.
 
     Examples
     --------

@@ -1,8 +1,9 @@
-"""The computations of a robot with loops, from those of its tree; `chasles.mechanics` declares which stands for which.
+"""Computations of a robot with loops, from those of its tree; `chasles.mechanics` pairs each with its counterpart.
 
-The loops leave the velocities ν of some joints independent; those of all joints are G(q) ν, and their accelerations
-G ν̇ + Ġ ν. By d'Alembert's principle the loops' forces do no work in these motions, so generalised forces are projected
-by Gᵀ, and inertia by both. Nothing else distinguishes a closed chain from a tree: functions of q alone are the same.
+The loops leave the velocities ν of some joints independent; those of all joints are G(q) ν, and their accelerations G
+ν̇ + Ġ ν. By d'Alembert's principle the loops' forces do no work in these motions, so generalised forces are projected
+by Gᵀ, and inertia by both. This is the only difference between a closed chain and a tree: functions of q alone are the
+same.
 
 Source: Featherstone, Rigid Body Dynamics Algorithms (2008), section 8.5 and 3.2, with G for its K; Murray, Li & Sastry,
 A Mathematical Introduction to Robotic Manipulation (1994), section 6.1.
@@ -92,7 +93,7 @@ def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapp
 
 
 def joint_torques(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
-    """Return the torques that all joints together would need for a motion if nothing else closed the loops.
+    """Return the torques of all joints for a motion, with the loops cut open.
 
     Parameters
     ----------
@@ -106,7 +107,7 @@ def joint_torques(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping
     Returns
     -------
     torques
-        Shape (joint velocities,), N·m and N: motors and loops give them together.
+        Shape (joint velocities,), N·m and N: the sum of what motors and loop forces supply.
 
     Examples
     --------

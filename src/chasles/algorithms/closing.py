@@ -41,7 +41,7 @@ HARDLY = 1e-9
 
 
 class Closing(NamedTuple):
-    """What a search for a closed configuration found."""
+    """Result of a search for a closed configuration."""
 
     q: Array
     """Configuration (nq,), closed or as near as the search came."""
@@ -150,9 +150,9 @@ def close_loops(
     q
         Guess, shape (nq,).
     held
-        Indices of velocities, of all joints, whose coordinates stay what they are.
+        Indices, among the velocities of all joints, of those with coordinates to hold fixed.
     most_iterations
-        Number of iterations after which the search gives up.
+        Largest number of iterations.
     constraints
         Function of q in place of `loop_constraints`, such as a compiled one.
 
@@ -183,7 +183,7 @@ def close_loops(
 
 
 def tree_size(tree: Tree) -> float:
-    """Length that stands for a robot's size: the longest distance between neighbouring frames, m; 1 without any."""
+    """Characteristic length of a robot: the longest distance between neighbouring frames, m; 1 if all coincide."""
     places = [body.p_parent_body for body in tree.bodies]
     places += [place.p_body_frame for loop in tree.loops for place in (loop.first, loop.second)]
     places += [np.array([constraint.length]) for loop in tree.loops for constraint in loop.constraints]
@@ -191,7 +191,7 @@ def tree_size(tree: Tree) -> float:
 
 
 def column_scales(tree: Tree, size: float) -> Array:
-    """Displacements (n,) that count alike: 1 rad, and the size of the robot for translations."""
+    """Displacements (n,) of equal weight: 1 rad for rotations, and the size of the robot for translations."""
     scale = np.ones(tree.n)
     for body in tree.bodies:
         if body.angular == 0.0:

@@ -1,9 +1,9 @@
-"""Configurations: moving from one to another, the way between two, and the rate of one.
+"""Configurations: integration of a displacement, the difference of two configurations, and configuration rates.
 
 Where a robot has spherical or free joints, a configuration q holds unit quaternions and has more elements than a
-velocity. Displacements v (n,) then take the place of differences of coordinates: `integrate(q, v)` is where the
-velocity v leads in unit time if each joint keeps its own velocity, in the axes that it moves. A coordinate of any other
-joint just changes by its displacement.
+velocity. Displacements v (n,) then replace differences of coordinates: `integrate(q, v)` is the configuration after
+unit time at the velocity v, if each joint keeps its own velocity in the axes that it moves. A coordinate of any other
+joint changes by its displacement.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def quaternion_joints(tree: Tree) -> list[QuaternionJoint]:
 
 
 def integrate(tree: Tree, q: Array, v: Array) -> Array:
-    """Return the configuration after a displacement: where the constant velocity v leads in unit time.
+    """Return the configuration after a displacement: the motion at constant velocity v for unit time.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def integrate(tree: Tree, q: Array, v: Array) -> Array:
     q
         Configuration, shape (nq,).
     v
-        Displacement, shape (n,), rad and m: the velocity times the time that it lasts.
+        Displacement, shape (n,), rad and m: velocity times duration.
 
     Returns
     -------
@@ -167,7 +167,7 @@ def configuration_rate(tree: Tree, q: Array, qd: Array) -> Array:
 
 
 def normalize(tree: Tree, q: Array) -> Array:
-    """Return the same configuration with quaternions of unit length, from which numerical integration drifts.
+    """Return the same configuration with quaternions of unit length, to correct the drift of numerical integration.
 
     Parameters
     ----------
@@ -179,9 +179,9 @@ def normalize(tree: Tree, q: Array) -> Array:
     Returns
     -------
     q_unit
-        Shape (nq,); NaN for a quaternion of zeros. With loops, the independent coordinates are kept and the others
-        follow; where these cannot close the loops, they are NaN without a warning, as this call also runs inside
-        compiled ones. `Robot.loops.close` says which loop stays open, and by how much.
+        Shape (nq,); NaN for a quaternion of zeros. With loops, the independent coordinates are kept and the others are
+        computed from them. If the loops cannot be closed, these others are NaN without a warning, as this function also
+        runs inside compiled ones. `Robot.loops.close` reports which loop stays open, and by how much.
 
     Examples
     --------

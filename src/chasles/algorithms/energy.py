@@ -117,10 +117,10 @@ class PowerBalance(NamedTuple):
 def power_balance(
     tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> PowerBalance:
-    """Return where the work of motors and environment goes, for the acceleration that the torques cause.
+    """Return the power balance of the robot, for the acceleration that the torques cause.
 
-    The energies' rates are summed up body by body, and the work of the torques joint by joint: their agreement checks
-    everything between.
+    The rates of the energies are summed body by body, and the power of the torques joint by joint, so their agreement
+    checks the whole computation.
 
     Parameters
     ----------
@@ -187,9 +187,9 @@ def powers_of_motion(
 
 
 def centroidal_momentum_matrix(tree: Tree, q: Array) -> Array:
-    """Return the matrix that takes velocities to the momentum about the centre of mass.
+    """Return the matrix that maps joint velocities to the momentum about the centre of mass.
 
-    Column i is the momentum of all bodies beyond joint i when that joint alone moves with unit rate.
+    Column i is the momentum of all bodies beyond joint i when only that joint moves, at unit rate.
 
     Parameters
     ----------
@@ -201,8 +201,8 @@ def centroidal_momentum_matrix(tree: Tree, q: Array) -> Array:
     Returns
     -------
     A
-        Shape (6, n): A qd is `centroidal_momentum`. Links of the fixed base and the motors' rotors have no part in it.
-        NaN for a robot without mass.
+        Shape (6, n): A qd is `centroidal_momentum`. Links of the fixed base and motor rotors are not included. NaN for
+        a robot without mass.
 
     Notes
     -----
@@ -263,8 +263,8 @@ def centroidal_momentum(tree: Tree, q: Array, qd: Array) -> Array:
 def centroidal_momentum_rate(tree: Tree, q: Array, qd: Array, qdd: Array) -> Array:
     """Return the rate of change of `centroidal_momentum` along a motion.
 
-    By Newton and Euler it is the sum, about the centre of mass, of all forces from outside: those of the fixed base on
-    the first joints, of gravity and of the environment.
+    By the Newton-Euler equations, this is the sum, about the centre of mass, of all external forces: those of the fixed
+    base on the first joints, of gravity and of the environment.
 
     Parameters
     ----------

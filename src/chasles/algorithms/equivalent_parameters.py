@@ -1,4 +1,4 @@
-"""Inertial parameters that have given base parameters: the nearest, and the most similar that bodies can have."""
+"""Inertial parameters with given base parameters: the nearest, and the most similar that are physically consistent."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ THINNEST = 1e-4
 
 
 def equivalent_parameters(parameters: Array, bodies: int, grouping: Grouping, base: Array) -> Array:
-    """Parameters with the given base parameters, with the least change of numbers (in SI units).
+    """Inertial parameters with the given base parameters and the least change of values (in SI units).
 
-    Masses and armatures that are not base parameters themselves stay; but a body without mass is given 1 kg if it needs
-    a first moment.
+    Masses and armatures that are not base parameters themselves are unchanged, except that a body without mass gets 1
+    kg if it needs a first moment.
 
     Parameters
     ----------
@@ -59,24 +59,24 @@ def equivalent_parameters(parameters: Array, bodies: int, grouping: Grouping, ba
 def consistent_parameters(
     parameters: Array, bodies: int, grouping: Grouping, base: Array, covariance: Array | None = None
 ) -> Array:
-    """Parameters of possible bodies with the given base parameters, as like the robot's own as they can be.
+    """Physically consistent parameters with the given base parameters, as similar as possible to the robot's own.
 
-    Likeness is the log-det divergence of pseudo-inertias, which depends neither on frames nor on units. An armature
-    that acts only together with moments of inertia may change too, unless it is zero.
+    Similarity is measured by the log-det divergence of pseudo-inertias, which depends neither on frames nor on units.
+    An armature that acts only together with moments of inertia may change too, unless it is zero.
 
     Parameters
     ----------
     parameters, bodies, grouping, base
         See `equivalent_parameters`.
     covariance
-        Covariance of the base parameters, shape (base, base), positive semidefinite. Half the squared deviation from
-        `base`, measured by it, plus a thousandth of the divergence is made least: what the base parameters say counts
-        most. Friction and armatures then stay positive too. None: no deviation.
+        Covariance of the base parameters, shape (base, base), positive semidefinite. The minimised cost is half the
+        squared deviation from `base`, weighted by the covariance, plus a thousandth of the divergence, so the base
+        parameters dominate. Friction and armatures then stay positive too. None: no deviation.
 
     Raises
     ------
     ModelError
-        If no possible bodies have these base parameters, and no covariance lets them deviate.
+        If no physically consistent bodies have these base parameters, and no covariance allows a deviation.
 
     Notes
     -----

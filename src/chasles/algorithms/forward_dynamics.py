@@ -92,9 +92,9 @@ def step_accelerations(
     step: float = 0.001,
     wrenches: Mapping[str, Array] = NO_WRENCHES,
 ) -> Array:
-    """Return the mean accelerations over a time step whose joint friction is that at its end, to first order.
+    """Return the mean accelerations over a time step, with joint friction taken at the end of the step, to first order.
 
-    Friction that acts much faster than the step makes no velocity overshoot zero, as it would in an explicit step. The
+    With friction much faster than the step, velocities do not overshoot zero, as they would in an explicit step. The
     slope of each joint's friction, times the step, adds to the joint's inertia: with D for these slopes,
 
         (M + step D) (qd_next - qd) / step = tau - bias.
@@ -154,7 +154,7 @@ def with_implicit_friction(tree: Tree, rates: Sequence[Any], step: float) -> Tre
 def accelerations_by_mass_matrix(
     tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> Array:
-    """Accelerations by solving M qdd = tau - bias.
+    """Return the accelerations by solving M qdd = tau - bias.
 
     Parameters
     ----------
@@ -246,7 +246,7 @@ class ArticulatedInertia(NamedTuple):
 def articulated_body_accelerations(
     tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> Array:
-    """Accelerations under torques, for trees without mimic joints.
+    """Return the accelerations under torques, for trees without mimic joints.
 
     The velocity terms are those of the Newton-Euler recursion at zero joint acceleration, so that the articulated
     recursion deals only with accelerations beyond that motion.

@@ -1,4 +1,4 @@
-"""Base parameters: which inertial parameters act on the torques only together, in closed form and numerically.
+"""Base parameters: combinations of inertial parameters that determine the torques, in closed form and numerically.
 
 Some changes of a body's inertia can be undone by the opposite change of its parent's, so that no torque of any motion
 changes. For a revolute joint these are a mass in a point of the axis, its shift along the axis and a mass spread along
@@ -59,14 +59,14 @@ class Grouping(NamedTuple):
 
 
 def regroup(tree: Tree, tolerance: float = 1e-9) -> Grouping:
-    """Base parameters of a tree whose joints move independently.
+    """Return the base parameters of a tree with independent joints.
 
     Parameters
     ----------
     tree
-        The robot. Its masses do not matter; its geometry and the direction of gravity do.
+        The robot. Only its geometry and the direction of gravity matter; its masses do not.
     tolerance
-        Directions of motion smaller than this share of the robot's size are taken for rounding.
+        Directions of motion smaller than this fraction of the robot's size are treated as rounding.
 
     Returns
     -------
@@ -216,24 +216,24 @@ def _units(count: int, size: float) -> Array:
 
 
 def group_columns(Y: Array, preferred: Sequence[int], tolerance: float = 1e-9) -> tuple[Grouping, float]:
-    """Base parameters of a regressor whose rows are many motions.
+    """Return the base parameters of a regressor with rows from many motions.
 
     Parameters
     ----------
     Y
         Regressor, shape (rows, parameters), with more rows than there are base parameters.
     preferred
-        Numbers of the columns, those first that shall stand for the base parameters.
+        Column indices in order of preference for naming the base parameters.
     tolerance
-        Share of the largest column below which a column, or what is left of it, is taken for zero.
+        Fraction of the largest column below which a column, or its remainder after elimination, counts as zero.
 
     Returns
     -------
     grouping
         See `Grouping`.
     condition
-        Condition number of the base parameters' columns of Y, each scaled to the length of 1: how much the motions
-        magnify errors of torques.
+        Condition number of the base parameters' columns of Y, each scaled to unit length: the factor by which the
+        motions can amplify torque errors.
 
     Notes
     -----
@@ -274,10 +274,10 @@ def group_columns(Y: Array, preferred: Sequence[int], tolerance: float = 1e-9) -
 
 
 def preferred_columns(tree: Tree) -> list[int]:
-    """Columns of a robot's regressor in the order in which they should stand for base parameters.
+    """Return the columns of a robot's regressor in order of preference for naming the base parameters.
 
-    First friction, which acts for itself; then the inertia of the bodies from the root outward, so that parameters are
-    expressed by those of parents, as by `regroup`.
+    Friction comes first, as it acts independently. The inertia of the bodies follows from the root outward, so that
+    parameters are expressed by those of parents, as by `regroup`.
     """
     inertial = 10 * len(tree.carriers)
     first_columns = {index: 10 * k for k, index in enumerate(tree.carriers)}

@@ -228,7 +228,7 @@ def joint_friction_derivative(body: MovingBody, rate: Real) -> Real:
 
 
 def friction_torque(tree: Tree, q: Array, qd: Array) -> Array:
-    """Return the torques that viscous and Coulomb friction of the joints take up.
+    """Return the torques that overcome viscous and Coulomb friction of the joints.
 
     Parameters
     ----------

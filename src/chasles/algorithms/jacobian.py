@@ -49,7 +49,7 @@ def jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> Array:
     q
         Configuration, shape (nq,), rad (m for prismatic joints).
     target
-        Name of the link or frame whose twist J qd is.
+        Name of the target link or frame.
     frame
         Reference frame of that twist. ``"space"``: world axes, about the world's origin. ``"body"``: the target's axes,
         about its origin. ``"world-aligned"``: world axes, about the target's origin.
@@ -77,7 +77,7 @@ def jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> Array:
 
 
 def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -> PoseAndJacobian:
-    """Return the pose and the Jacobian of a frame, which costs little more than either.
+    """Return the pose and the Jacobian of a frame, at little more cost than either alone.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ def pose_and_jacobian(tree: Tree, q: Array, target: str, frame: str = "space") -
 
 
 def frame_jacobians(tree: Tree, q: Array, targets: Sequence[str], frame: str = "space") -> Array:
-    """Return the Jacobians of several frames, which share what their chains have in common.
+    """Return the Jacobians of several frames; the parts that their chains share are computed once.
 
     Parameters
     ----------

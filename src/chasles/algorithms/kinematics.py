@@ -1,4 +1,4 @@
-"""Where the bodies and frames of a robot are, how fast they move, and where its centre of mass is.
+"""Poses and velocities of the bodies and frames of a robot, and its centre of mass.
 
 The rates of a spherical or free joint belong to one motion: each of its screws is fixed in the body that the whole
 joint moves, and none carries another along. So where a screw's rate is wanted, the chain of bodies of such a joint is

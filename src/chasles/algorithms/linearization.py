@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @comparable
 class TorqueDerivatives(NamedTuple):
-    """Derivatives of the joint torques by q, qd and qdd, each of shape (..., n, n)."""
+    """Derivatives of the joint torques with respect to q, qd and qdd, each of shape (..., n, n)."""
 
     dtau_dq: Array
     dtau_dqd: Array
@@ -63,9 +63,10 @@ class Linearization(NamedTuple):
 def inverse_dynamics_derivatives(
     tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> TorqueDerivatives:
-    """Return the derivatives of the inverse dynamics by q, qd and qdd.
+    """Return the derivatives of the inverse dynamics with respect to q, qd and qdd.
 
-    Where q holds quaternions, the derivative by q is that by the displacement v of `integrate(q, v)`, at v = 0.
+    Where q holds quaternions, the derivative with respect to q is taken along the displacement v of `integrate(q, v)`,
+    at v = 0.
 
     Parameters
     ----------
@@ -78,8 +79,8 @@ def inverse_dynamics_derivatives(
     Returns
     -------
     dtau_dq, dtau_dqd, dtau_dqdd
-        Shape (n, n) each, row i for torque i; the last is the mass matrix. The derivative of friction leaves out the
-        jump of sign(qd).
+        Shape (n, n) each, row i for torque i; the last is the mass matrix. The derivative of friction ignores the jump
+        of sign(qd).
 
     Notes
     -----
@@ -154,15 +155,15 @@ def linearize(
 ) -> Linearization:
     """Return the exact linear model of the dynamics, δẋ = A δx + B δτ with x = (q, q̇).
 
-    It follows from M δq̈ = δτ - ∂τ/∂q δq - ∂τ/∂q̇ δq̇, at the acceleration that tau causes. Where q holds quaternions, the
-    state's displacement is that of `difference`, which the motion itself carries along: δq' = δq̇ - q̇ x δq.
+    The model follows from M δq̈ = δτ - ∂τ/∂q δq - ∂τ/∂q̇ δq̇, at the acceleration that tau causes. Where q holds
+    quaternions, the state's displacement is that of `difference`, which rotates with the motion: δq' = δq̇ - q̇ x δq.
 
     Parameters
     ----------
     tree
         Kinematic tree of the robot.
     q, qd, tau, wrenches
-        State and torques about which the model is linear, as for `forward_dynamics`, and with its errors.
+        State and torques to linearise about, as for `forward_dynamics`, with the same errors.
 
     Returns
     -------

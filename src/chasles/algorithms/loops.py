@@ -1,4 +1,4 @@
-"""The constraints of a robot's loops, and how they make its joints move together.
+"""Constraints of a robot's loops, and the joint motions that they couple.
 
 `loop_constraints` says how far each constraint is from holding, `constraint_wrenches` with which wrench it acts;
 `velocity_map` and `joint_accelerations` give the motion of all joints from that of the independent ones.
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 class LoopConstraints(NamedTuple):
-    """Constraints of all loops, one after the other."""
+    """Constraints of all loops, in order."""
 
     residual: Array
     """Shape (constraints,), m and rad: zero where the loops are closed."""
@@ -51,7 +51,7 @@ class LoopConstraints(NamedTuple):
 
 
 def loop_constraints(tree: Tree, q: Array) -> LoopConstraints:
-    """Return how far each constraint of a robot's loops is from holding, and the constraints' Jacobian.
+    """Return the residuals of a robot's loop constraints, and the constraint Jacobian.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def loop_constraints(tree: Tree, q: Array) -> LoopConstraints:
     residual
         Shape (constraints,), m for distances and rad for small angles; zero where the loops are closed.
     J
-        Shape (constraints, n): its product with the velocities of all joints is the residual's rate.
+        Shape (constraints, n): J times the velocities of all joints is the rate of the residual.
 
     Examples
     --------
@@ -131,7 +131,7 @@ def loop_jacobian_derivative(tree: Tree, q: Array, joint_velocities: Array) -> A
 
 
 def constraint_wrenches(tree: Tree, q: Array) -> Array:
-    """Return the wrench of each constraint: what its loop exerts on the link of frame 2, per unit of its multiplier.
+    """Return the wrench of each constraint: the wrench on the link of frame 2 per unit of the multiplier.
 
     Parameters
     ----------
@@ -143,8 +143,8 @@ def constraint_wrenches(tree: Tree, q: Array) -> Array:
     Returns
     -------
     wrenches
-        Shape (constraints, 6): moment and force in world axes, about the origin of the loop's frame 2. The link of
-        frame 1 gets the opposite ones.
+        Shape (constraints, 6): moment and force in world axes, about the origin of the loop's frame 2. The opposite
+        wrenches act on the link of frame 1.
 
     Examples
     --------
@@ -168,7 +168,7 @@ def constraint_wrenches(tree: Tree, q: Array) -> Array:
 
 
 def velocity_map(tree: Tree, q: Array) -> Array:
-    """Return the matrix G that takes the independent velocities to those of all joints.
+    """Return the matrix G that maps the independent velocities to those of all joints.
 
     Parameters
     ----------
@@ -181,8 +181,8 @@ def velocity_map(tree: Tree, q: Array) -> Array:
     -------
     G
         Shape (joint velocities, n): velocities of all joints per unit of each independent one, in the order of
-        `Description.joint_velocity_names`. The identity without loops; not finite where the independent velocities do
-        not determine the others.
+        `Description.joint_velocity_names`. Without loops G is the identity. Its elements are not finite where the
+        independent velocities do not determine the others.
 
     Examples
     --------

@@ -50,8 +50,8 @@ if TYPE_CHECKING:
 def mass_matrix(tree: Tree, q: Array) -> Array:
     """Return the mass matrix, symmetric and full, with the motors' armature on its diagonal.
 
-    Column i is the wrench that gives the bodies beyond joint i a unit acceleration of that joint, felt at the joints
-    that carry it.
+    Column i holds the torques, at the joints that carry them, of the wrench that gives the bodies beyond joint i a unit
+    acceleration of that joint.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def massless(joint: str) -> ArgumentError:
 
 
 def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
-    """Return the Coriolis matrix of the Christoffel symbols; friction has no part in it.
+    """Return the Coriolis matrix of the Christoffel symbols, without friction.
 
     Parameters
     ----------
@@ -250,8 +250,8 @@ def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "
     Returns
     -------
     mobility
-        Shape (6, 6), symmetric. It exists for every robot and configuration; singular where the frame cannot be moved
-        in some direction.
+        Shape (6, 6), symmetric. It exists for every robot and configuration, and is singular where the frame cannot
+        move in some direction.
 
     Raises
     ------
@@ -288,9 +288,9 @@ def operational_space_inertia(tree: Tree, q: Array, target: str, frame: str = "w
     Returns
     -------
     Lambda
-        Shape (6, 6), symmetric, kg·m², kg·m and kg. Where the frame cannot be moved in some direction, as in a singular
-        configuration, it does not exist: its elements are then not finite, or as large as rounding leaves them. Arms
-        with fewer than six joints never have it; use `operational_space_mobility` and invert the part that matters.
+        Shape (6, 6), symmetric, kg·m², kg·m and kg. The matrix does not exist where the frame cannot move in some
+        direction, as in a singular configuration: its elements are then not finite, or very large from rounding. It
+        never exists for arms with fewer than six joints; use `operational_space_mobility` and invert the relevant part.
 
     Examples
     --------

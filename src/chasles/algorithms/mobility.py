@@ -1,4 +1,4 @@
-"""Mobility of a robot with loops: its degrees of freedom, the constraints that count, and its independent velocities.
+"""Mobility of a robot with loops: degrees of freedom, active constraints and independent velocities.
 
 The constraints' Jacobian J loses rank where constraints repeat each other, as those of a planar four-bar in space do.
 Its rank at random closed configurations tells the mobility, where the counting rule of Grübler and Kutzbach fails.
@@ -51,15 +51,15 @@ LARGEST_GAIN = 10.0
 
 
 def assembled(description: Description) -> Description:
-    """Return a robot whose loops are closed in its home configuration, and which knows what they leave free.
+    """Return a robot with its loops closed in the home configuration and its mobility known.
 
-    A robot without loops, or one whose loops are closed, is returned as it is.
+    A robot without loops, or with loops already closed, is returned unchanged.
 
     Raises
     ------
     ModelError
-        The loops cannot be closed near the home configuration, they leave no freedom, or the wanted independent
-        velocities depend on each other; the message names the loop or the joint.
+        The loops cannot be closed near the home configuration, they leave no degree of freedom, or the chosen
+        independent velocities depend on each other; the message names the loop or the joint.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def _immobile(description: Description, tree: Tree, J: Array, least: float) -> s
 
 
 def closed_configurations(tree: Tree, q: Array, count: int, generator: np.random.Generator) -> Iterator[Array]:
-    """Yield closed configurations around one, reached by random displacements; fewer where most fail.
+    """Yield closed configurations around a given one, reached by random displacements; fewer if most attempts fail.
 
     Examples
     --------
@@ -156,17 +156,17 @@ def regular_configurations(
     constraints: Callable[[Array], LoopConstraints] | None = None,
     velocities: Callable[[Array], Array] | None = None,
 ) -> list[Array]:
-    """Return closed configurations near one, on walks that keep its assembly mode and away from singular ones.
+    """Return regular closed configurations near a given one, by random walks within its assembly mode.
 
-    A step that passes a singularity of the independent velocities turns the orientation which they give to the motions
-    that the loops allow.
+    A step across a singularity of the independent velocities is detected by a change of orientation: the sign that they
+    give to the motions that the loops allow.
 
     Parameters
     ----------
     tree
         Kinematic tree of the robot, with its independent velocities.
     q
-        Closed configuration, shape (nq,), from which every walk starts.
+        Closed configuration, shape (nq,): start of every walk.
     count
         Number of configurations.
     generator

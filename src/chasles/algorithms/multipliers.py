@@ -1,4 +1,4 @@
-"""Motion of all joints of a robot with loops, by the loops' multipliers: no joint's velocity is chosen as independent.
+"""Motion of all joints of a robot with loops, by Lagrange multipliers, without a choice of independent velocities.
 
 Accelerations minimise Gauss' constraint: of all that the loops allow, they are the nearest to those of the free tree,
 in the metric of its mass matrix. With multipliers λ they solve M a + Jᵀ λ = f, J a = γ. The same equations, without
@@ -78,13 +78,13 @@ def constrained_accelerations(
     wrenches
         See `inverse_dynamics`, also for the errors.
     step
-        Time over which the friction of all joints is that at its end, s; see `step_accelerations`.
+        Time step, s, with the friction of all joints taken at its end; see `step_accelerations`.
 
     Returns
     -------
     accelerations
-        Shape (joint velocities,), rad/s² (m/s²). Unlike those of `forward_dynamics`, they are finite also where the
-        independent velocities do not determine the others.
+        Shape (joint velocities,), rad/s² (m/s²). Unlike the result of `forward_dynamics`, they are also finite where
+        the independent velocities do not determine the others.
 
     Examples
     --------
@@ -109,15 +109,15 @@ def constrained_accelerations(
 
 
 def closed_state(tree: Tree, q: Array, joint_velocities: Array) -> ClosedState:
-    """Return the configuration with closed loops that is nearest to one close by, and the nearest velocities there.
+    """Return the nearest configuration with closed loops to a nearly closed one, and the nearest velocities there.
 
     Parameters
     ----------
     tree
         Kinematic tree of the robot.
     q, joint_velocities
-        Configuration, shape (nq,), and velocities of all joints, shape (joint velocities,), in the order of
-        `Description.joint_velocity_names`, with which the loops are nearly closed.
+        Configuration with nearly closed loops, shape (nq,), and velocities of all joints, shape (joint velocities,), in
+        the order of `Description.joint_velocity_names`, that nearly keep them closed.
 
     Returns
     -------

@@ -157,7 +157,7 @@ def _wrench(moments: MassMoments, accelerations: PointAccelerations) -> Wrench:
 
 
 def passivity_regressor(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
-    """Return the matrix Y with Y π = `passivity_torque`: what each parameter adds to it.
+    """Return the regressor Y with Y π = `passivity_torque`: one column for each parameter.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def passivity_regressor(tree: Tree, q: Array, qd: Array, qd_reference: Array, qd
     Returns
     -------
     Y
-        Shape (n, parameters), columns as those of `torque_regressor`, which it is for qd_reference = qd.
+        Shape (n, parameters), columns as in `torque_regressor`; with qd_reference = qd it equals that regressor.
 
     Notes
     -----
@@ -207,7 +207,7 @@ def _columns(tree: Tree, index: int, accelerations: PointAccelerations) -> Colum
 
 @comparable
 class MomentumAndDrift(NamedTuple):
-    """Generalised momenta M qd and the rate at which they change without torques, each of shape (..., n)."""
+    """Generalised momenta M qd and their rate of change without torques, each of shape (..., n)."""
 
     momentum: Array
     drift: Array
@@ -260,7 +260,7 @@ def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> MomentumAndDrift:
 
 
 def momentum_drift_regressor(tree: Tree, q: Array, qd: Array) -> Array:
-    """Return the matrix D with D π = drift of `momentum_and_drift`: what each parameter adds to it.
+    """Return the regressor D with D π = drift of `momentum_and_drift`: one column for each parameter.
 
     With the momentum regressor P, the torques of every motion are tau = (dP/dt - D) π, which a filter can use without
     accelerations.

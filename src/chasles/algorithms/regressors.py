@@ -32,10 +32,10 @@ class EnergyRegressors(NamedTuple):
 
 
 def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, columns: tuple[int, ...] | None = None) -> Array:
-    """Return the matrix Y with tau = Y π: what each parameter adds to the torques of `inverse_dynamics`.
+    """Return the regressor Y with tau = Y π for the torques of `inverse_dynamics`: one column for each parameter.
 
-    By the principle of virtual power: the torque of a joint is the power, per unit of its rate, of the wrenches that
-    the bodies beyond it need.
+    By the principle of virtual power, the torque of a joint is the power, per unit joint rate, of the wrenches on the
+    bodies beyond it.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, columns: tuple
         Configuration, shape (nq,), velocity and acceleration, shape (n,), rad, rad/s, rad/s² (m, m/s, m/s² for
         prismatic joints).
     columns
-        Numbers of the parameters whose columns are wanted, such as those of base parameters; default all.
+        Indices of the parameters to compute columns for, such as those of base parameters; default all.
 
     Returns
     -------
@@ -82,10 +82,10 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, columns: tuple
 
 
 def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
-    """Return the matrix Y with M qd = Y π: what each parameter adds to the generalised momenta.
+    """Return the regressor Y with M qd = Y π for the generalised momenta: one column for each parameter.
 
-    Identification by momenta needs no measured accelerations: they change by the impulse of the torques, but for terms
-    of q and qd.
+    Identification from momenta needs no measured accelerations: the momenta change by the impulse of the torques, up to
+    terms in q and qd.
 
     Parameters
     ----------
@@ -102,8 +102,8 @@ def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
 
     Notes
     -----
-    Middleton & Goodwin, "Adaptive computed torque control for rigid link manipulators" (Systems & Control Letters
-    10(1), 1988) avoid accelerations so, with filters.
+    Middleton & Goodwin, "Adaptive computed torque control for rigid link manipulators" (Systems & Control
+    Letters 10(1), 1988) avoid accelerations in this way, with filters.
 
     Examples
     --------

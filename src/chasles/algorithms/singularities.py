@@ -1,4 +1,4 @@
-"""Singular configurations of closed chains: motions that no motor controls, and directions that a frame has lost.
+"""Singular configurations of closed chains: motions that no motor controls, and lost directions of a frame.
 
 With the motions N that the loops allow (J N = 0) the motors' velocities are B N and a frame's twist is T N. Motors lose
 control where B N loses rank beside regular configurations: some motion goes on with all motors locked. A frame loses
@@ -30,22 +30,22 @@ ROWS: dict[MotionPart, slice] = {"twist": slice(0, 6), "position": slice(3, 6), 
 
 @dataclass(frozen=True, eq=False)
 class Singularities:
-    """What is special about a closed configuration.
+    """Singularities of a closed configuration.
 
     Attributes
     ----------
     target
         Name of the frame.
     freedoms
-        Number of velocities that the loops leave free here, and elsewhere.
+        Degrees of freedom that the loops leave, in this configuration and in regular ones.
     uncontrolled
-        Twists (ω, v) of the frame, shape (k, 6), about its origin in world axes, of unit motions that go on with all
-        motors locked; zero for a motion that leaves the frame at rest.
+        Twists (ω, v) of the frame, shape (k, 6), about its origin in world axes, of unit motions that remain possible
+        with all motors locked; zero for a motion that leaves the frame at rest.
     uncontrolled_joints
         Velocities of all joints in these motions, shape (k, joint velocities).
     lost
-        Unit wrenches (m, f) on the frame, shape (k, 6), about its origin in world axes, that are carried without any
-        motor's force here and not elsewhere: the frame cannot move against them.
+        Unit wrenches (m, f) on the frame, shape (k, 6), about its origin in world axes, that the structure carries
+        without motor forces in this configuration but not in regular ones: the frame cannot move against them.
     """
 
     target: str
@@ -56,7 +56,7 @@ class Singularities:
 
     @property
     def is_singular(self) -> bool:
-        """Whether the configuration is special in any way."""
+        """Whether the configuration is singular in any way."""
         return bool(len(self.uncontrolled) or len(self.lost) or self.freedoms[0] != self.freedoms[1])
 
     def __str__(self) -> str:
@@ -82,7 +82,7 @@ class Singularities:
 def singularities(
     tree: Tree, q: Array, target: str, part: MotionPart, tolerance: float, elsewhere: Array
 ) -> Singularities:
-    """Tell which freedoms a closed configuration loses and which motors do not control.
+    """Find the degrees of freedom that a closed configuration loses, and the motions that its motors do not control.
 
     Parameters
     ----------
@@ -95,9 +95,9 @@ def singularities(
     part
         Part of the frame's motion that may be lost: "twist", "position" or "orientation".
     tolerance
-        Share of the largest singular value below which a motion counts as lost.
+        Fraction of the largest singular value below which a motion counts as lost.
     elsewhere
-        Closed configuration, shape (nq,), around which regular ones are looked for.
+        Closed configuration, shape (nq,), near which regular ones are searched for.
 
     Examples
     --------

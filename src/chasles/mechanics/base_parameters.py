@@ -18,19 +18,20 @@ Array = NDArray[np.float64]
 class BaseParameters:
     """The base (minimal, identifiable) parameters of a robot.
 
-    Every torque is a linear function of them, and no two sets of values give the same torques. Each is a linear
-    combination of inertial parameters pi and is called after one of them, which occurs in no other.
+    All torques are linear functions of the base parameters, and different values give different torques. Each base
+    parameter is a linear combination of inertial parameters pi, named after one of them that occurs in no other
+    combination.
 
     Attributes
     ----------
     names
-        Name of the inertial parameter after which each base parameter is named.
+        Name of each base parameter: that of an inertial parameter.
     expressions
-        The linear combinations, readable; numbers to six digits.
+        The linear combinations as text, with values to six digits.
     values
         Values of the base parameters of the robot, shape (base,).
     independent
-        Index in π of the inertial parameter after which each is named, shape (base,).
+        Index in π of the inertial parameter that each is named after, shape (base,).
     to_base
         Shape (base, parameters): ``values = to_base @ pi`` for inertial parameters π.
     parameter_names
@@ -65,16 +66,16 @@ class BaseParameters:
 
     @property
     def to_inertial(self) -> Array:
-        """Matrix (parameters, base) to the simplest π with these base parameters: all others are zero.
+        """Matrix (parameters, base) from base parameters to the simplest π that has them, with all other elements zero.
 
-        ROBOOP and others call this π, in frames of modified DH, the robot's minimal parameters. Masses in it are zero
-        at revolute joints, so no real body has it; `Robot.inertial.with_base` makes robots.
+        ROBOOP and others call this π, in frames of modified DH, the robot's minimal parameters. Its masses are zero at
+        revolute joints, so it is not physically consistent; `Robot.inertial.with_base` makes robots.
         """
         return np.eye(len(self.parameter_names))[:, self.independent]
 
     @property
     def null_space(self) -> Array:
-        """Changes of pi that no torque shows, one a column: shape (parameters, parameters - base)."""
+        """Changes of pi that leave all torques unchanged, one per column: shape (parameters, parameters - base)."""
         count = len(self.parameter_names)
         others = np.setdiff1d(np.arange(count), self.independent)
         changes: Array = np.eye(count)[:, others] - self.to_inertial @ self.to_base[:, others]
@@ -86,7 +87,7 @@ class BaseParameters:
         Raises
         ------
         ArgumentError
-            If the last axis is not that of the robot's regressors.
+            If the length of the last axis is not that of the robot's regressors.
 
         Examples
         --------

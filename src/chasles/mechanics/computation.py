@@ -1,4 +1,4 @@
-"""Computations of a robot: an algorithm traced for one description, compiled once for each way of calling it."""
+"""Computations of a robot: an algorithm traced for one description and compiled once for each call signature."""
 
 from __future__ import annotations
 
@@ -139,18 +139,18 @@ class Computation(Generic[P, Result]):
 
 
 class RobotFunction(Family, Generic[P, Result]):
-    """One computation of one robot.
+    """A computation of one robot.
 
-    Called with arrays of shape (..., n) it broadcasts over the leading axes, as NumPy's ufuncs do, with ``out=`` if
-    wanted. Arguments are positional or keywords. Two further keywords hold for every computation:
+    Called with arrays of shape (..., n), it broadcasts over the leading axes, as NumPy's ufuncs do, with an optional
+    ``out=``. Arguments are positional or keywords. Two further keywords apply to every computation:
 
     ``vary``
         Mapping from parameters of the robot (see `Robot.parameters`) to values that replace those of the description:
         numbers or arrays, whose leading axes broadcast with the other arguments. Each set of names is compiled once.
-        Values that no robot can have, such as a negative mass, are refused; functions of `specialize` take all values.
+        Impossible values, such as a negative mass, raise an error; functions from `specialize` accept all values.
     ``wrenches``
-        For computations in which forces of the environment take part: mapping from frames to wrenches (m, f), shape
-        (..., 6), that act on the robot, about the frame's origin and in its axes, in N·m and N.
+        Only for computations with forces of the environment: mapping from frames to wrenches (m, f) on the robot, shape
+        (..., 6), about the frame's origin and in its axes, in N·m and N.
 
     Attributes
     ----------
@@ -181,7 +181,7 @@ class RobotFunction(Family, Generic[P, Result]):
         wrenches: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Any:
-        """Compute, whatever the arguments are; all but single samples without keywords come here."""
+        """Compute for any arguments; all calls except single samples without keywords come here."""
         if "targets" in options:  # of a list programs cannot be looked up
             options["targets"] = _frames(self._description, options["targets"])
         if not (vary or wrenches):
@@ -209,12 +209,12 @@ class RobotFunction(Family, Generic[P, Result]):
                 parameter.check(array)
 
     def specialize(self, *, vary: Sequence[str] = (), wrenches: Sequence[str] = (), **options: Any) -> Function:
-        """Return the compiled function for one way of calling.
+        """Return the compiled function for one call signature.
 
         Parameters
         ----------
         vary
-            Names of parameters that become arguments, after the usual ones.
+            Names of parameters that become arguments, after the computation's own.
         wrenches
             Names of frames whose wrenches become arguments, after the parameters.
         **options
@@ -223,7 +223,7 @@ class RobotFunction(Family, Generic[P, Result]):
         Returns
         -------
         Function
-            With its ``program``, derivatives and exports.
+            Compiled function, with its ``program``, derivatives and exports.
 
         Examples
         --------
@@ -239,7 +239,7 @@ class RobotFunction(Family, Generic[P, Result]):
         return tuple(self._computation.options)
 
     def completed(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return options with the defaults of those that are missing, or say what is wrong with them."""
+        """Return options completed by defaults; raise an error if any is invalid."""
         declared = self._computation.options
         for name in options:
             if name not in declared and name not in _ARRAYS_BY_NAME:

@@ -62,7 +62,7 @@ class Described(Sealed):
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Units of the elements of q: "rad", "m", or nothing for those of quaternions."""
+        """Units of the elements of q: "rad", "m", or empty for elements of quaternions."""
         return self.description.coordinate_units
 
     @property

@@ -1,4 +1,4 @@
-"""`Mechanics`: a description together with all that is computed from it alone."""
+"""`Mechanics`: a description together with the computations that depend on it alone."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ PARTS: tuple[type[Part[Any]], ...] = (Loops, Regressors, Inertial, Centroidal, E
 
 
 class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Copies, Formats):
-    """Immutable description and compiled mechanics of a robot: all of `chasles.Robot` that needs no search.
+    """Immutable description and compiled mechanics of a robot: `chasles.Robot` without inverse kinematics.
 
     Inverse kinematics is written for this class; `chasles.Robot` adds inverse kinematics to it.
     """
 
     @cached_property
     def loops(self) -> Loops:
-        """Loops: mobility, assembly, how the joints move together, motor forces, loop forces and singularities."""
+        """Loops: mobility, assembly, coupled joint motion, motor forces, loop forces and singularities."""
         return Loops(self)
 
     @cached_property
@@ -43,7 +43,7 @@ class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Copies, Formats
 
     @property
     def inertial(self) -> Inertial[Self]:
-        """Inertial parameters as numbers: to read, replace, reduce to base parameters, check and perturb."""
+        """Values of the inertial parameters: read, replace, reduce to base parameters, check and perturb them."""
         return Inertial(self, self.loops, self.regressors)
 
     @cached_property
@@ -53,7 +53,7 @@ class Mechanics(Configurations, Kinematics, Dynamics, WholeBody, Copies, Formats
 
     @property
     def edit(self) -> Edit[Self]:
-        """Robots of another structure: parts, robots joined, joints locked, links merged or renamed."""
+        """Structural edits: cut out parts, join robots, lock joints, merge or rename links."""
         return Edit(self)
 
     def _repr_html_(self) -> str:

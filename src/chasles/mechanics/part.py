@@ -1,4 +1,4 @@
-"""`Part`: computations and changes of a robot that belong together, as a namespace that holds the robot."""
+"""`Part`: a namespace of related computations and edits of a robot."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ R = TypeVar("R", bound=Described)
 
 
 class Part(Sealed, Generic[R]):
-    """Namespace of a robot, such as ``arm.regressors``; it belongs to one robot, and is pickled with it.
+    """Namespace of one robot, such as ``arm.regressors``; it is pickled with the robot.
 
     Attributes
     ----------

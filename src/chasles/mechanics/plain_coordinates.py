@@ -9,19 +9,19 @@ from chasles.mechanics.described import Described
 
 
 def require_plain_coordinates(robot: Described, what: str) -> None:
-    """Refuse a robot whose configurations are not vectors, because it has spherical or free joints, or loops.
+    """Raise an error if configurations are not vectors, because the robot has spherical or free joints, or loops.
 
     Parameters
     ----------
     robot
         The robot.
     what
-        Name of the function that cannot take it, for the message.
+        Name of the calling function, for the message.
 
     Raises
     ------
     ArgumentError
-        It has joints with quaternions, or loops; the message names them.
+        The robot has joints with quaternions, or loops; the message names them.
 
     Examples
     --------

@@ -119,7 +119,9 @@ def without(description: Description, link: str) -> Description:
     ModelError
         The link is the root.
 
-    Notes ----- A joint that mimics a removed joint becomes independent.
+    Notes
+    -----
+    A joint that mimics a removed joint becomes independent.
 
     Examples
     --------
