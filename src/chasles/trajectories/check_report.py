@@ -101,9 +101,9 @@ class Violation:
     joint
         Name of the joint.
     start, end
-        From when to when, s.
+        Interval of the violation, s.
     time
-        When it is worst, s.
+        Time of the largest violation, s.
     value, limit
         Value and limit of the quantity at that time, in `unit`. A value is infinite where a lower derivative jumps.
     unit
@@ -129,7 +129,7 @@ class Violation:
 
     @property
     def sentence(self) -> str:
-        """The violation in words."""
+        """Return the violation as a sentence."""
         which = f"trajectory {', '.join(map(str, self.trajectory))}: " if self.trajectory else ""
         side = "above" if self.value > self.limit else "below"
         when = f", from {self.start:.6g} to {self.end:.6g} s" if self.end > self.start else ""
@@ -141,7 +141,7 @@ class Violation:
 
 @dataclass(frozen=True, eq=False)
 class CheckReport:
-    """Limits of a robot that a trajectory breaks, and how near it comes to the others.
+    """Violations of a robot's limits by a trajectory, and its margins to all limits.
 
     Attributes
     ----------
@@ -157,7 +157,7 @@ class CheckReport:
         Smallest distance from a limit, negative where it is broken, shape (*batch, quantity, n); infinite without a
         limit.
     time
-        When that is, s, the same shape; NaN without a limit.
+        Time of the smallest margin, s, the same shape; NaN without a limit.
     step
         Largest step between the samples, s, before they were refined.
     broken
@@ -195,7 +195,7 @@ class CheckReport:
 
     @property
     def share(self) -> Floats:
-        """Used share of the limits, shape (*batch, quantity, n).
+        """Used fraction of the limits, shape (*batch, quantity, n).
 
         0 half way between the lower and the upper limit, 1 at one of them; NaN where not both are finite.
         """

@@ -61,7 +61,7 @@ _COMMENT = re.compile(rb"#[^\n]*")
 
 @dataclass(frozen=True, eq=False)
 class PathData(DescriptionRecord):
-    """What a path file holds.
+    """Contents of a path file.
 
     Attributes
     ----------
@@ -83,16 +83,16 @@ class PathData(DescriptionRecord):
         self._set(times=_frozen(times), values=_frozen(_table(self.values, times, "point")))
 
     def to_trajectory(self) -> CubicSpline:
-        """Return the natural cubic spline through the points, as ROBOOP's ``Spl_path``.
+        """Return the natural cubic spline through the points, like ROBOOP's ``Spl_path``.
 
-        It refuses times outside of the path; `CubicSpline` gives others.
+        Times outside the path raise an error; use `CubicSpline` for other behaviour.
         """
         return CubicSpline(self.times, self.values, boundary="natural", outside="error")
 
 
 @dataclass(frozen=True, eq=False)
 class QuaternionData(DescriptionRecord):
-    """What a quaternion file holds.
+    """Contents of a quaternion file.
 
     Attributes
     ----------
@@ -119,7 +119,7 @@ class QuaternionData(DescriptionRecord):
     def to_trajectory(self, turning: Turning = "squad") -> OrientationSpline:
         """Return the motion through the knots, with its true angular velocities; see `OrientationSpline`.
 
-        Its ``turning="roboop"`` gives the orientations of ROBOOP's ``Spl_Quaternion``.
+        For the orientations of ROBOOP's ``Spl_Quaternion``, use ``turning="roboop"`` there.
         """
         from chasles.trajectories.cartesian.orientations import OrientationSpline
 
@@ -181,7 +181,7 @@ def write_quaternion_file(path: str | Path, data: QuaternionData) -> None:
 
 
 def read_trajectory_file(path: str | Path) -> PathData | QuaternionData:
-    """Read a path file or a quaternion file: whichever it is, as ROBOOP's ``Trajectory_Select`` does."""
+    """Read a path file or a quaternion file, detected automatically, like ROBOOP's ``Trajectory_Select``."""
     is_path = any(word.encode() in _without_comments(path) for word in _WORD_OF.values())
     return read_path_file(path) if is_path else read_quaternion_file(path)
 

@@ -33,8 +33,8 @@ class Motion(NamedTuple):
 class Reference(Protocol):
     """A planned joint motion, the third argument of `chasles.simulate`.
 
-    Its numbers are `parameters`, which simulations take as arguments of one compiled program: other numbers, or a
-    batch of them, need no new one.
+    Simulations take its `parameters` as arguments of one compiled program: other values, or a batch of them, need no
+    recompilation.
     """
 
     @property
@@ -48,5 +48,5 @@ class Reference(Protocol):
         ...
 
     def motion(self, t: Real, parameters: Mapping[str, Any]) -> Motion:
-        """Motion at one time; plain arithmetic that can be traced."""
+        """Return the motion at one time; traceable."""
         ...

@@ -19,7 +19,7 @@ _MOST_SAMPLES = 10_000_000
 
 
 class Samples(NamedTuple, Generic[M]):
-    """Times (k,) in s, and the motion at each of them."""
+    """Times (k,), s, and the motion at each."""
 
     t: NDArray[np.float64]
     motion: M
@@ -28,8 +28,8 @@ class Samples(NamedTuple, Generic[M]):
 class Trajectory(Sealed, Generic[M]):
     """A motion as a function of time; the base of joint and Cartesian trajectories.
 
-    Called with times of any shape it gives the motion at each. Before its start and after its end it rests where it
-    starts and ends. A batch of trajectories broadcasts its axes with those of the times.
+    Called with times of any shape, it returns the motion at each. It rests at its first position before its start, and
+    at its last position after its end. The axes of a batch broadcast with those of the times.
 
     Attributes
     ----------
@@ -44,12 +44,12 @@ class Trajectory(Sealed, Generic[M]):
 
     @property
     def start_time(self) -> Quantity:
-        """Time at which it starts, s; shape of the batch where its trajectories differ."""
+        """Start time, s; has the batch shape if the trajectories of a batch differ."""
         return self.knots[..., 0]
 
     @property
     def end_time(self) -> Quantity:
-        """Time at which it ends, s."""
+        """End time, s."""
         return self.knots[..., -1]
 
     @property
@@ -75,7 +75,7 @@ class Trajectory(Sealed, Generic[M]):
         """Motion at times of any shape, s."""
 
     def sample_times(self, dt: float) -> NDArray[np.float64]:
-        """Times from start to end in steps of dt (s); the end is always among them, after a shorter step if need be."""
+        """Return times from start to end in steps of dt (s); the last step may be shorter to include the end."""
         first, last = self.span
         dt = checked_step(dt)
         if last - first > _MOST_SAMPLES * dt:
@@ -88,7 +88,7 @@ class Trajectory(Sealed, Generic[M]):
         return times
 
     def sample(self, dt: float) -> Samples[M]:
-        """Times in steps of dt (s), and the motion at each; for a batch its axes come before those of the times."""
+        """Return times in steps of dt (s) and the motion at each; batch axes precede the time axis."""
         times = self.sample_times(dt)
         return Samples(times, self._along(times))
 

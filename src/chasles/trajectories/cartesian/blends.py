@@ -48,36 +48,36 @@ class _Course(NamedTuple):
 
 
 class BlendedWaypoints(PiecewisePose):
-    """From waypoint to waypoint on straight lines with constant velocity; blends round the corners, start and stop.
+    """Straight lines between waypoints at constant velocity, with blends at the corners, start and stop.
 
-    On a segment the origin runs along the line while the frame turns about a fixed axis, both evenly. In a blend the
-    velocity goes over from that of the segment before to that of the segment after, so that the frame passes its
-    waypoint nearby; place and rotation vector (from the waypoint's orientation) are polynomials there. The first
-    and the last waypoint are reached exactly, at rest.
+    On a segment the origin moves along the line while the frame rotates about a fixed axis, both at constant rate. In a
+    blend the velocity changes from that of the previous segment to that of the next, so that the frame passes near its
+    waypoint; position and rotation vector (relative to the waypoint's orientation) are polynomials there. The first and
+    the last waypoint are reached exactly, at rest.
 
     Parameters
     ----------
     poses
-        Waypoints, (*batch, n, 4, 4), n >= 2. Two in turn that are the same make the frame wait.
+        Waypoints, (*batch, n, 4, 4), n >= 2. Two equal waypoints in succession make the frame wait.
     times
-        When the frame starts, passes nearest each waypoint, and stops: increasing, (n,), s.
+        Times at which the frame starts, passes nearest each waypoint, and stops: increasing, (n,), s.
     limits
-        Instead of times: the velocity of each segment is the highest that these limits allow, if need be lower so that
-        the blends have room. The motion starts at 0 s.
+        Limits in place of times: the velocity of each segment is the highest that they allow, reduced if the blends
+        would not fit. The motion starts at 0 s.
     blend_time
-        Duration of the blends, one number or (n,), s.
+        Duration of the blends, a scalar or (n,), s.
     blend_radius
-        Instead of a time: no blend begins or ends farther than this from its waypoint, one number or (n,), m. With
-        limits but neither of the two, the blends are as short as the limits of acceleration allow.
+        Radius in place of a blend time: no blend begins or ends farther than this from its waypoint, a scalar or (n,),
+        m. With limits but neither blend time nor radius, the blends are as short as the acceleration limits allow.
     blend
-        ``"parabolic"``: constant acceleration in blends, with jumps at their ends. ``"quartic"``: continuous
+        ``"parabolic"``: constant acceleration in blends, with jumps at the blend ends. ``"quartic"``: continuous
         acceleration. ``"sextic"``: continuous jerk too.
 
     Raises
     ------
     ArgumentError
-        If blends overlap, waypoints coincide where limits should give the time between them, times do not increase,
-        poses are none, or blends are lost at late times in double precision; the message names the waypoint, counted
+        If blends overlap, consecutive waypoints coincide while limits are given, times do not increase, a matrix is not
+        a pose, or blends cannot be resolved at late times in double precision; the message names the waypoint, counted
         from 0.
     UnknownNameError
         For another blend.

@@ -24,10 +24,10 @@ class CartesianLimits:
     Attributes
     ----------
     linear_velocity, angular_velocity
-        Highest speed of the origin, m/s, and of the rotation, rad/s; positive, one number or one for each trajectory
-        of a batch.
+        Highest speed of the origin, m/s, and of the rotation, rad/s; positive, a scalar or one value per trajectory of
+        a batch.
     linear_acceleration, angular_acceleration
-        m/s² and rad/s².
+        Highest acceleration of the origin, m/s², and of the rotation, rad/s².
 
     Raises
     ------
@@ -52,10 +52,10 @@ class CartesianLimits:
             object.__setattr__(self, field.name, magnitudes(getattr(self, field.name), field.name, positive=True))
 
     def profile(self, path: HelicalPath, scaling: Scaling) -> Profile:
-        """Shape of the fastest motion along a path that keeps the limits.
+        """Return the shape of the fastest motion along a path within the limits.
 
         On curves the acceleration along the path and the one towards the centre get equal shares of the limit, so that
-        their sum keeps it wherever they come together.
+        their sum stays within it.
 
         Raises
         ------

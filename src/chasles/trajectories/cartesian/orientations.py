@@ -33,34 +33,34 @@ BOUNDARIES: tuple[Boundary, ...] = ("clamped", "natural", "periodic")
 
 
 class PoseSpline(PosePieces):
-    """Through poses at given times: the origin on a cubic spline, the orientation on a spline of rotations.
+    """Motion through poses at given times: a cubic spline of the origin and a spline of rotations.
 
     Parameters
     ----------
     times
-        When the frame passes its waypoints: increasing, (n,), s. A batch of trajectories shares them.
+        Times of the waypoints: increasing, (n,), s. A batch of trajectories shares them.
     poses
-        Waypoints, (*batch, n, 4, 4), n >= 2. From each to the next the frame turns by less than half a turn.
+        Waypoints, (*batch, n, 4, 4), n >= 2. Consecutive orientations differ by less than half a turn.
     turning
         ``"smooth"``: a rotation vector that is a cubic polynomial of time between waypoints, with continuous angular
         velocity and acceleration. ``"squad"``: Shoemake's curves of quaternions, with continuous angular velocity; see
         `chasles.geometry.QuaternionSpline`. ``"slerp"``: constant angular velocity between waypoints, about a fixed
-        axis. ``"roboop"``: as ROBOOP's ``Spl_Quaternion``, slerp in the first and last segment and squad in the others,
-        with controls for equal times; its angular velocity jumps.
+        axis. ``"roboop"``: slerp in the first and last segment and squad in the others, with control points for equal
+        times, as in ROBOOP's ``Spl_Quaternion``; the angular velocity jumps.
     boundary
-        Conditions at the ends, for the origin and, if ``"smooth"`` or ``"squad"``, for the orientation.
-        ``"clamped"``: given velocities, by default rest. ``"natural"``: no acceleration (squads: the velocity of the
-        slerp at this end). ``"periodic"``: the first and the last pose are the same, and so are the velocities there
-        (and all accelerations that are continuous elsewhere).
+        End conditions of the origin and, with ``"smooth"`` or ``"squad"``, of the orientation. ``"clamped"``: given
+        velocities, by default rest. ``"natural"``: zero acceleration (squad: the velocity of the slerp at this end).
+        ``"periodic"``: the first and the last pose are equal, and so are their velocities (and accelerations that are
+        continuous elsewhere).
     start_twist, end_twist
         Twists of clamped ends (omega, v), world-aligned, (*batch, 6), rad/s and m/s.
 
     Raises
     ------
     ArgumentError
-        If there are fewer than two waypoints, times do not increase, poses are none or, for a periodic motion, the last
-        one is not the first; if times are so unequal that double precision loses waypoints, or velocities at the ends
-        so high that the motion jumps. The message names the waypoint, counted from 0.
+        If there are fewer than two waypoints, times do not increase, a matrix is not a pose, or the last pose of a
+        periodic motion differs from the first; if times are too unequal for double precision, or end velocities are so
+        high that the motion jumps. The message names the waypoint, counted from 0.
     UnknownNameError
         For another turning or boundary.
 
@@ -119,7 +119,7 @@ class PoseSpline(PosePieces):
 
     @property
     def formula(self) -> Function:
-        """(time since the knot, values of the piece) -> pose, twist and its rate."""
+        """Formula (time since the knot, values of the piece) -> pose, twist and its rate."""
         return _squad_pose() if len(self.pieces) == 3 else polynomial_pose(4)
 
     def _require_sound(self, T: Floats, boundary: Boundary, ends: tuple[Floats, ...]) -> None:
@@ -139,16 +139,16 @@ class PoseSpline(PosePieces):
 
 
 class OrientationSpline(PoseSpline):
-    """Through orientations at given times, around an origin that stays at its place.
+    """Motion through orientations at given times, about a fixed origin.
 
     Parameters
     ----------
     times
-        When the frame passes its waypoints: increasing, (n,), s.
+        Times of the waypoints: increasing, (n,), s.
     orientations
         Rotations (*batch, n, 3, 3) or unit quaternions (*batch, n, 4), whose signs do not matter.
     origin
-        Place of the frame, (*batch, 3), m.
+        Position of the origin, (*batch, 3), m.
     turning, boundary
         See `PoseSpline`.
     start_velocity, end_velocity

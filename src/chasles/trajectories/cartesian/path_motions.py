@@ -41,14 +41,14 @@ class PathMotion(CartesianTrajectory):
     path
         Path of the frame; a batch of paths makes a batch of trajectories.
     duration
-        Time from start to end, s, from 1e-18 to 1e18 s, one number or one for each trajectory.
+        Time from start to end, s, from 1e-18 to 1e18 s, a scalar or one value per trajectory.
     limits
-        Instead of a duration: the fastest motion of this scaling that keeps these limits. Where start and end are the
-        same it has no duration.
+        Limits in place of a duration: the motion is the fastest of this scaling within them. Where start and end are
+        equal, its duration is zero.
     scaling
         Name of a time scaling, see `time_scaling`; by default ``"quintic"``, or with limits ``"trapezoid"``.
     ramp, rounding
-        Its shape, see `time_scaling`; with limits it follows from them.
+        Shape of the scaling, see `time_scaling`; with limits, determined by them.
 
     Raises
     ------
@@ -98,7 +98,7 @@ class PathMotion(CartesianTrajectory):
         return {**self.path._asdict(), **self.profile._asdict()}
 
     def motion(self, t: Real, parameters: Mapping[str, Any]) -> PoseMotion:
-        """Pose, twist and its rate at one time; plain arithmetic that can be traced."""
+        """Return pose, twist and its rate at one time; traceable."""
         return _motion(self.scaling, t, *parameters.values())
 
     @property
@@ -118,12 +118,12 @@ class PathMotion(CartesianTrajectory):
 
 
 class StraightLine(PathMotion):
-    """Straight line of the origin while the frame turns about a fixed axis: Modern Robotics' ``CartesianTrajectory``.
+    """Straight line of the origin while the frame rotates about a fixed axis: Modern Robotics' ``CartesianTrajectory``.
 
     Parameters
     ----------
     T_start, T_end
-        First and last pose, (..., 4, 4). The frame turns by the smaller angle, in proportion to the way.
+        First and last pose, (..., 4, 4). The frame rotates by the smaller angle, in proportion to the distance covered.
     **timing
         ``duration``, ``limits``, ``scaling``, ``ramp``, ``rounding``: see `PathMotion`.
 
@@ -154,13 +154,13 @@ class StraightLine(PathMotion):
 class ScrewMotion(PathMotion):
     """Screw motion between two poses: Modern Robotics' ``ScrewTrajectory``.
 
-    Turn and translation share an axis, so that the origin follows a helix. Of all motions it alone looks the same from
-    every frame.
+    Rotation and translation share an axis, so that the origin follows a helix. It is the only such motion that does not
+    depend on the choice of frame.
 
     Parameters
     ----------
     T_start, T_end
-        First and last pose, (..., 4, 4). The frame turns by the smaller angle.
+        First and last pose, (..., 4, 4). The frame rotates by the smaller angle.
     **timing
         ``duration``, ``limits``, ``scaling``, ``ramp``, ``rounding``: see `PathMotion`.
 
@@ -193,15 +193,15 @@ class Circle(PathMotion):
     T_start
         First pose, (..., 4, 4).
     center, axis
-        A point on the axis, (..., 3), m, and its direction, of any length but zero, (..., 3). Seen against the axis
-        the origin runs counter-clockwise.
+        Point on the axis, (..., 3), m, and direction of the axis, nonzero, (..., 3). The origin moves counter-clockwise
+        seen against the axis.
     angle
-        Angle of the way, (...), rad; any size and sign.
+        Angle of rotation, (...), rad; any size and sign.
     rise
-        Way along the axis, (...), m.
+        Translation along the axis, (...), m.
     orientation
-        ``"constant"``; ``"turning"``: the frame turns with the circle, as if it were fixed to a wheel; or a rotation at
-        the end, (..., 3, 3), to which it turns by the smaller angle, in proportion to the way.
+        ``"constant"``; ``"turning"``: the frame rotates with the circle, as if fixed to a wheel; or a final rotation,
+        (..., 3, 3), which it reaches by the smaller angle, in proportion to the distance covered.
     **timing
         ``duration``, ``limits``, ``scaling``, ``ramp``, ``rounding``: see `PathMotion`.
 
@@ -243,11 +243,11 @@ class CircularArc(PathMotion):
     T_start
         First pose, (..., 4, 4).
     p_via
-        Point on the way, (..., 3), m.
+        Intermediate point, (..., 3), m.
     end
-        Last pose, (..., 4, 4), to whose orientation the frame turns by the smaller angle; or last point, (..., 3), m.
+        Last pose, (..., 4, 4), whose orientation the frame reaches by the smaller angle; or last point, (..., 3), m.
     orientation
-        Where `end` is a point: ``"constant"`` (default), ``"turning"`` or a rotation at the end, as of a `Circle`.
+        Orientation if `end` is a point: ``"constant"`` (default), ``"turning"`` or a final rotation, as for `Circle`.
     **timing
         ``duration``, ``limits``, ``scaling``, ``ramp``, ``rounding``: see `PathMotion`.
 

@@ -37,7 +37,7 @@ class PosePieces(CartesianTrajectory):
     @property
     @abstractmethod
     def formula(self) -> Function:
-        """(time since the knot, values of the piece) -> pose, twist and its rate."""
+        """Formula (time since the knot, values of the piece) -> pose, twist and its rate."""
 
     @property
     def program(self) -> Program:
@@ -68,7 +68,7 @@ class PosePieces(CartesianTrajectory):
 
 
 class PiecewisePose(PosePieces):
-    """Frame that turns by a rotation vector and moves to a place which are polynomials of time between knots.
+    """Frame motion whose rotation vector and position are polynomials of time between knots.
 
     In piece i, with u = t - knots[i] and x(u) the sum of ``coefficients[..., i, j, :] u**j``, its rotation is
     ``rotations[..., i, :, :] @ exp_rotation(x[:3])`` and its origin x[3:]. A line with constant angular velocity is of
@@ -77,7 +77,7 @@ class PiecewisePose(PosePieces):
     Parameters
     ----------
     knots
-        Times, not decreasing, shape (k + 1,), s; or (*batch, k + 1) for trajectories with times of their own.
+        Times, not decreasing, shape (k + 1,), s; or (*batch, k + 1) if each trajectory has its own times.
     rotations
         Reference rotation of each piece, shape (*batch, k, 3, 3).
     coefficients
@@ -86,7 +86,7 @@ class PiecewisePose(PosePieces):
     Raises
     ------
     ArgumentError
-        If shapes do not fit, knots decrease, rotations are none, or a number is not finite.
+        If shapes do not fit, knots decrease, a matrix is not a rotation, or a value is not finite.
 
     Examples
     --------
@@ -127,7 +127,7 @@ class PiecewisePose(PosePieces):
 
     @property
     def formula(self) -> Function:
-        """(time since the knot, reference rotation, coefficients) -> pose, twist and its rate."""
+        """Formula (time since the knot, reference rotation, coefficients) -> pose, twist and its rate."""
         return polynomial_pose(self.coefficients.shape[-2])
 
 
@@ -159,7 +159,7 @@ def turning(vector: Array, rate: Array, second: Array) -> tuple[Array, Array]:
 
 @cache
 def polynomial_pose(order: int) -> Function:
-    """(time since the knot, reference rotation, coefficients) -> pose, twist and its rate."""
+    """Formula (time since the knot, reference rotation, coefficients) -> pose, twist and its rate."""
 
     def evaluate(u: Array, R_reference: Array, coefficients: Array) -> tuple[Array, ...]:
         x, rate, second = polynomial(u, coefficients)

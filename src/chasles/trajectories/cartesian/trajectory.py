@@ -50,7 +50,7 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
         tolerance: float | tuple[float, float] = 1e-6,
         singularity: float = 0.01,
     ) -> FollowingTrajectory:
-        """Joint motion along which a robot's frame follows, with a report; see `chasles.trajectories.follow`."""
+        """Return the joint motion with which a frame follows, with a report; see `chasles.trajectories.follow`."""
         found: FollowingTrajectory = verbs.follow(
             robot,
             self,

@@ -48,48 +48,47 @@ def follow(
     tolerance: float | tuple[float, float] = 1e-6,
     singularity: float = 0.01,
 ) -> FollowingTrajectory:
-    """Joint motion along which a frame of a robot follows a motion in space.
+    """Return the joint motion with which a frame of a robot follows a Cartesian motion.
 
-    Inverse kinematics is solved at samples, each time on the branch of the sample before, in closed form or by
-    iteration. Velocities and accelerations come from the Jacobian and its derivative; a redundant robot moves with the
-    smallest joint velocities, and with the other joints where one is at its limit. Between the samples the joints move
-    by quintic polynomials, and forward kinematics is compared with the motion there, too.
+    Inverse kinematics is solved at samples, in closed form or by iteration, on the branch of the previous sample.
+    Velocities and accelerations come from the Jacobian and its derivative. A redundant robot moves with the smallest
+    joint velocities; where a joint is at its limit, the other joints take over. Quintic polynomials connect the
+    samples, and forward kinematics is compared with the motion between samples too.
 
     Parameters
     ----------
     robot
         Robot that follows.
     motion
-        Motion to follow; a batch of motions gives a batch of joint motions, which share their samples.
+        Motion to follow; a batch of motions yields a batch of joint motions with common sample times.
     q0
-        Configuration near which to start, (*batch, nq). By default the robot's home; if it cannot follow from there,
-        the other configurations at the first pose are tried (of a single motion).
+        Configuration near the start, (*batch, nq). Default the robot's home; if the robot cannot follow from there, a
+        single motion is tried from the other configurations at the first pose.
     target
         Name of the link or frame that follows.
     mask
-        Components of the pose that count; see `chasles.inverse_kinematics.InverseKinematics`.
+        Components of the pose to follow; see `chasles.inverse_kinematics.InverseKinematics`.
     limits
-        Whether the joints' limits of position and velocity hold.
+        Whether joint position and velocity limits apply.
     dt
-        Time between samples, s; the knots of the motion are samples too. By default there are as many samples as
-        the tolerance needs.
+        Time between samples, s; the knots of the motion are samples too. By default chosen to meet the tolerance.
     tolerance
-        Largest deviation of the frame, m and rad, one number or (angle, distance).
+        Largest deviation of the frame, rad and m, a scalar or (angle, distance).
     singularity
         Conditioning of the Jacobian, between 0 and 1, below which a singularity is reported.
 
     Returns
     -------
     FollowingTrajectory
-        The joint motion with its ``report``. Where the motion cannot be followed it leads through the configurations
-        that come closest, and the report says so.
+        Joint motion with its ``report``. Where the motion cannot be followed, it passes through the closest
+        configurations, and the report says so.
 
     Raises
     ------
     ArgumentError
-        If arguments do not fit, or the motion takes no time.
+        If arguments do not fit, or the motion has zero duration.
     UnknownNameError
-        If there is no such frame or mask.
+        If the frame or mask does not exist.
 
     Examples
     --------

@@ -32,8 +32,8 @@ class FreeBaseTrajectory(ManifoldTrajectory):
     Raises
     ------
     ArgumentError
-        The robot has no free joint or several, it has other joints with quaternions, `joints` moves another number of
-        joints, a motion is a batch, or they do not start and end together.
+        The robot does not have exactly one free joint, it has other joints with quaternions, `joints` has the wrong
+        number of joints, a motion is a batch, or the two motions do not start and end together.
 
     Examples
     --------

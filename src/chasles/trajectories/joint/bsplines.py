@@ -18,10 +18,10 @@ _REMEDY = "make the times between knots more equal, or choose a lower degree"
 
 
 class BSpline(PiecewisePolynomial):
-    """Joint motion drawn towards control points, with continuous derivatives up to one less than its degree.
+    """B-spline of joint positions, with continuous derivatives up to one less than its degree.
 
-    Each piece stays within the box, and the convex hull, of the ``degree + 1`` control points that shape it: limits of
-    position that the control points keep, the motion keeps.
+    Each piece stays within the convex hull of its ``degree + 1`` control points: if the control points keep position
+    limits, so does the motion.
 
     Parameters
     ----------
@@ -41,13 +41,12 @@ class BSpline(PiecewisePolynomial):
     Raises
     ------
     ArgumentError
-        If shapes do not fit, knots decrease or coincide too often, or a number is not finite; if double precision loses
-        the continuity of the motion, because the knots are too unequal for the degree.
+        If shapes do not fit, knots decrease or coincide too often, or a number is not finite; if the knots are too
+        unequal for the degree, so that the motion is not continuous in double precision.
 
     See Also
     --------
-    BSpline.clamped : from the first control point to the last one, in a given time.
-    BSpline.through : through waypoints.
+    BSpline.clamped : from the first control point to the last, in a given time. BSpline.through : through waypoints.
 
     Examples
     --------
@@ -74,7 +73,7 @@ class BSpline(PiecewisePolynomial):
         """Return the B-spline that starts at the first control point at time 0 and ends at the last one.
 
         Its inner knots are equally spaced. It starts and ends at rest if the first two and the last two control points
-        are the same, with zero acceleration if it is three of them.
+        are equal, and with zero acceleration if the first three and the last three are.
 
         Parameters
         ----------
@@ -95,9 +94,9 @@ class BSpline(PiecewisePolynomial):
 
     @classmethod
     def through(cls, times: ArrayLike, waypoints: ArrayLike, degree: int = 5) -> BSpline:
-        """Return the B-spline through waypoints whose knots are at the waypoints, but for those next to the ends.
+        """Return the B-spline through waypoints, with knots at the waypoints except those next to the ends.
 
-        Nothing is demanded at the ends, where it therefore does not rest; see `QuinticSpline` for one that does.
+        There are no end conditions, so it does not start and end at rest; `QuinticSpline` does.
 
         Parameters
         ----------
@@ -112,7 +111,7 @@ class BSpline(PiecewisePolynomial):
         ------
         ArgumentError
             If times do not increase, shapes do not fit, or a number is not finite; if the motion overshoots so far that
-            double precision loses the waypoints.
+            it misses the waypoints in double precision.
 
         Examples
         --------

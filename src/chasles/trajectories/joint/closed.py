@@ -37,18 +37,18 @@ class AllJoints(NamedTuple):
 
 
 class ClosedMotion(ManifoldTrajectory):
-    """Motion of a robot with loops, whose independent joints move as given.
+    """Motion of a robot with loops, given by the motion of its independent joints.
 
-    The other joints are followed from the start in small steps, on the assembly mode of the start, and at each time
-    close the loops to rounding. Its rates are those of the independent velocities, and exact.
+    The dependent joints are tracked from the start in small steps, on the assembly mode of the start, and close the
+    loops to rounding at each time. The velocities are the independent ones; all derivatives are exact.
 
     Parameters
     ----------
     robot
         Robot with loops.
     motion
-        Motion of the independent joints, in the order of `Robot.velocity_names`, or a curve of all coordinates, of
-        which only those of the independent joints are kept. One motion or a batch.
+        Motion of the independent joints, in the order of `Robot.velocity_names`, or a curve of all coordinates, whose
+        dependent ones are ignored. One motion or a batch.
     q0
         Configuration near the start, shape (nq,) or (*batch, nq), which chooses the assembly mode; default the start
         of a curve of all coordinates, or the robot's home.
@@ -56,8 +56,8 @@ class ClosedMotion(ManifoldTrajectory):
     Raises
     ------
     ArgumentError
-        The robot has no loops, the motion moves another number of joints, or the loops cannot be kept closed along it;
-        the message says when they open.
+        The robot has no loops, the motion has the wrong number of joints, or the loops cannot be kept closed along it;
+        the message gives the time at which they open.
 
     Notes
     -----

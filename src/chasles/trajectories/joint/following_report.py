@@ -16,31 +16,30 @@ from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 
 @dataclass(frozen=True)
 class FollowingReport:
-    """Deviation of the joints' motion from a motion in space.
+    """Deviation of a joint motion from a Cartesian motion.
 
     Attributes
     ----------
     success
         Whether the whole motion was found on one branch, forward kinematics confirms it within the tolerance at and
-        between the samples, and no limit of a joint is broken; (*batch). Singularities passed on the way are no
-        failure.
+        between the samples, and no joint limit is violated; (*batch). Passing a singularity is not a failure.
     distance, angle
         Largest deviation of the frame, at the samples and between them, m and rad, (*batch).
     distance_time, angle_time
-        When it occurs, s, (*batch).
+        Time of the largest deviation, s, (*batch).
     conditioning
-        Conditioning of the Jacobian where it is worst, (*batch): 1 where all directions are alike, 0 where it is
-        singular; lengths are in units of the robot's size.
+        Worst conditioning of the Jacobian, (*batch): 1 for isotropic, 0 for singular; lengths are in units of the
+        robot's size.
     conditioning_time
-        When that is, s, (*batch).
+        Time of the worst conditioning, s, (*batch).
     findings
-        All that happened, in the order of time: ``"unreachable"``, ``"jump"``, ``"deviation"``, ``"position-limit"``,
-        ``"velocity-limit"`` and ``"singularity"``, with the facts ``start``, ``end`` and ``time`` (when it was worst),
+        Findings in the order of time: ``"unreachable"``, ``"jump"``, ``"deviation"``, ``"position-limit"``,
+        ``"velocity-limit"`` and ``"singularity"``, with the facts ``start``, ``end`` and ``time`` (of the worst value),
         s, ``joint``, and ``trajectory``, the index in a batch.
     samples
         Number of samples for which inverse kinematics was solved.
     tolerance
-        Angle (rad) and distance (m) that were allowed.
+        Allowed angle (rad) and distance (m).
     """
 
     success: Verdict
@@ -76,12 +75,12 @@ class FollowingReport:
 
 
 class FollowingTrajectory(PiecewisePolynomial):
-    """Joint motion that follows a motion in space; quintic polynomials with the right q, qd and qdd at the samples.
+    """Joint motion that follows a Cartesian motion: quintic polynomials with exact q, qd and qdd at the samples.
 
     Attributes
     ----------
     report
-        Report; read ``report.success`` before a robot moves.
+        Report; check ``report.success`` before moving a robot.
     """
 
     def __init__(self, knots: ArrayLike, coefficients: ArrayLike, report: FollowingReport) -> None:

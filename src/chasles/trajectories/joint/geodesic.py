@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 class GeodesicMotion(ManifoldTrajectory):
     """Shortest motion between two configurations, every degree of freedom with the same time scaling.
 
-    Spherical joints turn about a fixed axis and free joints move along a screw; the others follow a straight line. With
-    the displacement d from start to goal (`Robot.difference`) and the progress s(t), q = start ⊕ s d, qd = s' d and
-    qdd = s'' d: the rates lie along the fixed d, so that limits of single degrees of freedom are kept exactly.
+    Spherical joints rotate about a fixed axis, free joints move along a screw, and other joints follow a straight line.
+    With the displacement d from start to goal (`Robot.difference`) and the progress s(t), q = start ⊕ s d, qd = s' d
+    and qdd = s'' d: the rates are parallel to the fixed d, so that limits of each degree of freedom are kept exactly.
 
     Parameters
     ----------
@@ -79,14 +79,14 @@ class GeodesicMotion(ManifoldTrajectory):
         jerk: ArrayLike = np.inf,
         scaling: Scaling = "s-curve",
     ) -> Self:
-        """Return the fastest such motion that keeps limits of the degrees of freedom.
+        """Return the fastest such motion within limits of the degrees of freedom.
 
         Parameters
         ----------
         robot, start, goal
             See the class.
         velocity, acceleration, jerk
-            Largest magnitudes, one number or (..., n); those of velocity are by default the robot's.
+            Largest magnitudes, a scalar or (..., n); velocity defaults to the robot's limits.
         scaling
             See `PointToPoint.within_limits`.
 

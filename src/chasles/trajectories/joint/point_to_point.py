@@ -24,8 +24,8 @@ from chasles.trajectories.motion import Floats, Motion
 class PointToPoint(JointTrajectory):
     """Straight line in joint space from ``start`` to ``goal``, every joint with the same time scaling.
 
-    Before its time the motion rests at the start, after its duration at the goal. Called with times of any shape it
-    gives the `Motion` of shape (..., n).
+    Before time 0 the motion rests at the start, and after its duration at the goal. Called with times of any shape, it
+    returns a `Motion` of shape (..., n).
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class PointToPoint(JointTrajectory):
     duration
         Time from start to goal, s, shape (...), from 1e-18 to 1e18 s; 0 where the start is the goal.
     scaling
-        How it progresses, see `time_scaling`: ``"quintic"`` (acceleration vanishes at the ends), ``"cubic"`` (velocity
+        Time scaling, see `time_scaling`: ``"quintic"`` (acceleration vanishes at the ends), ``"cubic"`` (velocity
         does), ``"trapezoid"``, ``"s-curve"``, …
     ramp
-        Share of the duration in which a trapezoid or an S-curve accelerates, shape (...), from 1e-18 to 1/2; default
+        Fraction of the duration in which a trapezoid or an S-curve accelerates, shape (...), from 1e-18 to 1/2; default
         1/4.
     rounding
-        Share of this time in which the acceleration of an S-curve rises, shape (...), from 0 to 1/2; default 1/3.
+        Fraction of the ramp in which the acceleration of an S-curve rises, shape (...), from 0 to 1/2; default 1/3.
     synchronized
         False to give each joint its own duration, ramp and rounding, of shape (..., n): the joints still start
         together, but the line in joint space is not straight.
@@ -48,8 +48,8 @@ class PointToPoint(JointTrajectory):
     Raises
     ------
     ArgumentError
-        If shapes differ, numbers are not finite, the duration is not positive, or too short or too long for double
-        precision, or a scaling is given a ramp or rounding that it does not have.
+        If shapes differ, values are not finite, the duration is not positive, or too short or too long for double
+        precision, or the scaling has no such ramp or rounding.
     UnknownNameError
         For another scaling.
 
@@ -106,32 +106,31 @@ class PointToPoint(JointTrajectory):
         scaling: Scaling = "s-curve",
         synchronized: bool = True,
     ) -> PointToPoint:
-        """Return the fastest motion of its kind that keeps limits.
+        """Return the fastest motion of this kind within limits.
 
         Parameters
         ----------
         start, goal
             Configurations, shape (..., n), rad or m.
         velocity, acceleration, jerk
-            Largest magnitudes, positive, shape (..., n), or one number for all joints; infinite where there is no
-            limit.
+            Largest magnitudes, positive, shape (..., n), or a scalar for all joints; infinite where there is no limit.
         scaling
-            How it progresses, see `time_scaling`. Along its line no motion that keeps the limits is faster than the
-            S-curve, nor, without a limit of jerk, than the trapezoid, which the S-curve then is.
+            Time scaling, see `time_scaling`. The S-curve is the fastest motion along the line within the limits;
+            without a jerk limit it equals the trapezoid.
         synchronized
-            True for a straight line in joint space: all joints start, cruise and stop together, and the slowest one
-            at each stage decides. False to let each joint be as fast as its own limits allow.
+            True for a straight line in joint space: all joints start, cruise and stop together, at the pace of the
+            slowest joint in each phase. False to move each joint as fast as its own limits allow.
 
         Returns
         -------
         PointToPoint
-            The motion. It takes no time if the start is the goal; a joint that need not move stays.
+            The motion. Its duration is zero if the start equals the goal; joints that are at their goal do not move.
 
         Raises
         ------
         ArgumentError
-            If a limit is not positive, if nothing limits the speed, or if the scaling cannot keep a limit, because
-            what it limits is infinite where a lower derivative jumps.
+            If a limit is not positive, if nothing limits the speed, or if the scaling cannot keep a limit because the
+            limited quantity is infinite where a lower derivative jumps.
 
         Examples
         --------
@@ -161,17 +160,17 @@ class PointToPoint(JointTrajectory):
 
     @property
     def duration(self) -> Quantity:
-        """Time from the start to the goal, s; that of the slowest joint if each has its own."""
+        """Time from the start to the goal, s; of the slowest joint if each has its own."""
         longest = self._duration if self.synchronized else self._duration.max(axis=-1)
         return np.broadcast_to(longest, self.batch) if self.batch else float(longest)
 
     @property
     def parameters(self) -> Mapping[str, Floats]:
-        """Start, goal and duration; ramp and rounding where the scaling has them."""
+        """Start, goal and duration; also ramp and rounding if the scaling has them."""
         return {"start": self.start, "goal": self.goal, "duration": self._duration, **self._shape}
 
     def motion(self, t: Real, parameters: Mapping[str, Any]) -> Motion:
-        """Motion at one time; it can be traced."""
+        """Return the motion at one time; traceable."""
         return Motion(*_derivatives(t, self.scaling, **parameters)[:3])
 
     @property

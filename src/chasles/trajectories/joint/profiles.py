@@ -32,16 +32,16 @@ _LARGEST = 1e300
 
 
 class Profile(NamedTuple):
-    """What shapes a motion from rest to rest; `time_scaling` takes it.
+    """Shape of a motion from rest to rest, an argument of `time_scaling`.
 
     Attributes
     ----------
     duration
         Time from start to end, shape (...), s.
     ramp
-        Share of the duration in which it accelerates, shape (...).
+        Fraction of the duration in which it accelerates, shape (...).
     rounding
-        Share of this time in which the acceleration of an S-curve rises, shape (...).
+        Fraction of the ramp in which the acceleration of an S-curve rises, shape (...).
     """
 
     duration: Floats
@@ -57,15 +57,15 @@ def fastest_profile(
     jerk: ArrayLike = math.inf,
     scaling: Scaling = "s-curve",
 ) -> Profile:
-    """Shape of the fastest motion of a kind over a distance, from rest to rest.
+    """Return the shape of the fastest motion of a kind over a distance, from rest to rest.
 
-    No motion whatever that keeps the limits is faster than the S-curve, nor, without a limit of jerk, than the
-    trapezoid, which the S-curve then is. Over a short distance they do not reach all limits.
+    The S-curve is the fastest of all motions within the limits; without a jerk limit it equals the trapezoid. Over a
+    short distance not all limits are reached.
 
     Parameters
     ----------
     distance
-        Length of the way, at least 0, shape (...), rad or m. No distance takes no time.
+        Distance, at least 0, shape (...), rad or m. The duration of a zero distance is zero.
     velocity, acceleration, jerk
         Largest magnitudes, positive, shape (...); infinite where there is no limit. They broadcast with the distance.
     scaling
@@ -79,9 +79,9 @@ def fastest_profile(
     Raises
     ------
     ArgumentError
-        If a number is negative, zero (for limits) or NaN, if nothing limits the speed, if the scaling cannot keep a
-        limit, because what it limits is infinite where a lower derivative jumps, or if the duration is too short or too
-        long for double precision.
+        If a value is negative, zero (for limits) or NaN, if nothing limits the speed, if the scaling cannot keep a
+        limit because the limited quantity is infinite where a lower derivative jumps, or if the duration is too short
+        or too long for double precision.
     UnknownNameError
         For another scaling.
 

@@ -28,14 +28,14 @@ _REMEDY = "leave out samples where their times are densest, or ask for fewer pie
 
 
 class SmoothingSpline(PiecewisePolynomial):
-    """Smooth motion near recorded samples, from which noise has been removed.
+    """Smooth motion near recorded samples, with noise removed.
 
-    A quintic spline, of which all derivatives up to the fourth are continuous. It minimises, for each joint,
+    A quintic spline with continuous derivatives up to the fourth. For each joint it minimises
 
         mean of w (q(t_k) - q_k)² + λ ∫ jerk² dt
 
-    with its own λ: so large that the samples are missed by the tolerance or, without one, such that each sample is
-    predicted best from the others (generalised cross-validation).
+    with a separate λ. It is chosen so that the RMS distance from the samples equals the tolerance or, without one, by
+    generalised cross-validation: each sample is predicted best from the others.
 
     Parameters
     ----------
@@ -44,30 +44,29 @@ class SmoothingSpline(PiecewisePolynomial):
     samples
         Recorded positions, shape (..., k, n), rad or m.
     tolerance
-        Root mean square of the distances from the samples, such as the standard deviation of the encoders' noise, for
-        all joints or each, shape () or (..., n), in the unit of the joint, positive. If it is more than that of the
-        best parabola, this parabola is the result.
+        RMS distance from the samples, such as the standard deviation of the encoder noise, for all joints or each,
+        shape () or (..., n), in the unit of the joint, positive. If it exceeds that of the best parabola, the result is
+        this parabola.
     weights
-        Weights of the samples in these means, positive, shape (k,); default equal ones.
+        Weights w of the samples, positive, shape (k,); default equal.
     pieces
-        Number of polynomials, from 1 to k - 5; by default as many as the motion needs, at most 800, and one for two
-        samples, or three for four if the tolerance needs them. The work grows with its cube.
+        Number of polynomials, from 1 to k - 5. By default it depends on the motion: at most 800, and one for two
+        samples, or three for four if the tolerance requires it. The cost grows with its cube.
 
     Attributes
     ----------
     deviation
-        Root mean square of the distances from the samples, shape (..., n).
+        RMS distance from the samples, shape (..., n).
 
     Raises
     ------
     ArgumentError
         If times do not increase, there are fewer than 6 samples, shapes do not fit, a number is not finite, a tolerance
-        or weight is not positive, or a tolerance is smaller than this many pieces can reach.
+        or weight is not positive, or a tolerance is too small for the number of pieces.
 
     See Also
     --------
-    QuinticSpline, CubicSpline : exactly through the samples.
-    HermiteSpline : through samples of which velocities have been recorded too.
+    QuinticSpline, CubicSpline : exactly through the samples. HermiteSpline : through samples with recorded velocities.
 
     Notes
     -----

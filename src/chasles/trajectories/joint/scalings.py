@@ -44,14 +44,14 @@ _SHARPEST = 1e-80
 
 
 class TimeScaling(NamedTuple):
-    """Progress at an instant.
+    """Progress at one time.
 
     Attributes
     ----------
     s
         Progress from 0 to 1, shape (...).
     sd, sdd, sddd
-        Its derivatives by time, 1/s, 1/s², 1/s³.
+        Time derivatives of s, 1/s, 1/s², 1/s³.
     remaining
         1 - s, as accurate near the end as s is near the start.
     """
@@ -71,7 +71,7 @@ def time_scaling(
     ramp: Real = RAMP,
     rounding: Real = ROUNDING,
 ) -> TimeScaling:
-    """Progress of a motion from rest to rest, with its exact derivatives.
+    """Return the progress of a motion from rest to rest, with exact derivatives.
 
     Parameters
     ----------
@@ -84,8 +84,8 @@ def time_scaling(
 
         - ``"linear"``: constant velocity, with jumps at both ends.
         - ``"cubic"``: the velocity vanishes at the ends.
-        - ``"quintic"``, also called ``"minimum-jerk"``: velocity and acceleration vanish at the ends. Of all such
-          motions in this time it has the smallest integral of the squared jerk.
+        - ``"quintic"``, also called ``"minimum-jerk"``: velocity and acceleration vanish at the ends. This motion
+          minimises the integral of the squared jerk.
         - ``"septic"``: velocity, acceleration and jerk vanish at the ends.
         - ``"cycloid"``: the acceleration is one period of a sine.
         - ``"trapezoid"``: constant acceleration, constant velocity, constant deceleration.
@@ -94,16 +94,16 @@ def time_scaling(
           of a cosine, all three equally long.
         - ``"s-curve"``: the jerk is constant in each of up to seven parts (double S).
     ramp
-        Share of the duration in which the motion accelerates, and again the one in which it decelerates, shape (...),
-        from 1e-18 to 1/2. Trapezoids and S-curves have it; the others pay no heed to it.
+        Fraction of the duration in which the motion accelerates, equal to that in which it decelerates, shape (...),
+        from 1e-18 to 1/2. Used by trapezoids and S-curves, ignored by other scalings.
     rounding
-        Share of the ramp in which the acceleration of an S-curve rises, and again the one in which it falls, shape
-        (...), from 0 (a trapezoid) to 1/2. The others pay no heed to it.
+        Fraction of the ramp in which the acceleration of an S-curve rises, equal to that in which it falls, shape
+        (...), from 0 (a trapezoid) to 1/2. Ignored by other scalings.
 
     Returns
     -------
     TimeScaling
-        Progress and derivatives. Where a derivative jumps, the value of one side.
+        Progress and derivatives. Where a derivative jumps, it has the value of one side.
 
     Raises
     ------

@@ -39,22 +39,23 @@ class CubicSpline(PiecewisePolynomial):
     boundary
         Conditions at the first and the last waypoint:
 
-        - ``"clamped"``: the velocities are the given ones, zero unless given, so that it starts and ends at rest.
-        - ``"natural"``: the accelerations vanish. ROBOOP's ``Spl_cubic`` is this one.
-        - ``"periodic"``: the motion goes on where it began, with the same velocity and acceleration. The waypoints at
-          both ends must be the same; evaluate it at ``t % duration`` to repeat it.
+        - ``"clamped"``: given end velocities, by default zero, so that the spline starts and ends at rest.
+        - ``"natural"``: the accelerations vanish, as in ROBOOP's ``Spl_cubic``.
+        - ``"periodic"``: both ends have the same velocity and acceleration. The first and last waypoints must be equal;
+          evaluate it at ``t % duration`` to repeat it.
         - ``"not-a-knot"``: the jerk is continuous at the waypoints next to the ends.
     start_velocity, end_velocity
-        Velocities of a clamped spline at its ends, shape (..., n) or one number for all joints, rad/s or m/s.
+        Velocities of a clamped spline at its ends, shape (..., n) or a scalar for all joints, rad/s or m/s.
     outside
-        ``"rest"``, as for all trajectories, or ``"error"`` to refuse times outside of the spline, as ROBOOP does.
+        ``"rest"``, as for all trajectories, or ``"error"`` to raise an error for times outside the spline, as ROBOOP
+        does.
 
     Raises
     ------
     ArgumentError
         If times do not increase, there is only one waypoint, shapes do not fit, or a number is not finite; if times are
-        too near to each other for double precision, or so unequal that the spline overshoots past the digits of its
-        waypoints. The message names the waypoint.
+        too close for double precision, or so unequal that overshoot swamps the digits of the waypoints. The message
+        names the waypoint.
     UnknownNameError
         For another boundary.
 
@@ -127,21 +128,21 @@ class QuinticSpline(PiecewisePolynomial):
     boundary
         Conditions at the first and the last waypoint:
 
-        - ``"clamped"``: velocities and accelerations are the given ones, zero unless given. Two waypoints then make
-          the quintic of `PointToPoint`.
+        - ``"clamped"``: given end velocities and accelerations, by default zero. With two waypoints this is the quintic
+          of `PointToPoint`.
         - ``"natural"``: the third and fourth derivatives vanish. It has the smallest integral of the squared jerk of
           all motions through the waypoints. At least 3 waypoints.
-        - ``"periodic"``: the motion goes on where it began, with the same derivatives up to the fourth. The waypoints
-          at both ends must be the same; at least 6 waypoints.
+        - ``"periodic"``: both ends have the same derivatives up to the fourth. The first and last waypoints must be
+          equal; at least 6 waypoints.
     start_velocity, end_velocity, start_acceleration, end_acceleration
-        Derivatives of a clamped spline at its ends, shape (..., n) or one number for all joints.
+        Derivatives of a clamped spline at its ends, shape (..., n) or a scalar for all joints.
 
     Raises
     ------
     ArgumentError
         If times do not increase, there are too few waypoints, shapes do not fit, or a number is not finite; if times
-        are too near to each other for double precision, or so unequal that the spline overshoots past the digits of its
-        waypoints. The message names the waypoint.
+        are too close for double precision, or so unequal that overshoot swamps the digits of the waypoints. The message
+        names the waypoint.
     UnknownNameError
         For another boundary.
 
@@ -215,20 +216,21 @@ class QuinticSpline(PiecewisePolynomial):
 class HermiteSpline(PiecewisePolynomial):
     """Spline with given positions, velocities and optionally accelerations at given times.
 
-    Its pieces are cubic, with velocities continuous at the waypoints (C¹), or with accelerations quintic (C²).
+    The pieces are cubic (C¹) or, if accelerations are given, quintic (C²).
 
     Parameters
     ----------
     times
         Times of the waypoints, increasing, shape (k,), k at least 2, s. A batch of splines shares them.
     positions, velocities, accelerations
-        Motion at these times, shape (..., k, n). Velocities and accelerations broadcast: 0 rests at every waypoint.
+        Motion at these times, shape (..., k, n). Velocities and accelerations broadcast: velocity 0 stops at every
+        waypoint.
 
     Raises
     ------
     ArgumentError
         If times do not increase, there is only one waypoint, shapes do not fit, or a number is not finite; if times are
-        too near to each other for double precision.
+        too close for double precision.
 
     Examples
     --------

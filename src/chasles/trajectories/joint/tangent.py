@@ -46,12 +46,12 @@ class TangentTrajectory(ManifoldTrajectory):
     robot
         Robot that moves.
     curve
-        Trajectory of all coordinates, (nq,), or a batch. Its quaternions may have any length but zero.
+        Trajectory of all coordinates, (nq,), or a batch. Its quaternions may have any nonzero length.
 
     Raises
     ------
     ArgumentError
-        The curve has another number of coordinates than the robot.
+        The curve and the robot have different numbers of coordinates.
 
     Examples
     --------

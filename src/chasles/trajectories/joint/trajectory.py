@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class JointTrajectory(Trajectory[Motion]):
     """A motion of joints.
 
-    Subclasses give `derivatives`; everything else follows from it.
+    Subclasses implement `derivatives`; all other methods are derived from it.
     """
 
     @property
@@ -38,7 +38,7 @@ class JointTrajectory(Trajectory[Motion]):
 
     @property
     def nv(self) -> int:
-        """Number of velocities; it differs from that of positions where these hold quaternions."""
+        """Number of velocities; with quaternions it is smaller than the number of positions."""
         return self.n
 
     @abstractmethod

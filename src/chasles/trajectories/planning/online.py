@@ -27,12 +27,12 @@ _REMEDY = "choose limits and states that are more alike in size, or an earlier s
 
 
 class OnlineTrajectory(PiecewisePolynomial):
-    """What `online_trajectory` gives: cubic polynomials between knots.
+    """Result of `online_trajectory`: cubic polynomials between knots.
 
     Attributes
     ----------
     shortest_durations
-        Time that each joint would take alone, shape (n,), s.
+        Shortest duration of each joint alone, shape (n,), s.
     """
 
     def __init__(self, knots: ArrayLike, coefficients: ArrayLike, shortest_durations: ArrayLike) -> None:
@@ -57,38 +57,39 @@ def online_trajectory(
     cycle: float | None = None,
     start_time: float = 0.0,
 ) -> OnlineTrajectory:
-    """Plan the fastest motion from the present state to a goal.
+    """Plan the fastest motion from the current state to a goal.
 
-    A controller may plan anew at any time t: the next trajectory begins with ``start=trajectory(t), start_time=t``.
+    A controller can replan at any time t with ``start=trajectory(t), start_time=t``.
 
     Parameters
     ----------
     start
         State at the start: a `Motion` with parts of shape (n,), rad, rad/s, rad/s² (m, … for prismatic joints), or
-        positions, shape (n,), at rest. It may exceed the limits, and is then brought back within them at once.
+        positions, shape (n,), at rest. A state outside the limits is brought back within them at once.
     goal
-        Positions at the end, shape (n,), or None to reach only the velocity and acceleration of the goal as soon as
-        possible, wherever that is: with their defaults the quickest stop.
+        Positions at the end, shape (n,). None: reach only the goal velocity and acceleration as soon as possible, at
+        any position; with their defaults, the quickest stop.
     velocity, acceleration, jerk
-        Largest magnitudes, positive, one number or shape (n,); infinite where there is no limit.
+        Largest magnitudes, positive, a scalar or shape (n,); infinite where there is no limit.
     goal_velocity, goal_acceleration
-        At the end, within the limits. After the end the trajectory rests, as all do; plan on before.
+        Velocity and acceleration at the end, within the limits. After its end the trajectory rests, like all
+        trajectories; replan before.
     synchronization
-        ``"time"``: all joints reach the goal at the same time. ``"phase"``: on a straight line in joint space, where
-        the start's and goal's states allow it, and else ``"time"``. ``"time-if-necessary"``: only joints that end
-        moving. ``"none"``: each as soon as it can.
+        ``"time"``: all joints reach the goal at the same time. ``"phase"``: on a straight line in joint space if start
+        and goal states allow it, otherwise ``"time"``. ``"time-if-necessary"``: as ``"time"``, but only for joints with
+        a nonzero final velocity. ``"none"``: each joint as soon as possible.
     minimum_duration
-        Time that the motion takes at least, s.
+        Shortest allowed duration, s.
     cycle
-        The duration is a multiple of this period, s.
+        Period of which the duration is a multiple, s.
     start_time
         Time at which it starts, s.
 
     Returns
     -------
     OnlineTrajectory
-        Its position is continuous, and so are its velocity and acceleration if acceleration and jerk are limited.
-        A motion that need not move lasts 1 ns.
+        Its position is continuous, and so are its velocity and acceleration if acceleration and jerk are limited. If
+        the robot is already at the goal, the duration is 1 ns.
 
     Raises
     ------
@@ -105,8 +106,8 @@ def online_trajectory(
     Notes
     -----
     Berscheid and Kröger, Jerk-limited Real-time Trajectory Generation with Arbitrary Target States, Robotics: Science
-    and Systems 2021; the package ruckig is theirs. Waypoints on the way are not offered: ruckig's community version
-    has them computed on a server.
+    and Systems 2021; the package ruckig is theirs. Intermediate waypoints are not supported: ruckig's community version
+    computes them on a server.
 
     Examples
     --------

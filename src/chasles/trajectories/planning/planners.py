@@ -13,7 +13,7 @@ from chasles.engine.validators import reals
 
 
 class PlanningError(ChaslesError, RuntimeError):
-    """There is no motion as asked for; the message says where and why."""
+    """The requested motion does not exist; the message says where and why."""
 
 
 def planner(package: str, purpose: str) -> Any:

@@ -18,9 +18,9 @@ class RetimedTrajectory(JointTrajectory):
     Parameters
     ----------
     path
-        A single trajectory, whose time is only the place s on the path.
+        Single trajectory, whose time is the path parameter s.
     progress
-        The place over time, a trajectory of one joint; it must stay on the path.
+        Path parameter s over time, a trajectory of one joint; it must stay on the path.
 
     Raises
     ------

@@ -32,23 +32,23 @@ _FASTEST = 1e8  # rad²/s², where no limit bounds the speed at a place
 
 
 class LimitWarning(UserWarning):
-    """A planned motion breaks limits; its report says which, when and by how much."""
+    """A planned motion violates limits; its report says which, when and by how much."""
 
 
 class TimeOptimalTrajectory(RetimedTrajectory):
-    """What `time_optimal` gives: the path, driven along with piecewise constant acceleration.
+    """Result of `time_optimal`: motion along the path with piecewise constant path acceleration.
 
     Attributes
     ----------
     path
-        The path, a trajectory over its parameter s.
+        Path, a trajectory over its parameter s.
     deviation
-        Largest distance of this path from the given one, rad: 0, but for a given path that rests at its ends, which is
-        replaced by a spline through many of its configurations.
+        Largest distance of this path from the given one, rad: 0, except for a given path that rests at its ends. Such a
+        path is replaced by a spline through many of its configurations.
     progress
-        The parameter s over time.
+        Path parameter s over time.
     report
-        The motion held against the limits, by samples between the places for which it was planned.
+        Check of the motion against the limits, sampled between the planned points.
     """
 
     def __init__(
@@ -72,54 +72,54 @@ def time_optimal(
     """Plan the fastest motion along a path, from rest to rest, within limits of velocity, acceleration and torque.
 
     The torques are those of the robot's equation of motion, with gravity, friction, motor inertia and payload. The path
-    of a robot with spherical or free joints lies on the manifold of its configurations. A free base has no limits but
-    those that are given: the wrench that moves it, of the ground or of thrusters, is among the torques. With loops the
-    limits of all joints and of the motors count.
+    of a robot with spherical or free joints lies on the manifold of its configurations. A free base has only the limits
+    given here; the wrench that moves it, from the ground or thrusters, counts as torques. With loops, the limits of all
+    joints and motors apply.
 
     Parameters
     ----------
     robot
-        Robot that moves; one with a payload is ``robot.with_payload(...)``.
+        Robot that moves; use ``robot.with_payload(...)`` for a payload.
     path
-        A joint trajectory, of which only the configurations count, not their times; or waypoints, shape (k, nq), to be
-        joined by a natural cubic spline of the coordinates. It must have no corners, and rest at its ends at most.
+        Joint trajectory, whose times are ignored; or waypoints, shape (k, nq), joined by a natural cubic spline of the
+        coordinates. The path must have no corners, and may rest only at its ends.
     velocity, acceleration, torque
-        Largest magnitudes, positive, one number or shape (n,); default the robot's limits of velocity and torque, and
-        none of acceleration. Infinite where there is no limit.
+        Largest magnitudes, positive, a scalar or shape (n,); default the robot's velocity and torque limits, and no
+        acceleration limits. Infinite where there is no limit.
     points
-        Number of places on the path, at least, between which the acceleration along it is constant. The more, the
-        closer to the optimum.
+        Minimum number of points on the path, between which the path acceleration is constant. More points come closer
+        to the optimum.
     start_time
         Time at which it starts, s.
 
     Returns
     -------
     TimeOptimalTrajectory
-        Its velocity is continuous, its acceleration and its torques jump. ``report`` holds it against all limits.
+        Velocity is continuous; acceleration and torques jump. ``report`` checks the motion against all limits.
 
     Raises
     ------
     MissingExtraError
         If toppra is not installed.
     ArgumentError
-        If shapes do not fit, a limit is not positive, the path does not move, has a corner, or nothing limits the
+        If shapes do not fit, a limit is not positive, the path has zero length or a corner, or nothing limits the
         accelerations.
     PlanningError
-        If there is no such motion, for example because the robot cannot hold its weight on the way; the message says
+        If no such motion exists, for example because the robot cannot hold its weight along the path; the message says
         where.
 
     Warns
     -----
     LimitWarning
-        If limits are broken after all: positions on the path itself, or others between the points.
+        If limits are violated nevertheless: position limits by the path itself, or other limits between the points.
 
     Notes
     -----
     Pham and Pham, A New Approach to Time-Optimal Path Parameterization Based on Reachability Analysis, IEEE
     Transactions on Robotics 34 (2018); the package toppra is theirs. It solves for limits that are linear in the
-    acceleration and the square of the speed along the path; friction depends on the speed in another way and is found
-    by repetition. The result is checked between the points, and where it exceeds a limit, the motion is planned again
-    with that limit lowered by as much.
+    acceleration and the square of the speed along the path; friction depends differently on the speed and is found by
+    iteration. The result is checked between the points; if it exceeds a limit, the motion is replanned with that limit
+    lowered by the excess.
 
     Examples
     --------
