@@ -1,7 +1,7 @@
-"""Bodies between which distances are computed: capsules and spheres on links or in the world, and half-spaces.
+"""Bodies for distance computation: capsules and spheres on links or in the world, and half-spaces.
 
-A capsule is all that is nearer to a segment than its radius; a sphere is one whose segment is a point. The shapes of a
-description are enclosed by capsules, so that computed distances are never too large.
+A capsule is the set of points within a radius of a segment; a sphere is a capsule with a point as its segment. Capsules
+enclose the shapes of a description, so that computed distances are never too large.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ Floats = NDArray[np.float64]
 
 
 class Body(Sealed):
-    """A capsule, or a sphere, on a link or in the world.
+    """A capsule or a sphere, on a link or in the world.
 
     Parameters
     ----------
     frame
         Name of the link or frame that carries it; None for an obstacle in the world.
     start, end
-        Ends of its segment in the axes of the frame, (3,), m; without an end it is a sphere.
+        Ends of the segment in the axes of the frame, (3,), m; without an end the body is a sphere.
     radius
         Radius, m, not negative.
     name
@@ -59,7 +59,7 @@ class Body(Sealed):
 
     @property
     def is_sphere(self) -> bool:
-        """Whether its segment is a point."""
+        """Whether the segment is a point."""
         return bool((self.start == self.end).all())
 
     def __repr__(self) -> str:
@@ -74,7 +74,7 @@ class HalfSpace(Sealed):
     point
         A point of the plane, (3,), m.
     normal
-        Normal out of the material, (3,), of any length above zero.
+        Outward normal, (3,), of any length above zero.
     name
         Name in results.
 
@@ -105,22 +105,22 @@ def fitted_bodies(
 ) -> tuple[Body, ...]:
     """Capsules and spheres that enclose the collision shapes of all links.
 
-    Cylinders, ellipsoids and boxes get the smallest capsule along one of their axes, or a sphere; meshes, by the extra
-    ``meshes``, a capsule along one of their principal axes.
+    Cylinders, ellipsoids and boxes get the smallest capsule along one of their axes, or a sphere. Meshes (which need
+    the extra ``meshes``) get a capsule along one of their principal axes.
 
     Parameters
     ----------
     description
         The robot as data.
     packages
-        Folders of packages in which meshes are, by name; see `chasles.model.mesh_path`.
+        Folders of the packages that hold the meshes, by name; see `chasles.model.mesh_path`.
 
     Raises
     ------
     ModelError
-        The file of a mesh is not there or cannot be read.
+        The file of a mesh is missing or cannot be read.
     MissingExtraError
-        There are meshes, and trimesh is not installed.
+        The robot has meshes, and trimesh is not installed.
 
     Examples
     --------

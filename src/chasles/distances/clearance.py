@@ -27,18 +27,19 @@ Obstacle = Body | HalfSpace
 
 
 class Clearance(Sealed):
-    """Distances of a robot's bodies from each other and from obstacles; made by `chasles.clearance`.
+    """Distances between a robot's bodies and to obstacles; made by `chasles.clearance`.
 
-    Called with configurations (..., nq) it gives the smallest of all distances (...), m, negative where bodies overlap.
+    Called with configurations (..., nq), it returns the smallest of all distances (...), m, negative where bodies
+    overlap.
 
     Attributes
     ----------
     bodies, obstacles
-        Bodies and obstacles whose distances are computed.
+        Bodies and obstacles to compute distances between.
     pairs
         Names of the two bodies of each distance.
     overlapping
-        Names of pairs that were left out because they overlap at the robot's home.
+        Names of the pairs that are ignored because they overlap at the robot's home.
     """
 
     def __init__(
@@ -63,7 +64,7 @@ class Clearance(Sealed):
         self.overlapping: tuple[tuple[str, str], ...] = ()
 
     def without_overlaps(self) -> Clearance:
-        """Leave out pairs of the robot's own bodies that overlap at its home."""
+        """Ignore pairs of the robot's own bodies that overlap at its home."""
         if not self._pairs:
             return self
         found = np.atleast_1d(self.distances(self.robot.home))
@@ -80,7 +81,7 @@ class Clearance(Sealed):
 
     @property
     def pairs_of_bodies(self) -> tuple[tuple[Body, Obstacle], ...]:
-        """The body of the robot, and the body or obstacle, of each distance."""
+        """Body of the robot, and the other body or obstacle, of each distance."""
         return tuple(self._pairs)
 
     @property
@@ -118,7 +119,7 @@ class Clearance(Sealed):
         )
 
     def nearest(self, q: ArrayLike) -> tuple[str, str]:
-        """Names of the two bodies that are nearest to each other at a configuration (nq,)."""
+        """Names of the nearest pair of bodies at a configuration (nq,)."""
         if not self._pairs:
             raise ArgumentError(f"robot '{self.robot.name}' has no pairs of bodies")
         return self.pairs[int(np.argmin(self.distances(reals(q, "q", (self.robot.nq,)))))]
@@ -155,38 +156,37 @@ def clearance(
     ignore: Iterable[tuple[str, str]] = (),
     packages: Mapping[str, str | PathLike[str]] | None = None,
 ) -> Clearance:
-    """Distances of a robot's links from each other and from obstacles.
+    """Return a function for the distances between a robot's links and to obstacles.
 
-    Links are represented by capsules and spheres. Pairs of one link, of links that are fixed to each other, and of
-    links that a joint connects are left out, and pairs that the description
-    disables (`chasles.load(path, srdf=…)`); so are, for bodies that are fitted to a description's shapes, pairs that
-    overlap at the robot's home.
+    Capsules and spheres represent the links. These pairs are ignored: bodies on one link, on links fixed to each other,
+    or on links that a joint connects; and pairs that the description disables (`chasles.load(path, srdf=…)`). With
+    bodies fitted to a description's shapes, pairs that overlap at the robot's home are also ignored.
 
     Parameters
     ----------
     robot
         The robot.
     bodies
-        Capsules and spheres on its links; default those that enclose the collision shapes of its description.
+        Capsules and spheres on the links; default: those that enclose the collision shapes of the description.
     obstacles
         Capsules, spheres and half-spaces in the world.
     ignore
-        Pairs of names of bodies, of links by default, whose distance does not count.
+        Pairs of body names to ignore; by default, bodies have the names of their links.
     packages
-        Folders of packages in which meshes are, by name.
+        Folders of the packages that hold the meshes, by name.
 
     Returns
     -------
     Clearance
-        Called with configurations (..., nq), it gives the smallest distance (...), m. Its ``distances`` and
-        ``distances_and_jacobian`` are functions of all pairs.
+        Called with configurations (..., nq), it returns the smallest distance (...), m. Its ``distances`` and
+        ``distances_and_jacobian`` are functions for all pairs.
 
     Raises
     ------
     ArgumentError
-        The description has no collision shapes and no bodies are given, or a body is not where it should be.
+        The description has no collision shapes and no bodies are given, or a body has a wrong frame.
     UnknownNameError
-        There is no such frame or body.
+        An unknown frame or body.
 
     Examples
     --------
@@ -214,20 +214,21 @@ def clearance(
 class ClearanceLimit:
     """Keep bodies apart: a limit of `chasles.inverse_kinematics.solve_rates`.
 
-    In a step each distance may lose at most a fraction of what is above the margin; a smaller one than the margin must
-    grow by that fraction. It is a linear bound of the rates along the nearest points (Faverjon and Tournassoud, A local
-    based approach for path planning of manipulators with a high number of degrees of freedom, 1987).
+    In one step each distance may decrease by at most a fraction of its excess over the margin. A distance below the
+    margin must increase by that fraction of the deficit. This bounds the rates linearly along the nearest points
+    (Faverjon and Tournassoud, A local based approach for path planning of manipulators with a high number of degrees of
+    freedom, 1987).
 
     Parameters
     ----------
     clearance
-        Distances that count.
+        Distances to keep.
     margin
         Smallest distance, m.
     fraction
-        Share of the distance beyond the margin that a step may use up, above 0 and at most 1.
+        Fraction of the distance beyond the margin that a step may use, above 0 and at most 1.
     within
-        Distances beyond this, m, are not looked at.
+        Distance, m, beyond which pairs are ignored.
     """
 
     clearance: Clearance
@@ -236,7 +237,7 @@ class ClearanceLimit:
     within: float = 0.3
 
     def inequalities(self, robot: Mechanics, q: Floats, dt: float) -> tuple[Floats, Floats, Floats]:
-        """Return A, lower and upper bounds of A qd."""
+        """Return the matrix A, and the lower and upper bounds of A qd."""
         margin, within = real(self.margin, "margin"), real(self.within, "within", above=0.0)
         fraction = real(self.fraction, "fraction", above=0.0, at_most=1.0)
         distances, J = self.clearance.distances_and_jacobian(q)

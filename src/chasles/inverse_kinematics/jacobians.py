@@ -1,7 +1,7 @@
-"""Inverses of Jacobians, exact and damped, and measures of how well a frame can move, over batches.
+"""Inverses of Jacobians, exact and damped, and manipulability measures, over batches.
 
-A Jacobian mixes rad and m. Hand over its angular rows ``J[..., :3, :]`` or its linear rows ``J[..., 3:, :]`` where a
-number has to mean something by itself.
+A Jacobian mixes rad and m. For results with a physical unit, pass only its angular rows ``J[..., :3, :]`` or only its
+linear rows ``J[..., 3:, :]``.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from chasles.engine.validators import real
 
 
 def pseudo_inverse(J: ArrayLike, relative_tolerance: float = 1e-12) -> NDArray[np.float64]:
-    """Moore–Penrose inverse: the smallest rates that give a twist, or the rates that come closest to it.
+    """Moore–Penrose inverse: the smallest joint rates for a twist, or the rates that come closest to it.
 
-    Near singular configurations its rates grow without bound; see `damped_inverse`.
+    Near singular configurations the rates grow without bound; see `damped_inverse`.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ def pseudo_inverse(J: ArrayLike, relative_tolerance: float = 1e-12) -> NDArray[n
 
 
 def damped_inverse(J: ArrayLike, damping: float) -> NDArray[np.float64]:
-    """Damped least-squares inverse Jᵀ (J Jᵀ + damping² I)⁻¹: it trades error for bounded rates in every direction.
+    """Damped least-squares inverse Jᵀ (J Jᵀ + damping² I)⁻¹, which accepts an error to keep all rates bounded.
 
     Source: Nakamura and Hanafusa, Inverse kinematic solutions with singularity robustness for robot manipulator
     control (1986).
@@ -57,7 +57,7 @@ def damped_inverse(J: ArrayLike, damping: float) -> NDArray[np.float64]:
     J
         Shape (..., m, n).
     damping
-        In the unit of J's singular values, positive.
+        Damping, positive, in the unit of J's singular values.
 
     Returns
     -------
@@ -78,7 +78,7 @@ def damped_inverse(J: ArrayLike, damping: float) -> NDArray[np.float64]:
 def selectively_damped_inverse(
     J: ArrayLike, threshold: float = 0.04, largest_damping: float = 0.04
 ) -> NDArray[np.float64]:
-    """Inverse that is exact away from singularities and damped near them, by the smallest singular value s.
+    """Inverse that is exact away from singularities and damped near them, according to the smallest singular value s.
 
     The squared damping is ``(1 - (s / threshold)²) largest_damping²`` where s < threshold, and 0 elsewhere.
 
@@ -90,9 +90,9 @@ def selectively_damped_inverse(
     J
         Shape (..., m, n).
     threshold
-        Smallest singular value from which on nothing is damped, positive.
+        Singular value, positive, at and above which there is no damping.
     largest_damping
-        Damping in the singularity, positive.
+        Damping at a singularity, positive.
 
     Returns
     -------
@@ -142,14 +142,14 @@ def _composed(U: Array, inverse: Array, Vt: Array) -> NDArray[np.float64]:
 
 
 class ManipulabilityEllipsoid(NamedTuple):
-    """Twists that unit joint rates give: an ellipsoid with these half axes.
+    """Ellipsoid of the twists for joint rates of unit norm, given by its semi-axes.
 
     Attributes
     ----------
     axes
-        Directions of the half axes as columns, (..., m, k), longest first.
+        Directions of the semi-axes as columns, (..., m, k), longest first.
     lengths
-        Their lengths, (..., k). The ellipsoid of the forces that unit joint torques hold has the reciprocals.
+        Lengths of the semi-axes, (..., k). The force ellipsoid, for joint torques of unit norm, has their reciprocals.
     """
 
     axes: Array
@@ -180,7 +180,7 @@ def manipulability(J: ArrayLike) -> Any:
 
 
 def condition_number(J: ArrayLike) -> Array:
-    """Largest singular value over the smallest: 1 where all directions are alike, inf when singular.
+    """Ratio of the largest to the smallest singular value: 1 if isotropic, inf if singular.
 
     Parameters
     ----------
@@ -204,7 +204,7 @@ def condition_number(J: ArrayLike) -> Array:
 
 
 def velocity_ellipsoid(J: ArrayLike) -> ManipulabilityEllipsoid:
-    """Ellipsoid of the twists that joint rates of length 1 give (Lynch and Park, Modern Robotics, section 5.4).
+    """Ellipsoid of the twists for joint rates of unit norm (Lynch and Park, Modern Robotics, section 5.4).
 
     Parameters
     ----------

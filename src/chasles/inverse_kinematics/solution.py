@@ -1,4 +1,4 @@
-"""Solutions of inverse kinematics: configurations, and how good they are."""
+"""Solutions of inverse kinematics: configurations, with status and residual."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ _DIFFERENT = 1e-3
 
 
 class Residual(NamedTuple):
-    """Difference between the pose of a solution and its target, in the components that the task asks for.
+    """Difference between the pose of a solution and its target, in the components selected by the task.
 
     Attributes
     ----------
@@ -93,13 +93,13 @@ class Residual(NamedTuple):
 
 
 class Solution:
-    """Configurations for targets, one for each, with the leading axes of the targets.
+    """Configurations, one for each target, with the leading axes of the targets.
 
     Attributes
     ----------
     rows
-        All numbers of each solution, shape (..., n + 8), as the compiled programs give them; see `Row`. The other
-        attributes read them.
+        Values of each solution, shape (..., n + 8), as the compiled programs return them; see `Row`. The other
+        attributes read from these rows.
     several
         Whether the last axis of the batch holds several solutions of one target.
 
@@ -145,12 +145,12 @@ class Solution:
 
     @property
     def status(self) -> Count:
-        """Number of a `Status` for each target, (...)."""
+        """`Status` code of each target, (...)."""
         return _integers(self.rows[..., _STATUS])
 
     @property
     def iterations(self) -> Count:
-        """Number of steps of the search, over all its starts, (...); 0 for a closed form."""
+        """Number of steps of the search, over all starts, (...); 0 for a closed form."""
         return _integers(self.rows[..., _ITERATIONS])
 
     @property
@@ -160,12 +160,12 @@ class Solution:
 
     @property
     def branch(self) -> Count:
-        """Number of the closed form's branch, (...): an index into `InverseKinematics.branches`; -1 without one."""
+        """Index of the closed form's branch in `InverseKinematics.branches`, (...); -1 without a closed form."""
         return _integers(self.rows[..., _BRANCH])
 
     @property
     def infinite(self) -> Verdict:
-        """Whether the solution is one of infinitely many, at a singular pose, as a closed form knows, (...)."""
+        """Whether the solution is one of infinitely many at a singular pose, (...); false without a closed form."""
         return self.rows[..., _INFINITE] > 0.0
 
     def __getitem__(self, index: object) -> Solution:
@@ -177,7 +177,7 @@ class Solution:
         return Solution(rows, self.several and leading)
 
     def filled_by(self, solve: Callable[[NDArray[np.bool_]], Solution]) -> Solution:
-        """Return these solutions with the failures replaced by others for the same targets; invalid ones stay."""
+        """Return these solutions with failures replaced by others for the same targets; invalid ones stay."""
         status = self.rows[..., _STATUS]
         failed = np.asarray((status != Status.SOLVED) & (status != Status.INVALID_TARGET))
         if not failed.any():
@@ -187,10 +187,10 @@ class Solution:
         return Solution(rows)
 
     def best(self, select: Select, q_near: NDArray[np.float64]) -> Solution:
-        """Return one solution for each target of those along the last axis of the batch.
+        """Return the best solution for each target, from those along the last axis of the batch.
 
-        A success comes before a failure. Successes compare by the Euclidean distance from ``q_near`` (``"nearest"``)
-        or by the distance from the joint limits (``"best"``), failures by the error that is left.
+        Successes are preferred to failures. Successes are compared by the Euclidean distance from ``q_near``
+        (``"nearest"``) or by the distance from the joint limits (``"best"``), failures by the remaining error.
         """
         if select == "nearest":
             apart = self.q - q_near[..., None, :]
@@ -206,17 +206,16 @@ class Solution:
         return Solution(rows)
 
     def distinct(self, turning: NDArray[np.bool_]) -> Solution:
-        """Return the different solutions of each target, of those along the last axis of the batch.
+        """Return the distinct solutions of each target, from those along the last axis of the batch.
 
-        Solutions are different if some joint differs by more than 1e-3 rad (m). They come in the order in which they
-        were found. As many rows are kept as the target with the most solutions has, at least one; others are filled up
-        with NaN and the status `NO_FURTHER`. A target without a solution keeps the closest configuration.
+        Solutions are distinct if any joint differs by more than 1e-3 rad (m). They are in the order found. The number
+        of rows is that of the target with the most solutions, at least one; missing rows are NaN with the status
+        `NO_FURTHER`. A target without a solution keeps the closest configuration.
 
         Parameters
         ----------
         turning
-            Joints of which a whole turn changes nothing and which have no limits, (n,): they are compared without
-            whole turns.
+            Joints without limits for which a full revolution is the identity, (n,): compared modulo full revolutions.
         """
         starts, batch = self.rows.shape[-2], self.rows.shape[:-2]
         kept: list[list[NDArray[np.float64]]] = []
@@ -243,7 +242,7 @@ class Solution:
     def view(
         self, robot: Mechanics, *, path: str | PathLike[str] | None = None, **options: Unpack[ViewOptions]
     ) -> Path | Shown:
-        """Show the configurations on a page, live or in the file ``path``, on which the robot can be moved.
+        """Show the configurations on an interactive page, live or in the file ``path``.
 
         The first is solid, up to 16 others are translucent; see `chasles.view`.
         """

@@ -313,7 +313,7 @@ class InverseKinematics(Sealed):
         target, mask, limits, objective
             See the call of the solver.
         select
-            Branch of a closed form: ``"nearest"``, ``"best"`` or ``"all"``.
+            Choice among the branches of a closed form: ``"nearest"``, ``"best"`` or ``"all"``.
 
         Returns
         -------
@@ -341,7 +341,7 @@ class InverseKinematics(Sealed):
         return self.specialize().program
 
     def family(self, target: str = "tool") -> str | None:
-        """Kind of arm, in words, if it has a closed form; else None.
+        """Description of the kind of arm if it has a closed form; else None.
 
         >>> import chasles as ch
         >>> ch.load("ur5").inverse_kinematics.family()
@@ -351,9 +351,10 @@ class InverseKinematics(Sealed):
         return None if family is None else family.name
 
     def branches(self, target: str = "tool") -> tuple[str, ...]:
-        """Names of the branches of the closed form, in the order of their numbers; empty without a closed form.
+        """Names of the branches of the closed form, in the order of their indices; empty without a closed form.
 
-        The names tell branches apart; which side is left, or up, depends on how the robot's axes are directed.
+        The names only distinguish the branches: the sides called left or up depend on the directions of the robot's
+        axes.
 
         >>> import chasles as ch
         >>> ch.load("puma560").inverse_kinematics.branches()[5]
@@ -365,8 +366,8 @@ class InverseKinematics(Sealed):
     def elbow_angle(self, q: ArrayLike, target: str = "tool") -> Any:
         """Elbow angle of configurations (..., 7): rad, about the line from shoulder to wrist.
 
-        It is 0 where the elbow lies on the side of that line to which the first axis points (Kreutz-Delgado, Long and
-        Seraji, 1992).
+        The angle is 0 where the elbow lies on the side of that line that the first axis points to (Kreutz-Delgado, Long
+        and Seraji, 1992).
 
         >>> import chasles as ch
         >>> ch.load("iiwa14").inverse_kinematics.elbow_angle([0.0, 0.5, 0.0, -1.0, 0.0, 0.5, 0.0])

@@ -1,4 +1,4 @@
-"""`Robot`: a robot's mechanics together with its inverse kinematics; what users hold."""
+"""`Robot`: a robot's mechanics together with its inverse kinematics, the main class for users."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ __all__ = ["BaseParameters", "Robot", "RobotFunction", "load", "require_plain_co
 class Robot(Mechanics):
     """A robot: immutable description and compiled mechanics.
 
-    Every computation is an attribute that is called like a NumPy ufunc: arguments of shape (..., n), and configurations
-    of shape (..., nq), with any leading batch axes, ``out=``, ``vary=`` for parameters that take other values than the
-    description's, and, where forces of the environment take part, ``wrenches=`` (see `RobotFunction`). The equation of
-    motion is
+    Every computation is an attribute that is called like a NumPy ufunc. Arguments have shape (..., n), configurations
+    (..., nq), with any leading batch axes. Keywords are ``out=``, ``vary=`` for parameter values other than the
+    description's, and ``wrenches=`` where forces of the environment act (see `RobotFunction`). The equation of motion
+    is
 
         M(q) qdd + c(q, qd) + g(q) + friction(qd) + armature qdd = tau + Jᵀ w.
 
@@ -81,19 +81,19 @@ class Robot(Mechanics):
         *,
         precision: str = "double",
     ) -> list[Path]:
-        """Write computations as C files that compile together: C99 that needs nothing but `math.h`.
+        """Write computations as C files that compile together: C99 with no dependency except `math.h`.
 
         Parameters
         ----------
         folder
-            Folder of the files, made if it does not exist. A header with the robot's name includes the others.
+            Folder of the files, created if missing. A header with the robot's name includes the others.
         functions
-            Names of computations of this robot, such as ``"mass_matrix"`` or ``"regressors.torque"``; or functions and
-            programs by the names that they get in C: ``{"arm_ik": robot.inverse_kinematics.specialize(), "move":
+            Names of computations of this robot, such as ``"mass_matrix"`` or ``"regressors.torque"``; or a mapping from
+            names in C to functions and programs: ``{"arm_ik": robot.inverse_kinematics.specialize(), "move":
             motion.program}``. Default: pose and body Jacobian of the tool, inverse and forward dynamics, mass matrix
             and gravity if the robot has masses, and inverse kinematics if it has a closed form.
         precision
-            ``"double"`` or ``"float"``: the type of every number.
+            Floating-point type: ``"double"`` or ``"float"``.
 
         Returns
         -------
@@ -105,7 +105,7 @@ class Robot(Mechanics):
         ArgumentError
             A function has no program (a search of inverse kinematics iterates), or a file cannot be written.
         UnknownNameError
-            There is no such computation.
+            An unknown computation.
 
         Examples
         --------
@@ -170,29 +170,30 @@ class Robot(Mechanics):
         obstacles: Sequence[Body | HalfSpace] = (),
         laws: Sequence[str] = ("pd-gravity", "computed-torque"),
     ) -> Path | Shown:
-        """Show the robot on a page on which it can be moved: by sliders, by its tool, from Python.
+        """Show the robot on an interactive page: move it by sliders, by its tool, or from Python.
 
         Parameters
         ----------
         q
-            Configuration at the start, shape (nq,), rad (m for sliding joints); default `home`.
+            Initial configuration, shape (nq,), rad (m for prismatic joints); default `home`.
         path
-            File to write the page to, which then needs neither Python nor a network. Default: a live page.
+            File for the page, which then needs neither Python nor a network. Default: a live page.
         title
             Title of the page; default the robot's name.
         browser
             Whether to open the live page in the browser.
         packages
-            Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
+            Folders of the packages that hold the meshes, by name; see `chasles.model.mesh_path`.
         notebook
             In a notebook: ``"page"`` shows the page in place, also after export to HTML; ``"widget"`` (extra
             ``widget``) shows it with a link to Python, as the traits ``q`` and ``waypoints``.
         companions
-            Further robots in the scene, to compare: each alone, at its `home`, or with its configuration.
+            Further robots in the scene, for comparison: robots, shown at their `home`, or pairs of a robot and its
+            configuration.
         obstacles
-            Bodies in the world (with frame None) and half-spaces, as of `chasles.clearance`, to be shown.
+            Bodies in the world (with frame None) and half-spaces to show, as for `chasles.clearance`.
         laws
-            Kinds of the control laws, of `chasles.control.laws`, under which the page can simulate the robot.
+            Kinds of control laws, from `chasles.control.laws`, that the page can simulate the robot with.
 
         Returns
         -------
@@ -236,7 +237,7 @@ def load(
     group: str = "",
     model: str = "",
 ) -> Robot:
-    """Load a robot: one that Chasles ships, by name, or from a file.
+    """Load a shipped robot by name, or a robot from a file.
 
     Parameters
     ----------
@@ -245,24 +246,23 @@ def load(
         or ROBOOP (`.conf`) file.
     format
         Format of the file: ``"urdf"``, ``"xacro"``, ``"sdf"``, ``"mjcf"``, ``"toml"``, ``"spacelib"`` or ``"roboop"``.
-        Default: what the suffix says.
+        Default: from the suffix.
     tool
-        Default frame: name of a link or frame. Default: as the file says, or as for a `Description`.
+        Name of a link or frame as the default frame. Default: as the file says, or as for a `Description`.
     check
-        Whether to check that real bodies can have the inertias, and to warn of probable mistakes; see `chasles.check`.
-        Shipped robots keep their published numbers and are not checked.
+        Whether to check that the inertias are physically possible, and to warn of probable mistakes; see
+        `chasles.check`. Shipped robots keep their published values and are not checked.
     trust
-        Whether an MJCF model may name files outside its folder.
+        Whether an MJCF model may open files outside its folder.
     arguments, packages
         Values of a xacro file's arguments, and folders of the ROS packages that it names, by name.
     srdf
-        SRDF file of the robot, whose disabled pairs of links `chasles.clearance` leaves out. Default: the file with the
-        robot's file name and the suffix `.srdf`, if there is one.
+        SRDF file of the robot; `chasles.clearance` ignores its disabled pairs of links. Default: the file with the
+        robot's file name and the suffix `.srdf`, if it exists.
     group
-        Group of joints of the SRDF file that alone move: the others are locked at home, and the group's tip is the
-        tool.
+        Group of joints in the SRDF file. Joints outside the group are locked at home, and the group's tip is the tool.
     model
-        Name of the model or section, of an SDF or ROBOOP file that holds several robots.
+        Name of the model or section in an SDF or ROBOOP file with several robots.
 
     Returns
     -------
@@ -272,7 +272,7 @@ def load(
     Raises
     ------
     UnknownNameError
-        It is neither a shipped robot nor a file.
+        The name is neither a shipped robot nor a file.
     ModelError
         The file does not describe a robot; the message names the file, the element and the reason.
     ArgumentError
@@ -281,7 +281,7 @@ def load(
     Warns
     -----
     ModelWarning
-        The file says what is probably not meant, in one line.
+        The file has probable mistakes; the warning lists them in one line.
 
     Examples
     --------

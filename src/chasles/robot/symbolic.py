@@ -1,4 +1,4 @@
-"""Robots whose dimensions and masses are SymPy expressions: formulas instead of numbers."""
+"""Robots with SymPy expressions as dimensions and masses: formulas instead of numbers."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Formulas:
 class SymbolicRobot(Formulas):
     """Serial robot with symbols in its Denavit-Hartenberg table; made by `SymbolicRobot.from_dh`.
 
-    Its methods are those of `Robot` that compute, and return SymPy expressions: ``arm.mass_matrix()``,
-    ``arm.regressors.torque()``. Arguments that are not given are symbols, ``q0``, ``q1``, …; ``simplify=True`` shortens
-    the formulas.
+    Its methods are the computations of `Robot`, and return SymPy expressions: ``arm.mass_matrix()``,
+    ``arm.regressors.torque()``. Omitted arguments are symbols, ``q0``, ``q1``, …; ``simplify=True`` shortens the
+    formulas.
 
     Examples
     --------
@@ -92,7 +92,7 @@ class SymbolicRobot(Formulas):
         convention
             ``"standard"`` or ``"modified"``.
         gravity
-            Shape (3,), m/s²; its components may be expressions.
+            Acceleration of gravity, shape (3,), m/s²; its components may be expressions.
         name
             Name of the robot.
 
