@@ -77,18 +77,7 @@ def read_text(data: bytes, name: str) -> dict[str, FloatArray]:
     if len(set(names)) < len(names):
         twice = next(cell for cell in names if names.count(cell) > 1)
         raise ArgumentError(f"the log '{name}' has two columns named '{twice}'")
-    texts = [line.text for line in rows]
-    if delimiter != "," and any("," in text for text in texts[:SAMPLE]):
-        both = next((c for text in texts[:SAMPLE] for c in _cells(text, delimiter) if "," in c and "." in c), None)
-        if both is not None:
-            raise ArgumentError(
-                f"the log '{name}' has '{both}': is ',' or '.' the decimal mark? Write only one of them"
-            )
-        texts = [text.replace(",", ".") for text in texts]
-    try:
-        values = np.loadtxt(texts, delimiter=delimiter, ndmin=2)
-    except ValueError:
-        values = _cell_by_cell(texts, [line.number for line in rows], delimiter, len(names), name)
+    values = _values(rows, delimiter, len(names), name)
     if values.size and values.shape[1] != len(names):
         raise ArgumentError(f"the log '{name}' has {len(names)} column names but {values.shape[1]} values in a row")
     values = np.where(np.isfinite(values), values, np.nan).reshape(-1, len(names))
@@ -123,31 +112,45 @@ def _cells(line: str, delimiter: str | None) -> list[str]:
 
 def _header(lines: list[_Line], delimiter: str | None, width: int, name: str) -> tuple[list[str], list[_Line]]:
     """Names of the columns, and the lines below them that are no comments."""
+    heads, first = _heads(lines, delimiter, width)
+    if heads:
+        names, start = _names_with_units([cells for _, cells in heads]), heads[-1][0] + 1
+    else:
+        _require_no_other_header(lines, first, delimiter, width, name)
+        names, start = [f"column {k + 1}" for k in range(width)], first
+    return names, [line for line in lines[start:] if not line.text.lstrip().startswith("#")]
+
+
+def _heads(lines: list[_Line], delimiter: str | None, width: int) -> tuple[list[tuple[int, list[str]]], int]:
+    """Lines that may be headers, as places and cells, and the place of the first row of values."""
     heads: list[tuple[int, list[str]]] = []
-    first = len(lines)
     for place, line in enumerate(lines):
         text = line.text.strip()
         cells = _cells(text.lstrip("#%").strip() if text[0] in "#%" else line.text, delimiter)
-        if not text.startswith("#") and len(cells) == width and _is_row(cells):
-            first = place
-            break
-        if len(cells) == width and not all(_is_number(cell) for cell in cells):
+        if len(cells) != width:
+            continue
+        if not text.startswith("#") and _is_row(cells):
+            return heads, place
+        if not all(_is_number(cell) for cell in cells):
             heads.append((place, cells))
-    if not heads:
-        above = _cells(lines[first - 1].text, delimiter) if 0 < first < len(lines) else []
-        if len(above) > 1 and not lines[first - 1].text.lstrip().startswith("#"):
-            raise ArgumentError(f"the log '{name}' has {len(above)} column names but {width} values in a row")
-        names, start = [f"column {k + 1}" for k in range(width)], first
-    else:
-        start, names = heads[-1]
-        if len(heads) > 1 and any(names) and all(_UNIT.fullmatch(cell) for cell in names):
-            units, (_, names) = names, heads[-2]
-            names = [
-                f"{head} [{unit.strip('[]()')}]" if unit else head for head, unit in zip(names, units, strict=True)
-            ]
-        start += 1
-    rows = [line for line in lines[start:] if not line.text.lstrip().startswith("#")]
-    return names, rows
+    return heads, len(lines)
+
+
+def _names_with_units(heads: list[list[str]]) -> list[str]:
+    """Names of the columns from the last line that may be a header, or from the one before it if it has units."""
+    last = heads[-1]
+    if len(heads) == 1 or not any(last) or not all(_UNIT.fullmatch(cell) for cell in last):
+        return last
+    return [f"{head} [{unit.strip('[]()')}]" if unit else head for head, unit in zip(heads[-2], last, strict=True)]
+
+
+def _require_no_other_header(lines: list[_Line], first: int, delimiter: str | None, width: int, name: str) -> None:
+    """Raise `ArgumentError` if the line above the first row of values has names, but not one for each column."""
+    if not 0 < first < len(lines) or lines[first - 1].text.lstrip().startswith("#"):
+        return
+    above = _cells(lines[first - 1].text, delimiter)
+    if len(above) > 1:
+        raise ArgumentError(f"the log '{name}' has {len(above)} column names but {width} values in a row")
 
 
 def _is_row(cells: list[str]) -> bool:
@@ -168,6 +171,25 @@ def _is_number(cell: str) -> bool:
 
 def _is_time(cell: str) -> bool:
     return _DATE.fullmatch(cell) is not None or _CLOCK.fullmatch(cell) is not None
+
+
+def _values(rows: list[_Line], delimiter: str | None, width: int, name: str) -> FloatArray:
+    """Values of rows, at one go if all cells are plain numbers."""
+    texts = [line.text for line in rows]
+    if delimiter != "," and any("," in text for text in texts[:SAMPLE]):
+        texts = _with_decimal_points(texts, delimiter, name)
+    try:
+        return np.loadtxt(texts, delimiter=delimiter, ndmin=2)
+    except ValueError:
+        return _cell_by_cell(texts, [line.number for line in rows], delimiter, width, name)
+
+
+def _with_decimal_points(texts: list[str], delimiter: str | None, name: str) -> list[str]:
+    """Rows with decimal points for decimal commas, of which no cell may have both."""
+    both = next((c for text in texts[:SAMPLE] for c in _cells(text, delimiter) if "," in c and "." in c), None)
+    if both is not None:
+        raise ArgumentError(f"the log '{name}' has '{both}': is ',' or '.' the decimal mark? Write only one of them")
+    return [text.replace(",", ".") for text in texts]
 
 
 def _cell_by_cell(texts: list[str], numbers: list[int], delimiter: str | None, width: int, name: str) -> FloatArray:
