@@ -167,46 +167,8 @@ def _chosen_terms(
     robot: Robot, equations: TorqueEquations, measured: NDArray[np.bool_], first: Estimate, always: Terms
 ) -> Terms:
     """Add optional friction terms, one after another, that predict left-out quarters of the log better."""
-    joints = list(always)
-    candidates = [term for term in OPTIONAL if term != "drift" or 3600.0 * np.ptp(equations.hours) > LONG]
-    everything: Terms = {
-        name: (
-            *own,
-            *(column for term in candidates if unit == "rad" or term not in PERIODIC for column in columns_of(term)),
-        )
-        for (name, own), unit in zip(always.items(), robot.coordinate_units, strict=True)
-    }
-    own = UnknownNames(first.unknowns.base, first.unknowns.inertial, everything)
-    load = equations.load(first.values[: len(own.inertial)])
-    A = np.concatenate([equations.columns, equations.friction(own, first.v0, load)], axis=2)
-    k, _, p = A.shape
-    size = np.concatenate([first.sizes[: len(own.inertial)], np.zeros(p - len(own.inertial))])
-    for place, (joint, term) in enumerate(own.friction, len(own.inertial)):
-        known = f"{joints[joint]}.{term}"
-        names = first.unknowns.names
-        reference = names.index(known) if known in names else names.index(f"{joints[joint]}.coulomb")
-        size[place] = first.sizes[reference] / (
-            np.abs(equations.effort[:, joint]).max() + 1e-300 if term == "load" else 1.0
-        )
-    bounds = np.linspace(0, k, FOLDS + 1).astype(int)
-    grams, rights, squares = [], [], []
-    for a, b in pairwise(bounds):
-        rows = (A[a:b] * first.fit.weights[a:b, :, None]).reshape(-1, p) * size
-        y = (equations.effort[a:b] * first.fit.weights[a:b]).ravel()
-        grams.append(rows.T @ rows)
-        rights.append(rows.T @ y)
-        squares.append(float(y @ y))
-    total, right = sum(grams), sum(rights)
-
-    def errors(columns: list[int]) -> FloatArray:
-        found = []
-        square = np.ix_(columns, columns)
-        for gram, own_right, power in zip(grams, rights, squares, strict=True):
-            matrix = (total - gram)[square] + np.eye(len(columns))
-            x = np.linalg.solve(matrix, (right - own_right)[columns])
-            found.append(power - 2.0 * x @ own_right[columns] + x @ gram[square] @ x)
-        return np.array(found)
-
+    own = UnknownNames(first.unknowns.base, first.unknowns.inertial, _possible_terms(robot, equations, always))
+    folds = _Folds.of(equations, own, first)
     columns = [*range(len(own.inertial))]
     optional: dict[tuple[int, str], list[int]] = {}
     for place, (joint, column) in enumerate(own.friction, len(own.inertial)):
@@ -214,10 +176,10 @@ def _chosen_terms(
             columns.append(place)
         elif measured[joint]:
             optional.setdefault((joint, term_of(column)), []).append(place)
-    best = errors(columns)
+    best = folds.errors(columns)
     taken: set[tuple[int, str]] = set()
     for _ in range(len(optional)):
-        trials = [(term, errors([*columns, *places])) for term, places in optional.items() if term not in taken]
+        trials = [(term, folds.errors([*columns, *places])) for term, places in optional.items() if term not in taken]
         good = [
             (float(found.sum()), term, found)
             for term, found in trials
@@ -230,5 +192,68 @@ def _chosen_terms(
         taken.add(added)
     return {
         name: (*always[name], *(column for term in OPTIONAL if (joint, term) in taken for column in columns_of(term)))
-        for joint, name in enumerate(joints)
+        for joint, name in enumerate(always)
     }
+
+
+def _possible_terms(robot: Robot, equations: TorqueEquations, always: Terms) -> Terms:
+    """Friction columns of each joint with all optional terms that its motion and the log's length allow."""
+    candidates = [term for term in OPTIONAL if term != "drift" or 3600.0 * np.ptp(equations.hours) > LONG]
+    aperiodic = [term for term in candidates if term not in PERIODIC]
+    return {
+        name: (*own, *(column for term in (candidates if unit == "rad" else aperiodic) for column in columns_of(term)))
+        for (name, own), unit in zip(always.items(), robot.coordinate_units, strict=True)
+    }
+
+
+def _expected_sizes(equations: TorqueEquations, unknowns: UnknownNames, first: Estimate) -> FloatArray:
+    """Plausible sizes of the unknowns, shape (p,): those of a first estimate; a new term is as large as Coulomb's."""
+    known, joints = first.unknowns.names, list(unknowns.terms)
+    size = np.concatenate([first.sizes[: len(unknowns.inertial)], np.zeros(len(unknowns.friction))])
+    for place, (joint, column) in enumerate(unknowns.friction, len(unknowns.inertial)):
+        name = f"{joints[joint]}.{column}"
+        reference = known.index(name if name in known else f"{joints[joint]}.coulomb")
+        largest_effort = np.abs(equations.effort[:, joint]).max() + 1e-300  # what a unit of load friction multiplies
+        size[place] = first.sizes[reference] / (largest_effort if column == "load" else 1.0)
+    return size
+
+
+@dataclass(frozen=True)
+class _Folds:
+    """Normal equations of the parts of a log, by which each part is predicted from the others.
+
+    Attributes
+    ----------
+    grams, rights, squares
+        Matrix (p, p), right side (p,) and squared torques of each part, weighted, in unknowns relative to their sizes.
+    """
+
+    grams: list[FloatArray]
+    rights: list[FloatArray]
+    squares: list[float]
+
+    @classmethod
+    def of(cls, equations: TorqueEquations, unknowns: UnknownNames, first: Estimate) -> _Folds:
+        """Divide the equations of unknowns into `FOLDS` parts, weighted as in a first estimate."""
+        load = equations.load(first.values[: len(unknowns.inertial)])
+        A = np.concatenate([equations.columns, equations.friction(unknowns, first.v0, load)], axis=2)
+        size = _expected_sizes(equations, unknowns, first)
+        k, _, p = A.shape
+        folds = cls([], [], [])
+        for a, b in pairwise(np.linspace(0, k, FOLDS + 1).astype(int)):
+            rows = (A[a:b] * first.fit.weights[a:b, :, None]).reshape(-1, p) * size
+            y = (equations.effort[a:b] * first.fit.weights[a:b]).ravel()
+            folds.grams.append(rows.T @ rows)
+            folds.rights.append(rows.T @ y)
+            folds.squares.append(float(y @ y))
+        return folds
+
+    def errors(self, columns: list[int]) -> FloatArray:
+        """Squared error on each part of a fit of some columns to the other parts, shape (FOLDS,)."""
+        total, right, square = sum(self.grams), sum(self.rights), np.ix_(columns, columns)
+        found = []
+        for gram, own_right, power in zip(self.grams, self.rights, self.squares, strict=True):
+            matrix = (total - gram)[square] + np.eye(len(columns))
+            x = np.linalg.solve(matrix, (right - own_right)[columns])
+            found.append(power - 2.0 * x @ own_right[columns] + x @ gram[square] @ x)
+        return np.array(found)
