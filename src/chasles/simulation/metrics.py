@@ -61,6 +61,33 @@ def run_metrics(
     band = settling_band
     if band is not None:
         band = reals(band, "settling_band", (len(units),), broadcast=True, above=0.0, infinite=True)
+    shape = [run.sizes[dim] for dim in batch]
+    data = {
+        name: _labelled(name, values.reshape((*shape, *values.shape[1:])), batch, units)
+        for name, values in _metrics_of_runs(run, batch, times, frame, band).items()
+    }
+    known = {"time", "coordinate", "component", "element"}
+    coordinates = {name: value for name, value in run.coords.items() if not known & set(value.dims)}
+    attributes = {name: run.attrs[name] for name in ("robot", "controller", "reference") if name in run.attrs}
+    return xarray.Dataset(data, coords=coordinates, attrs=attributes)
+
+
+def _labelled(
+    name: str, values: Floats, batch: list[Any], units: list[str]
+) -> tuple[list[Any], Floats, dict[str, str]]:
+    """Return a metric with its dimensions, and its text and unit; `units` are those of the joints' positions."""
+    if name in _TOOL_METRICS:
+        long_name, unit = _TOOL_METRICS[name]
+        return batch, values, {"units": unit, "long_name": long_name}
+    long_name, turning, sliding = _JOINT_METRICS[name]
+    unit = common_unit([sliding if own == "m" else turning for own in units])
+    return [*batch, "joint"], values, {"units": unit, "long_name": long_name}
+
+
+def _metrics_of_runs(
+    run: xarray.Dataset, batch: list[Any], times: Floats, frame: str | None, band: Floats | None
+) -> dict[str, Floats]:
+    """Return metrics (runs,) or (runs, n) by name, computed for as many runs at once as the cache holds."""
     names = ["q", "qd", "q_reference", "error", "pose_reference", "motor_position"]
     arrays = {name: _by_run(run, name, batch) for name in names if name in run}
     arrays["tau"] = _by_run(run, "tau_applied" if "tau_applied" in run else "tau", batch)
@@ -72,22 +99,7 @@ def run_metrics(
         )
         for first in range(0, len(arrays["q"]), at_once)
     ]
-    shape = [run.sizes[dim] for dim in batch]
-    data = {}
-    for name in parts[0]:
-        values = np.concatenate([part[name] for part in parts])
-        if name in _TOOL_METRICS:
-            long_name, unit = _TOOL_METRICS[name]
-            data[name] = (batch, values.reshape(shape), {"units": unit, "long_name": long_name})
-        else:
-            long_name, turning, sliding = _JOINT_METRICS[name]
-            unit = common_unit([sliding if unit == "m" else turning for unit in units])
-            shaped = values.reshape(*shape, len(units))
-            data[name] = ([*batch, "joint"], shaped, {"units": unit, "long_name": long_name})
-    known = {"time", "coordinate", "component", "element"}
-    coordinates = {name: value for name, value in run.coords.items() if not known & set(value.dims)}
-    attributes = {name: run.attrs[name] for name in ("robot", "controller", "reference") if name in run.attrs}
-    return xarray.Dataset(data, coords=coordinates, attrs=attributes)
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def _by_run(run: xarray.Dataset, name: str, batch: list[Any]) -> Floats:
