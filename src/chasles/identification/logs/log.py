@@ -136,44 +136,25 @@ class Log:
             **found.units,
             **{choice(key, "quantity of a log", _UNITS): unit for key, unit in (units or {}).items()},
         }
-        at_motors = motor_from_joint is not None
-        factors = {
-            quantity: _factors(quantity, told.get(quantity, ""), found, robot, at_motors) for quantity in found.names
-        }
-
-        def block(quantity: str) -> FloatArray:
-            return factors[quantity] * np.stack([table[column] for column in found.names[quantity]], axis=1)
-
-        q, effort = block("q"), block("effort")
-        qd = block("qd") if "qd" in found.names else None
-        if "time" in found.names:
-            stamps = [table[column] for column in found.names["time"]]
-            time = factors["time"][0] * stamps[0] if len(stamps) == 1 else _joined_stamp(*stamps)
-        elif sample_period is not None:
-            time = real(sample_period, "sample_period", above=0.0) * np.arange(len(q), dtype=np.float64)
-        else:
-            raise ArgumentError(_without_times(table))
-        coupling = np.eye(robot.n)
-        currents = found.currents or told.get("effort") in ("A", "mA")
+        read = _in_si_units(table, found, told, robot, sample_period, at_motors=motor_from_joint is not None)
         if drive_gains is not None:
-            effort = effort * reals(drive_gains, "drive_gains", (robot.n,), broadcast=True)
-            currents = False
-        if motor_from_joint is not None:
-            G = _motor_matrix(motor_from_joint, robot.n)
-            q, effort = np.asarray(np.linalg.solve(G, q.T).T, dtype=np.float64), effort @ G
-            qd = None if qd is None else np.asarray(np.linalg.solve(G, qd.T).T, dtype=np.float64)
-            coupling = G / np.diag(G)[:, None]
+            gains = reals(drive_gains, "drive_gains", (robot.n,), broadcast=True)
+            read = read._replace(effort=read.effort * gains)
+        G = None if motor_from_joint is None else _motor_matrix(motor_from_joint, robot.n)
+        if G is not None:
+            read = _at_joints(read, G)
         zeros = reals(zero_positions, "zero_positions", (robot.n,), broadcast=True)
-        q = q + zeros
-        recording = LoggedSignals(time, q, qd, effort)
+        inspection = inspect(
+            read._replace(q=read.q + zeros),
+            robot,
+            unit_known="q" in told or bool(zeros.any()),
+            clock_known="time" in told or "time" not in found.names,
+        )
         self.robot = robot
         self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")
-        clock_known = "time" in told or "time" not in found.names
-        inspection = inspect(recording, robot, unit_known="q" in told or bool(zeros.any()), clock_known=clock_known)
-        shown = {key: unit if isinstance(unit, str | float | int) else tuple(unit) for key, unit in told.items()}
-        self.columns: Columns = Columns(found.names, shown, currents, found.unused)
-        self.currents = currents
-        self.coupling = coupling
+        self.currents = drive_gains is None and (found.currents or told.get("effort") in ("A", "mA"))
+        self.columns: Columns = Columns(found.names, _fixed(told), self.currents, found.unused)
+        self.coupling = np.eye(robot.n) if G is None else G / np.diag(G)[:, None]
         self.time, self.q, self.qd, self.effort = inspection.recording
         self.segments: tuple[slice, ...] = inspection.segments
         self.measured = inspection.measured
@@ -229,6 +210,50 @@ class Log:
 
     def __str__(self) -> str:
         return "\n".join([repr(self), str(self.columns), *map(str, self.findings)])
+
+
+def _fixed(units: Mapping[str, Unit | Sequence[Unit]]) -> dict[str, Unit | tuple[Unit, ...]]:
+    """Units that nobody changes later."""
+    return {key: unit if isinstance(unit, str | float | int) else tuple(unit) for key, unit in units.items()}
+
+
+def _in_si_units(
+    table: Mapping[str, FloatArray],
+    found: Columns,
+    units: Mapping[str, Unit | Sequence[Unit]],
+    robot: Robot,
+    sample_period: float | None,
+    *,
+    at_motors: bool,
+) -> LoggedSignals:
+    """Signals in the columns found, in SI units."""
+    factors = {
+        quantity: _factors(quantity, units.get(quantity, ""), found, robot, at_motors) for quantity in found.names
+    }
+
+    def block(quantity: str) -> FloatArray:
+        return factors[quantity] * np.stack([table[column] for column in found.names[quantity]], axis=1)
+
+    q, effort = block("q"), block("effort")
+    qd = block("qd") if "qd" in found.names else None
+    if "time" in found.names:
+        stamps = [table[column] for column in found.names["time"]]
+        time = factors["time"][0] * stamps[0] if len(stamps) == 1 else _joined_stamp(*stamps)
+    elif sample_period is not None:
+        time = real(sample_period, "sample_period", above=0.0) * np.arange(len(q), dtype=np.float64)
+    else:
+        raise ArgumentError(_without_times(table))
+    return LoggedSignals(time, q, qd, effort)
+
+
+def _at_joints(motors: LoggedSignals, motor_from_joint: FloatArray) -> LoggedSignals:
+    """Signals at the joints from those at the motors."""
+
+    def positions(values: FloatArray) -> FloatArray:
+        return np.asarray(np.linalg.solve(motor_from_joint, values.T).T, dtype=np.float64)
+
+    qd = None if motors.qd is None else positions(motors.qd)
+    return LoggedSignals(motors.time, positions(motors.q), qd, motors.effort @ motor_from_joint)
 
 
 def _without_times(table: Mapping[str, FloatArray]) -> str:
