@@ -127,20 +127,7 @@ def energy_audit(run: xarray.Dataset, *, electrical: bool = False) -> EnergyAudi
     """
     import xarray
 
-    found = {
-        kind: [str(name) for name in run.data_vars if str(name).startswith(prefix)] for kind, prefix in _KINDS.items()
-    }
-    if not all(found[kind] for kind in ("stored", "work")):
-        raise ArgumentError("the run has no energy audit; simulate with record=Recording(energies=True)")
-    if electrical and "electrical.work" not in run:
-        raise ArgumentError("the plant of the run has no motors; leave electrical=True out")
-    chosen = {kind: {name.removeprefix(_KINDS[kind]): name for name in names} for kind, names in found.items()}
-    if electrical:
-        chosen["work"] = {"electrical": "electrical.work"} | chosen["work"]
-        del chosen["work"]["motors"]
-        chosen["loss"]["motors"] = "electrical.loss"
-    else:
-        chosen["stored"].pop("motors", None)
+    chosen = _chosen_variables(run, electrical=electrical)
     axes = run[chosen["stored"]["kinetic"]].dims
     time = axes.index("time")
     parts: dict[str, NDArray[np.float64]] = {}
@@ -160,3 +147,23 @@ def energy_audit(run: xarray.Dataset, *, electrical: bool = False) -> EnergyAudi
     for name, long_name in _LONG_NAMES.items():
         balance[name].attrs.update({"units": "J", "long_name": long_name})
     return EnergyAudit(balance)
+
+
+def _chosen_variables(run: xarray.Dataset, *, electrical: bool) -> dict[str, dict[str, str]]:
+    """Return the run's variables that a balance sums, by kind and by the name of store, source or sink."""
+    variables = [str(name) for name in run.data_vars]
+    chosen = {
+        kind: {name.removeprefix(prefix): name for name in variables if name.startswith(prefix)}
+        for kind, prefix in _KINDS.items()
+    }
+    if not chosen["stored"] or not chosen["work"]:
+        raise ArgumentError("the run has no energy audit; simulate with record=Recording(energies=True)")
+    if electrical and "electrical.work" not in run:
+        raise ArgumentError("the plant of the run has no motors; leave electrical=True out")
+    if electrical:
+        chosen["work"] = {"electrical": "electrical.work"} | chosen["work"]
+        del chosen["work"]["motors"]
+        chosen["loss"]["motors"] = "electrical.loss"
+    else:
+        chosen["stored"].pop("motors", None)
+    return chosen
