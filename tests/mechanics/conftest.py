@@ -23,7 +23,6 @@ CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "center_of_mass": (("q",), {}),
     "inverse_dynamics": (("q", "qd", "qdd"), {}),
     "forward_dynamics": (("q", "qd", "tau"), {}),
-    "step_accelerations": (("q", "qd", "tau"), {"step": 0.01}),
     "mass_matrix": (("q",), {}),
     "inverse_mass_matrix": (("q",), {}),
     "bias": (("q", "qd"), {}),

@@ -107,7 +107,7 @@ def test_friction_at_the_end_of_a_step(robot: Robot) -> None:
     """The linearised equation of the implicit step, with the slopes of all joints' friction by differences."""
     tree, q, qd, tau = robot
     step, h = 0.01, 1e-6
-    mean = of(tree, "step_accelerations", q, qd, tau, step=step)
+    mean = of(tree, "forward_dynamics", q, qd, tau, step=step)
     G = alg.velocity_map(tree, q)
     rates = G @ qd
     slope = (alg.friction_torque(tree, q, rates + h) - alg.friction_torque(tree, q, rates - h)) / (2.0 * h)

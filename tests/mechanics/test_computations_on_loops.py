@@ -24,6 +24,7 @@ from chasles.mechanics.computation import computes
 from chasles.model import spanning_tree
 
 QUICK = ("four-bar", 1)
+CASES = [case if case in QUICK else pytest.param(case, marks=pytest.mark.slow) for case in (*MACHINES, *range(8))]
 COMPUTATIONS = computations()
 
 
@@ -169,7 +170,7 @@ def _linear_model(m: ClosedMotion) -> tuple[np.ndarray, np.ndarray]:
     return A, np.vstack([np.zeros((m.n, m.n)), np.linalg.inv(m.M)])
 
 
-def _step_accelerations(m: ClosedMotion) -> np.ndarray:
+def _over_a_step(m: ClosedMotion) -> np.ndarray:
     """Implicit friction: its slopes, times the step of 1 ms, act like armature of all joints."""
     u = m.joint_velocities
     slopes = slope(lambda s: m.open("friction_torque", m.q, u + s), 1e-4)
@@ -263,7 +264,6 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "inverse_mass_matrix": lambda m: np.linalg.inv(m.M),
     "forward_dynamics": lambda m: m.acceleration,
     "loops.constrained_accelerations": lambda m: m.G @ m.acceleration + m.still,
-    "step_accelerations": _step_accelerations,
     "power_balance": _powers,
     "inverse_dynamics_derivatives": lambda m: (*m.derivatives("inverse_dynamics", m.qdd), m.M),
     "linearize": _linear_model,
@@ -304,13 +304,18 @@ def compare(found: Any, expected: Any) -> None:
 
 
 @pytest.mark.parametrize("name", EXPECTED)
-@pytest.mark.parametrize(
-    "case", [case if case in QUICK else pytest.param(case, marks=pytest.mark.slow) for case in (*MACHINES, *range(8))]
-)
+@pytest.mark.parametrize("case", CASES)
 def test_a_computation_is_the_projection_of_the_trees(case: str | int, name: str) -> None:
     motion = moving(case)
     arguments, options = arguments_and_options(motion, name)
     compare(attrgetter(name)(motion.robot)(*arguments, **options), EXPECTED[name](motion))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_friction_at_the_end_of_a_step(case: str | int) -> None:
+    motion = moving(case)
+    found = motion.robot.forward_dynamics(motion.q, motion.qd, motion.tau, step=0.001)
+    compare(found, _over_a_step(motion))
 
 
 @pytest.mark.parametrize("case", QUICK)

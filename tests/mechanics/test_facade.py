@@ -211,6 +211,22 @@ def test_dynamics_of_mixed_joints_are_consistent(mixed: ch.Robot, helpers: Simpl
     assert np.allclose(mixed.kinetic_energy(q, qd), energy, rtol=1e-13)
 
 
+def test_friction_at_the_end_of_a_step_acts_like_armature(mixed: ch.Robot, helpers: SimpleNamespace) -> None:
+    """(M + step D) qdd = tau - bias, with the slopes D of the friction by differences."""
+    q, qd, _, tau = helpers.states(4, 20).values()
+    vary, step, h = {"joints.turn.viscous_friction": 30.0, "joints.follower.viscous_friction": 0.7}, 0.01, 1e-6
+    rates = qd[:, None, :] + h * np.stack([np.eye(4), -np.eye(4)])[:, None]
+    ahead, behind = mixed.friction_torque(q[:, None, :], rates, vary=vary)
+    D = np.swapaxes(ahead - behind, -1, -2) / (2.0 * h)
+    load = (tau - mixed.bias(q, qd, vary=vary))[..., None]
+    expected = np.linalg.solve(mixed.mass_matrix(q) + step * D, load)[..., 0]
+    found = mixed.forward_dynamics(q, qd, tau, step=step, vary=vary)
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-8)
+    assert np.abs(found - mixed.forward_dynamics(q, qd, tau, vary=vary)).max() > 0.1
+    with pytest.raises(ArgumentError, match="step must be a duration"):
+        mixed.forward_dynamics(q, qd, tau, step=-0.01)
+
+
 def test_a_robot_without_joints() -> None:
     glue = Joint("glue", "fixed", "rock", "moss")
     stone = ch.Robot(Description("stone", links=(Link("rock"), Link("moss")), joints=(glue,)))

@@ -22,7 +22,6 @@ from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix as 
 from chasles.algorithms.forward_dynamics import articulated_body_accelerations as articulated_body_accelerations
 from chasles.algorithms.forward_dynamics import forward_dynamics as forward_dynamics
 from chasles.algorithms.forward_dynamics import inverse_mass_matrix as inverse_mass_matrix
-from chasles.algorithms.forward_dynamics import step_accelerations as step_accelerations
 from chasles.algorithms.grouping import Grouping as Grouping
 from chasles.algorithms.grouping import group_columns as group_columns
 from chasles.algorithms.grouping import preferred_columns as preferred_columns

@@ -163,22 +163,18 @@ def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
     return np.array(G.T @ (C + tree_mass_matrix(tree, q) @ velocity_map_rate(tree, q, qd)))
 
 
-def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
-    """Accelerations of the independent joints, by the projected mass matrix."""
-    return solve(_factor(tree, mass_matrix(tree, q)), tau - bias(tree, q, qd, wrenches))
-
-
-def step_accelerations(
+def forward_dynamics(
     tree: Tree,
     q: Array,
     qd: Array,
     tau: Array,
-    step: float = 0.001,
     wrenches: Mapping[str, Array] = NO_WRENCHES,
+    step: float = 0.0,
 ) -> Array:
-    """Mean accelerations of the independent joints; the friction of all joints is that at the step's end."""
-    rates = joint_rates(tree, velocity_map(tree, q) @ qd)
-    return forward_dynamics(with_implicit_friction(tree, rates, step), q, qd, tau, wrenches)
+    """Accelerations by the projected mass matrix; over a step, the friction of all joints is that at its end."""
+    if step:
+        tree = with_implicit_friction(tree, joint_rates(tree, velocity_map(tree, q) @ qd), step)
+    return solve(_factor(tree, mass_matrix(tree, q)), tau - bias(tree, q, qd, wrenches))
 
 
 def inverse_mass_matrix(tree: Tree, q: Array) -> Array:

@@ -40,7 +40,14 @@ ARTICULATED_BODY_FROM_DEPTH = 6.0
 """Mean number of joints from base to body at which the articulated-body algorithm begins to take fewer operations."""
 
 
-def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
+def forward_dynamics(
+    tree: Tree,
+    q: Array,
+    qd: Array,
+    tau: Array,
+    wrenches: Mapping[str, Array] = NO_WRENCHES,
+    step: float = 0.0,
+) -> Array:
     """Return the accelerations that torques cause, the inverse of `inverse_dynamics`.
 
     Computed with the mass matrix where the tree is shallow (a serial arm of up to ten joints) or has mimic joints, else
@@ -56,16 +63,28 @@ def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapp
         Motor torques, shape (n,), N·m (N for prismatic joints).
     wrenches
         See `inverse_dynamics`, also for the errors.
+    step
+        Time step, s: the accelerations are the mean ones over it, with joint friction taken at its end.
 
     Returns
     -------
     qdd
-        Shape (n,), rad/s² (m/s² for prismatic joints).
+        Shape (n,), rad/s² (m/s² for prismatic joints); with a step, ``(qd_next - qd) / step``.
 
     Raises
     ------
     ArgumentError
-        If a joint moves nothing that has mass or motor inertia, so that the mass matrix is singular.
+        If a joint moves nothing that has mass or motor inertia, so that the mass matrix is singular, or if `step` is
+        negative.
+
+    Notes
+    -----
+    With friction much faster than the step, velocities do not overshoot zero, as they would in an explicit step. To
+    first order, the slope of each joint's friction, times the step, adds to the joint's inertia; with D for the slopes,
+
+        (M + step D) (qd_next - qd) / step = tau - bias.
+
+    Viscous friction alone is taken exactly as the implicit Euler method takes it.
 
     Examples
     --------
@@ -78,66 +97,23 @@ def forward_dynamics(tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapp
     >>> tau = [49.03105, 1.0]  # the weight is 49.03105 N·m and 0
     >>> forward_dynamics(tree, q, np.zeros(2), np.array(tau)).round(6)
     array([-0.48, 10.08])
-    """
-    if not has_mimic_joints(tree) and mean_depth(tree) >= ARTICULATED_BODY_FROM_DEPTH:
-        return articulated_body_accelerations(tree, q, qd, tau, wrenches)
-    return accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
 
-
-def step_accelerations(
-    tree: Tree,
-    q: Array,
-    qd: Array,
-    tau: Array,
-    step: float = 0.001,
-    wrenches: Mapping[str, Array] = NO_WRENCHES,
-) -> Array:
-    """Return the mean accelerations over a time step, with joint friction taken at the end of the step, to first order.
-
-    With friction much faster than the step, velocities do not overshoot zero, as they would in an explicit step. The
-    slope of each joint's friction, times the step, adds to the joint's inertia: with D for these slopes,
-
-        (M + step D) (qd_next - qd) / step = tau - bias.
-
-    Viscous friction alone is taken exactly as the implicit Euler method takes it.
-
-    Parameters
-    ----------
-    tree
-        Kinematic tree of the robot.
-    q, qd
-        Configuration, shape (nq,), and velocity, shape (n,), at the start, rad, rad/s (m, m/s for prismatic joints).
-    tau
-        Motor torques, shape (n,), N·m (N for prismatic joints).
-    step
-        Length of the step, s. With 0 the result is that of `forward_dynamics`.
-    wrenches
-        See `inverse_dynamics`, also for the errors.
-
-    Returns
-    -------
-    qdd
-        ``(qd_next - qd) / step``, shape (n,), rad/s² (m/s² for prismatic joints).
-
-    Raises
-    ------
-    ArgumentError
-        If a joint moves nothing that has mass or motor inertia, so that the mass matrix is singular.
-
-    Examples
-    --------
     A wheel of 0.5 kg·m² with a friction of 1000 N·m·s/rad, which would throw it back in an explicit step of 0.1 s:
 
-    >>> from chasles.model import Inertia, Joint, Link, build_tree
+    >>> from chasles.model import Inertia, Joint, Link
     >>> from chasles.model.description import Description
     >>> wheel = Link("wheel", Inertia(1.0, matrix=np.eye(3) / 2.0))
     >>> axle = Joint("axle", "revolute", "wall", "wheel", viscous_friction=1000.0)
     >>> tree = build_tree(Description("wheel", links=(Link("wall"), wheel), joints=(axle,)))
     >>> qd = np.array([1.0])
-    >>> qd + 0.1 * step_accelerations(tree, np.zeros(1), qd, np.zeros(1), step=0.1)  # 1 / (1 + 0.1 · 1000 / 0.5)
+    >>> qd + 0.1 * forward_dynamics(tree, np.zeros(1), qd, np.zeros(1), step=0.1)  # 1 / (1 + 0.1 · 1000 / 0.5)
     array([0.00497512])
     """
-    return forward_dynamics(with_implicit_friction(tree, joint_rates(tree, qd), step), q, qd, tau, wrenches)
+    if step:
+        tree = with_implicit_friction(tree, joint_rates(tree, qd), step)
+    if not has_mimic_joints(tree) and mean_depth(tree) >= ARTICULATED_BODY_FROM_DEPTH:
+        return articulated_body_accelerations(tree, q, qd, tau, wrenches)
+    return accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
 
 
 def with_implicit_friction(tree: Tree, rates: Sequence[Any], step: float) -> Tree:
@@ -146,6 +122,8 @@ def with_implicit_friction(tree: Tree, rates: Sequence[Any], step: float) -> Tre
     Source: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.7, with the part of the Jacobian
     that the friction gives.
     """
+    if not step >= 0.0:
+        raise ArgumentError(f"step must be a duration of 0 s or more, not {step!r}")
     added = [step * joint_friction_derivative(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
     bodies = [replace(body, armature=body.armature + more) for body, more in zip(tree.bodies, added, strict=True)]
     return replace(tree, bodies=tuple(bodies))

@@ -78,7 +78,7 @@ def constrained_accelerations(
     wrenches
         See `inverse_dynamics`, also for the errors.
     step
-        Time step, s, with the friction of all joints taken at its end; see `step_accelerations`.
+        Time step, s, with the friction of all joints taken at its end; see `forward_dynamics`.
 
     Returns
     -------

@@ -44,7 +44,7 @@ class SemiImplicitEuler:
 class ImplicitFrictionEuler:
     """Semi-implicit Euler method, of order 1, in which joint friction is that at the end of the step, linearised.
 
-    Only the slopes of the joints' friction take part, which add to the joints' inertias (`Robot.step_accelerations`).
+    Only the slopes of the joints' friction take part, which add to the joints' inertias (`Robot.forward_dynamics`).
     So a step costs little more than the forward dynamics, where `linearly-implicit-euler` needs the Jacobian of all
     that acts. Friction of any stiffness is stable; what else acts is taken at the start of the step. For simulations of
     robots; MuJoCo's ``implicitfast`` is of this kind.

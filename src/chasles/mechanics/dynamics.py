@@ -32,19 +32,7 @@ class Dynamics(Described):
         qd: ArrayLike,
         tau: ArrayLike,
         *,
-        wrenches: Wrenches = None,
-        vary: Vary = None,
-        out: Out = None,
-    ) -> Array: ...
-
-    @computes(algorithms.step_accelerations, closed=closed_chain.step_accelerations, outputs=["qdd"], needs_masses=True)
-    def step_accelerations(
-        self,
-        q: ArrayLike,
-        qd: ArrayLike,
-        tau: ArrayLike,
-        *,
-        step: float = 0.001,
+        step: float = 0.0,
         wrenches: Wrenches = None,
         vary: Vary = None,
         out: Out = None,

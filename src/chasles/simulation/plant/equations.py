@@ -103,7 +103,7 @@ class Equations:
         """Return the rates of the state's parts under commanded torques (n,).
 
         With `friction_over` those of the velocities are the mean ones over a step of this length, s, whose joint
-        friction is that at its end; see `Robot.step_accelerations`.
+        friction is that at its end; see `Robot.forward_dynamics`.
         """
         rates = {"q": self.rates_of_positions(x), "motors": x.motors, "elastic_joints": x.elastic_joints}
         if self.is_rigid:
@@ -124,11 +124,9 @@ class Equations:
         return rates | self._accelerations(x, on_joints, acting, instant, values, friction_over)
 
     def _forward_dynamics(self, friction_over: float, **options: Any) -> Function:
-        if self.joints.following:
-            return self.robot.loops.constrained_accelerations.specialize(step=friction_over, **options)
-        if friction_over == 0.0:
-            return self.robot.forward_dynamics.specialize(**options)
-        return self.robot.step_accelerations.specialize(step=friction_over, **options)
+        following = self.joints.following
+        dynamics = self.robot.loops.constrained_accelerations if following else self.robot.forward_dynamics
+        return dynamics.specialize(step=friction_over, **options)
 
     def rates_of_positions(self, x: Record) -> Array:
         """Return the rates of the configuration, which may have more elements than the velocities."""
