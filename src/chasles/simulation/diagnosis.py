@@ -65,11 +65,11 @@ UNEXPLAINED = Rule(
 
 
 class DivergenceWarning(UserWarning):
-    """Some runs left the finite numbers; ``diverged_at`` and ``diverged_joint`` of the result say when and where."""
+    """Some runs diverged; ``diverged_at`` and ``diverged_joint`` of the result say when and where."""
 
 
 class SaturationWarning(UserWarning):
-    """A joint stood at its effort limit for most of the time; ``saturation_time`` of the result says how long."""
+    """A joint was at its effort limit most of the time; ``saturation_time`` of the result says how long."""
 
 
 class StickingWarning(UserWarning):

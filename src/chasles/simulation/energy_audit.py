@@ -62,7 +62,7 @@ class EnergyAudit:
 
     @property
     def turnover(self) -> NDArray[np.float64]:
-        """Energy exchanged between stores, sources and sinks, J, per run: half the sum of absolute changes, maximum."""
+        """Energy exchanged between stores, sources and sinks, J, per run: largest half sum of absolute changes."""
         return np.asarray(0.5 * sum(self._sizes(name) for name in _KINDS).max(axis=-1))
 
     @property
@@ -73,7 +73,7 @@ class EnergyAudit:
         return np.where(self.residual == 0.0, 0.0, share)
 
     def summary(self) -> str:
-        """Return the balance at the end as text; of a batch that of the first run, with the largest residual of all."""
+        """Return the final balance as text; for a batch that of the first run, with the largest residual of all."""
         runs = [dim for dim in self.balance["residual"].dims if dim != "time"]
         first = self.balance.isel(dict.fromkeys(runs, 0)).isel(time=-1)
         lines = []

@@ -22,9 +22,9 @@ class State(NamedTuple):
     Attributes
     ----------
     q
-        Configuration, shape (..., nq); None for that of the motion at its start.
+        Configuration, shape (..., nq); None for the motion's initial configuration.
     qd
-        Velocity, shape (..., n); None for that of the motion at its start.
+        Velocity, shape (..., n); None for the motion's initial velocity.
     """
 
     q: ArrayLike | None = None

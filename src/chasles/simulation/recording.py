@@ -22,19 +22,19 @@ JointUnits = Literal["position", "displacement", "velocity", "effort"]
 
 @dataclass(frozen=True)
 class Recording:
-    """What a simulation keeps of a run.
+    """Samples and variables that a simulation records.
 
     Attributes
     ----------
     every
         Periods from one recorded sample to the next.
     energies
-        Whether energies are integrated along with the state and recorded, J: works of what drives the plant
-        (``"work.motors"``, …), losses (``"loss.friction"``, …) and stored energies (``"energy.kinetic"``, …). The
-        stored energies change by the works less the losses, up to the error of the integrator.
+        Whether energies are integrated along with the state and recorded, J: work of the sources (``"work.motors"``,
+        …), losses (``"loss.friction"``, …) and stored energies (``"energy.kinetic"``, …). The stored energies change by
+        work minus losses, up to the integration error.
     memory
         Whether the memory of the control law is recorded: the variable ``memory`` with the axis ``element``, whose
-        names are the law's ``memory_names``. It shows what adaptive laws have learnt.
+        names are the law's ``memory_names``. It shows the estimates of adaptive laws.
 
     Examples
     --------

@@ -36,7 +36,7 @@ STEP = 1e-5
 
 
 class Sensitivities(NamedTuple):
-    """A run and its derivatives.
+    """Run and its derivatives with respect to parameters.
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Sensitivities(NamedTuple):
     values
         Recorded variables by name, each (samples, …).
     slopes
-        Their derivatives by each of the p parameters, each (p, samples, …).
+        Derivatives of the variables with respect to the p parameters, each (p, samples, …).
     """
 
     time: Floats
@@ -75,12 +75,12 @@ def sensitivities(
         Values of parameters by name, as for `chasles.simulate`, without batch axes. Derivatives are with respect to all
         their entries, in this order.
     start_slopes
-        Derivatives of the configuration at the start by the parameters, shape (p, nq).
+        Derivatives of the initial configuration with respect to the parameters, shape (p, nq).
 
     Raises
     ------
     ArgumentError
-        If the loop does not run in compiled steps of a fixed length; see `can_differentiate`.
+        If the loop does not run in compiled steps of fixed length; see `can_differentiate`.
 
     Examples
     --------

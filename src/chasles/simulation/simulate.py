@@ -47,53 +47,53 @@ def simulate(
 ) -> Run:
     """Simulate a robot that follows a motion under a sampled control law.
 
-    The law is called once a period and its torque is held in between, while the plant moves on continuously.
+    The law is called once a period and its torque is held in between, while the plant moves continuously.
 
     Parameters
     ----------
     plant
-        A robot, or a `chasles.Plant` of a robot with friction, motors, payloads, contacts, sensors, delay, …. The law
-        has its own model, which may differ.
+        Robot, or a `chasles.Plant`: a robot with friction, motors, payloads, contacts, sensors, delay, …. The law has
+        its own model, which may differ.
     law
-        A controller, or a plain function ``law(now) -> tau`` (see `chasles.PythonLaw`). It is compiled together with
-        the plant if it can be traced; otherwise it is called as it is, and a warning says so. None: no torques.
+        Controller, or a plain function ``law(now) -> tau`` (see `chasles.PythonLaw`). It is compiled together with the
+        plant if it can be traced; otherwise it is called from Python, with a warning. None: no torques.
     motion
-        Planned motion: any joint trajectory, or for laws that follow a frame any Cartesian one. The simulation begins
-        when it does, at its ``start_time``. One with a formula (a method ``motion``, as `chasles.PointToPoint` has) is
-        compiled together with law and plant, and its parameters can be varied; any other is evaluated beforehand at the
-        times at which the law is called. With loops it may move the independent joints alone (see
-        `chasles.ClosedMotion`). A batch of trajectories is a batch of runs. None: rest at the start, for which
-        `duration` must be given.
+        Planned motion: a joint trajectory, or a Cartesian one for laws that follow a frame. The simulation begins at
+        its ``start_time``. A motion with a formula (a method ``motion``, as in `chasles.PointToPoint`) is compiled
+        together with law and plant, and its parameters can be varied. Other motions are evaluated beforehand at the
+        calls of the law. For robots with loops, the motion may be that of the independent joints (see
+        `chasles.ClosedMotion`). A batch of trajectories is a batch of runs. None: rest at the start; `duration` is then
+        required.
     duration
         Simulated time, s; default the motion's. It is rounded to whole periods.
     period
         Time between two calls of the law, s.
     start
-        Configuration at the start, shape (..., nq), at rest; or a `chasles.State` with a velocity, too. Leading axes
-        are a batch of runs. Default: that of the motion, of a Cartesian one by inverse kinematics near the robot's
-        home.
+        Initial configuration, shape (..., nq), at rest; or a `chasles.State` with a velocity. Leading axes are a batch
+        of runs. Default: the initial state of the motion; for a Cartesian motion, by inverse kinematics near the
+        robot's home.
     vary
         Values by name for parameters of the plant (``"payload.mass"``, ``"friction.coulomb"``, ``"sensors.seed"``; see
         `Plant.parameters`), the law (``"controller.kp"``) or the motion (``"reference.goal"``). Leading axes are a
         batch of runs and broadcast.
     integrator
-        A name, or an object as `chasles.integrators.Integrator` describes it; or one of these with steps or tolerances:
-        ``chasles.integrators.Steps("rk4", 4)`` takes four steps a period, ``Within("rodas5p", rtol=1e-9)`` keeps that
-        tolerance (default 1e-6 and 1e-8, for SciPy's methods 1e-8 and 1e-10). By default, ``"automatic"``, the
-        classical Runge–Kutta method ``"rk4"`` with one step a period, and ``"dormand-prince"``, whose steps the error
-        controls, for runs whose steps miss more than 1e-4 of the largest velocity, added up; where friction, motors or
-        springs act too fast for it, dry friction jumps at rest, or there are contacts, the implicit method
-        ``"rodas5p"``, of orders 5 and 4, with the exact Jacobian of the plant and with steps that the error controls.
-        Further, ``"dormand-prince"`` and ``"bogacki-shampine"`` with steps that the error controls; and of order 1
-        ``"euler"``, ``"semi-implicit-euler"``, ``"implicit-friction-euler"``, which takes joint friction of any
-        stiffness in cheap steps, and ``"linearly-implicit-euler"``, all with one step a period. These are compiled,
-        over all runs at once, each with steps of its own. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and ``"LSODA"``
-        simulate one run after another. Where the error controls the steps, the method is restarted at every call of the
-        law, where the delay has passed, and at events. For implicit methods dry friction that jumps at rest reverses
-        across 1e-6 rad/s (m/s).
+        Name, or an object that implements `chasles.integrators.Integrator`; or one of these with steps or tolerances:
+        ``chasles.integrators.Steps("rk4", 4)`` takes four steps a period, ``Within("rodas5p", rtol=1e-9)`` sets the
+        tolerance (default 1e-6 and 1e-8, for SciPy's methods 1e-8 and 1e-10). The default, ``"automatic"``, is the
+        classical Runge–Kutta method ``"rk4"`` with one step a period. Runs whose accumulated step errors exceed 1e-4 of
+        the largest velocity use ``"dormand-prince"`` with error-controlled steps. Where friction, motors or springs act
+        too fast for explicit methods, dry friction jumps at rest, or there are contacts, it uses the implicit method
+        ``"rodas5p"``, of orders 5 and 4, with the exact Jacobian of the plant and error-controlled steps. Other choices
+        are ``"dormand-prince"`` and ``"bogacki-shampine"`` with error-controlled steps; and, of order 1, ``"euler"``,
+        ``"semi-implicit-euler"``, ``"implicit-friction-euler"``, which takes joint friction of any stiffness in cheap
+        steps, and ``"linearly-implicit-euler"``, all with one step a period. These methods are compiled and integrate
+        all runs at once, each with its own steps. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and ``"LSODA"``
+        simulate one run after another. Methods with error-controlled steps restart at every call of the law, when the
+        delay has passed, and at events. For implicit methods dry friction that jumps at rest reverses across 1e-6 rad/s
+        (m/s).
     record
-        What is kept: ``chasles.Recording(every=10, energies=True, memory=True)``. Default: every sample, without
-        energies and the law's memory.
+        Recorded samples and variables: ``chasles.Recording(every=10, energies=True, memory=True)``. Default: every
+        sample, without energies and the law's memory.
     progress
         Whether to show a progress bar; by default on a terminal, for long work.
 
@@ -101,20 +101,20 @@ def simulate(
     -------
     Run
         An `xarray.Dataset` with q, qd, tau, q_reference, qd_reference and error over (run, time, joint), with units,
-        and with what the plant's effects add: what sensors measured, currents, wrenches, ….
-        ``saturation_time`` and ``saturation_excess`` are the time that each joint was at its effort limit and the
-        largest torque demanded beyond it, ``overspeed_time`` and ``overspeed_excess`` the time beyond the velocity
-        limit and the largest excess, all of the recorded samples and 0 where no limit was passed; `Run.require_limits`
-        raises if a velocity limit was. Where limits acted, ``tau_demanded`` holds the torques before them.
+        and the variables of the plant's effects: sensor readings, currents, wrenches, …. ``saturation_time`` and
+        ``saturation_excess`` are the time that each joint was at its effort limit and the largest torque demanded
+        beyond it, ``overspeed_time`` and ``overspeed_excess`` the time beyond the velocity limit and the largest
+        excess. All refer to the recorded samples, and are 0 where no limit was exceeded; `Run.require_limits` raises if
+        a velocity limit was exceeded. Where limits acted, ``tau_demanded`` holds the torques before limiting.
 
     Raises
     ------
     ArgumentError
-        If a number or a shape does not fit; the message says which.
+        If a value or a shape does not fit; the message says which.
     UnknownNameError
         If ``vary`` or ``integrator`` names something that does not exist.
     IntegrationError
-        If a method of SciPy's gives up on a single run. In a batch, and by other methods, that run diverges.
+        If a SciPy method fails on a single run. In a batch, and with other methods, the run is marked as diverged.
 
     Examples
     --------

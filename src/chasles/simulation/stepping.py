@@ -29,7 +29,7 @@ _MOST_EVALUATIONS = 50_000
 
 
 class IntegrationError(ChaslesError, RuntimeError):
-    """A variable-step integrator gave up; the message says when and why."""
+    """A variable-step integrator failed; the message says when and why."""
 
 
 def run(

@@ -52,10 +52,10 @@ class BaseState(NamedTuple):
 
 
 class BaseMotion(Effect):
-    """Prescribed motion of the robot's base, regardless of the forces that it takes.
+    """Prescribed motion of the robot's base, regardless of the forces required.
 
     The trajectory is the pose of the robot's root link in the world and replaces ``T_world_base`` of the description.
-    It acts on the robot through inertia and the direction of gravity. Controllers do not know of it.
+    It acts on the robot through inertia and the direction of gravity. Controllers do not model it.
 
     Between two calls of the controller, the simulation interpolates the trajectory by polynomials of degree 5 that
     match its pose, velocity and acceleration at the calls.
@@ -128,7 +128,7 @@ class BaseMotion(Effect):
 
     @staticmethod
     def state(path: Array, share: Real, period: float) -> BaseState:
-        """Return the motion at a share (0 to 1) of a period, from the coefficients of its path."""
+        """Return the motion at a fraction (0 to 1) of a period, from the coefficients of its path."""
         coefficients = path.reshape(6, 7)
         x, rate, second = coefficients[5], 0.0 * coefficients[5], 0.0 * coefficients[5]
         for coefficient in coefficients[4::-1]:

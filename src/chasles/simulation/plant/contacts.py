@@ -21,7 +21,7 @@ LAWS = ("spring-damper", "hunt-crossley")
 class ContactPlane(Effect):
     """Elastic contact of a point or a ball of the robot with a plane, which pushes and never pulls.
 
-    A ball that penetrates the plane to the depth δ > 0 feels a normal force, which is, by law,
+    A ball that penetrates the plane to the depth δ > 0 is subject to a normal force, which depends on ``law``:
 
     ``"spring-damper"``
         max(0, k δ + d δ̇). The damping force jumps when a moving body touches the plane.
@@ -42,21 +42,21 @@ class ContactPlane(Effect):
     point
         Point on the plane, shape (3,), m, in the world frame.
     normal
-        Normal of the plane, pointing out of the material, shape (3,), in the world frame; any length above zero.
+        Normal of the plane, pointing out of the material, shape (3,), in the world frame; any nonzero length.
     stiffness
-        k, N/m; N/mᵖ with an exponent.
+        Stiffness k, N/m; N/mᵖ with an exponent.
     damping
-        d, N·s/m; N·s/mᵖ⁺¹ in Hunt and Crossley's law.
+        Damping d, N·s/m; N·s/mᵖ⁺¹ in Hunt and Crossley's law.
     friction_coefficient
-        μ; default 0.
+        Friction coefficient μ; default 0.
     slip_velocity
-        v_s, m/s, above zero.
+        Slip velocity v_s, m/s, positive.
     radius
         Radius of the ball, m; default 0, a point.
     exponent
-        p, at least 1: 1.5 for Hertzian contact of a ball; must be 1 in the law ``"spring-damper"``.
+        Exponent p, at least 1: 1.5 for Hertzian contact of a ball; must be 1 for ``"spring-damper"``.
     law
-        ``"spring-damper"`` or ``"hunt-crossley"``.
+        Contact law: ``"spring-damper"`` or ``"hunt-crossley"``.
 
     Raises
     ------
@@ -127,7 +127,7 @@ class ContactPlane(Effect):
         super().__init__(name, parameters)
 
     def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
-        """The normal has a direction."""
+        """Require a nonzero normal."""
         length = np.linalg.norm(parameters["normal"], axis=-1)
         return [Relation(length > 0.0, "normal is zero; give a vector that points out of the plane")]
 

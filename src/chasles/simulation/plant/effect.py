@@ -16,10 +16,10 @@ from chasles.robot.robot import Robot
 
 
 class Effect(HasBounds, Sealed):
-    """An effect beyond the mechanics of rigid bodies; a part of a `chasles.Plant`.
+    """Effect beyond rigid-body mechanics, part of a `chasles.Plant`.
 
-    Formulas are methods in plain arithmetic that can be traced. They receive their values as an argument, a mapping
-    like `parameters`, so that a simulation can vary them from run to run.
+    Formulas are methods in plain, traceable arithmetic. They receive their values as an argument, a mapping like
+    `parameters`, so that a simulation can vary them from run to run.
 
     Attributes
     ----------
@@ -28,7 +28,7 @@ class Effect(HasBounds, Sealed):
     parameters
         Values that can be varied, by name; read-only arrays.
     bounds
-        Bound of each parameter by name, for the constructor and for simulations that vary it; default finite.
+        Bounds of the parameters by name, for the constructor and for simulations that vary them; default finite.
     n
         Number of joints; default None, any.
     frame
@@ -46,7 +46,7 @@ class Effect(HasBounds, Sealed):
             array.flags.writeable = False
 
     def for_joints(self, n: int, **values: ArrayLike) -> dict[str, NDArray[np.float64]]:
-        """Return parameters by name, each (n,), of one value for all joints or one per joint, within their bounds."""
+        """Return parameters by name, each (n,), from a scalar or one value per joint, checked against their bounds."""
         return {
             name: reals(value, name, (n,), broadcast=True, bound=self.bounds[name]) for name, value in values.items()
         }

@@ -34,8 +34,8 @@ class ElasticJoints(Effect):
 
     With `backlash` β the teeth of motor and link touch only where |θ - q| exceeds β/2. The spring is then compressed by
     the excess δ = |θ - q| - β/2, and K δ + D δ̇ pushes the link away, but never pulls it; in between no torque is
-    transmitted. Friction of the robot's description and the tool are on the link's side of the gap, the friction of
-    `Plant`, motor and motor inertia on the other one.
+    transmitted. The description's friction and the tool are on the link side of the gap; the friction of `Plant`, the
+    motor and its inertia are on the motor side.
 
     The motor inertia of the robot's description stays on the link side of the spring. `of_robot` moves it to the motor
     side.
@@ -45,13 +45,15 @@ class ElasticJoints(Effect):
     robot
         Robot, or its number of joints n.
     stiffness
-        K, N·m/rad (prismatic joints N/m). Each parameter is one value for all joints, or one per joint, shape (n,).
+        Stiffness K, N·m/rad (prismatic joints N/m). Each parameter is a scalar for all joints, or one value per joint,
+        (n,).
     damping
-        D, N·m·s/rad.
+        Damping D, N·m·s/rad.
     rotor_inertia
-        B, kg·m², reflected to the joint: the inertia at the motor shaft times the gear ratio squared. Above zero.
+        Rotor inertia B, kg·m², reflected to the joint: inertia at the motor shaft times the gear ratio squared;
+        positive.
     backlash
-        β, rad (m): play between motor and link, the whole width of the gap at the joint. Default 0, none.
+        Backlash β, rad (m): full width of the gap between motor and link at the joint. Default 0.
 
     Raises
     ------
@@ -102,7 +104,7 @@ class ElasticJoints(Effect):
     def of_robot(
         cls, robot: Robot, *, stiffness: ArrayLike, damping: ArrayLike = 0.0, backlash: ArrayLike = 0.0
     ) -> tuple[Robot, Self]:
-        """Split a robot into links without motor inertia, and elastic joints that have it.
+        """Split a robot into links without motor inertia and elastic joints with it.
 
         Returns
         -------
@@ -114,7 +116,7 @@ class ElasticJoints(Effect):
         Raises
         ------
         ArgumentError
-            A moving joint has no motor inertia, or a joint that follows another one has some.
+            A moving joint has no motor inertia, or a mimic joint has motor inertia.
 
         Examples
         --------
@@ -147,7 +149,7 @@ class ElasticJoints(Effect):
     ) -> NDArray[np.float64]:
         """Return the state (..., 2 n) in which the springs carry the torques tau (..., n) at constant deflection.
 
-        Joints with backlash that carry nothing are in the middle of their gap.
+        Unloaded joints with backlash are in the middle of their gap.
 
         >>> ElasticJoints(1, stiffness=1000.0, rotor_inertia=0.2).initial_state([0.5], [0.1], [10.0])
         array([0.51, 0.1 ])
@@ -191,7 +193,7 @@ class ElasticJoints(Effect):
         state, q, qd, parameters
             See `torque`.
         motor_torque
-            Torques on the motor side, less friction there, shape (..., n), N·m.
+            Torques on the motor side, minus friction there, shape (..., n), N·m.
         """
         own = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
@@ -212,7 +214,7 @@ class ElasticJoints(Effect):
     def loss(self, q: Array, qd: Array, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the power lost in the dampers, shape (..., n), W; arguments as for `torque`.
 
-        Teeth that part faster than the damped spring can follow lose the energy that is left in it.
+        When teeth separate faster than the damped spring relaxes, its remaining energy is lost.
         """
         own = self.parameters if parameters is None else parameters
         _, speed = self.split(state)

@@ -39,26 +39,27 @@ class Friction(Effect):
     robot
         Robot, or its number of joints n.
     viscous
-        Fv, N·m·s/rad (prismatic joints N·s/m). Each parameter is one value for all joints, or one per joint, (n,).
+        Viscous friction Fv, N·m·s/rad (prismatic joints N·s/m). Each parameter is a scalar for all joints, or one value
+        per joint, (n,).
     coulomb
-        Fc, N·m.
+        Coulomb friction Fc, N·m.
     breakaway
-        Fs, N·m, at least Fc; default Fc, no Stribeck effect.
+        Breakaway friction Fs, N·m, at least Fc; default Fc, no Stribeck effect.
     stribeck_velocity
-        vs, rad/s: velocity at which the excess Fs - Fc has fallen to 1/e.
+        Stribeck velocity vs, rad/s, at which the excess Fs - Fc has fallen to 1/e.
     stribeck_exponent
-        δ: 2 for a Gaussian curve, 1 for Tustin's exponential; Armstrong found values from 0.5 to 1, and large ones for
-        good boundary lubricants.
+        Exponent δ: 2 for a Gaussian curve, 1 for Tustin's exponential; Armstrong found values from 0.5 to 1, and large
+        values for good boundary lubricants.
     smoothing_velocity
-        v₀, rad/s; default 0: the direction jumps at rest, where integrators lose their order.
+        Smoothing velocity v₀, rad/s. Default 0: the direction jumps at rest, where integrators lose their order.
     position_amplitude
-        aₖ, relative to the dry friction: one per joint, or shape (n, k) for k harmonics. The absolute values of a joint
-        sum to at most 1.
+        Amplitudes aₖ, relative to the dry friction: one per joint, or shape (n, k) for k harmonics. The absolute values
+        of a joint sum to at most 1.
     position_harmonic
-        hₖ, periods per revolution of the joint (rad/m for prismatic joints), one for all or in the amplitude's shape: 1
-        is once per joint revolution, the gear ratio once per motor revolution. Default 1, 2, …, k.
+        Harmonics hₖ, periods per revolution of the joint (rad/m for prismatic joints), a scalar or in the amplitude's
+        shape: 1 is once per joint revolution, the gear ratio once per motor revolution. Default 1, 2, …, k.
     position_phase
-        φₖ, rad.
+        Phases φₖ, rad.
 
     Raises
     ------
@@ -125,14 +126,14 @@ class Friction(Effect):
         super().__init__("friction", parameters)
 
     def replaced(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """All parameters, those in `values` replaced; breakaway friction that was not given follows `coulomb`."""
+        """Return all parameters with `values` replaced; breakaway friction that was not given equals `coulomb`."""
         chosen = super().replaced(values)
         if self._breakaway_follows and "breakaway" not in values:
             chosen["breakaway"] = chosen["coulomb"]
         return chosen
 
     def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
-        """Friction falls from breakaway to Coulomb friction, and never drives a joint."""
+        """Require breakaway friction of at least Coulomb friction, and friction that never drives a joint."""
         own = parameters
         return [
             Relation((own["breakaway"] >= own["coulomb"]).all(axis=-1), "breakaway must be at least coulomb"),
@@ -156,7 +157,8 @@ class Friction(Effect):
         Returns
         -------
         ndarray
-            Shape (..., n), N·m, in the direction of the velocity; it stands on the left of the equation of motion.
+            Shape (..., n), N·m, in the direction of the velocity; it belongs on the left-hand side of the equation of
+            motion.
 
         Examples
         --------

@@ -19,7 +19,7 @@ MODES = ("torque", "voltage")
 
 
 class Motors(Effect):
-    """A direct-current motor with its gear and its drive at every joint.
+    """Direct-current motor with gear and drive at every joint.
 
     With the voltage u, the current i and the joint velocity v
 
@@ -31,46 +31,47 @@ class Motors(Effect):
 
     ``"torque"``
         controls the current, di/dt = (i* - i) / T with the time constant T of the current loop, within the limits of
-        the voltage. With T = 0 the current follows at once (L is neglected), within
+        the voltage. With T = 0 the current follows instantly (L is neglected), within
 
             (-u_max - ke N v) / R <= i <= (u_max - ke N v) / R,
 
         the torque-speed line of the motor's data sheet;
     ``"voltage"``
         has no current sensor and sets u = R i*, plus ke N v if it compensates the back-EMF, within the limits of the
-        voltage. The current follows with the electrical time constant L / R; with L = 0 at once. The limits of torque
-        and current hold for i*, not for i.
+        voltage. The current follows with the electrical time constant L / R; with L = 0 instantly. The torque and
+        current limits apply to i*, not to i.
 
-    The drive converts with the nominal values given here. A simulation that varies them changes the motor, not what the
-    drive believes.
+    The drive converts with the nominal values given here. A simulation that varies them changes the motor, not the
+    drive's conversion.
 
     Parameters
     ----------
     robot
         Robot, or its number of joints n.
     resistance
-        R, Ω. Each parameter is one value for all joints, or one per joint, shape (n,).
+        Resistance R, Ω. Each parameter is a scalar for all joints, or one value per joint, shape (n,).
     inductance
-        L, H.
+        Inductance L, H.
     torque_constant
-        kt, N·m/A at the motor shaft (linear motors N/A).
+        Torque constant kt, N·m/A at the motor shaft (linear motors N/A).
     back_emf_constant
-        ke, V·s/rad at the motor shaft; default kt, the value without electromagnetic losses in SI units.
+        Back-EMF constant ke, V·s/rad at the motor shaft; default kt, the value without electromagnetic losses in SI
+        units.
     gear_ratio
-        N, motor revolutions per joint revolution (prismatic joints rad/m). May be negative.
+        Gear ratio N, motor revolutions per joint revolution (prismatic joints rad/m). May be negative.
     rotor_inertia
-        J, kg·m², at the motor shaft. It adds to the ``motor_inertia`` of the robot's description; state it in one place
-        only.
+        Rotor inertia J, kg·m², at the motor shaft. It adds to the ``motor_inertia`` of the robot's description: specify
+        it in one place only.
     max_voltage
-        u_max, V; default unlimited.
+        Voltage limit u_max, V; default unlimited.
     max_torque
         Torque limit of the drive at the joint, N·m; default unlimited.
     max_current
         Current limit of the drive, A; default unlimited.
     time_constant
-        T of the current loop, s; only in mode ``"torque"``.
+        Time constant T of the current loop, s; only in mode ``"torque"``.
     mode
-        ``"torque"`` or ``"voltage"``.
+        Drive mode: ``"torque"`` or ``"voltage"``.
     compensate_back_emf
         Whether the drive adds the back-EMF to its voltage; only in mode ``"voltage"``.
 
@@ -150,7 +151,7 @@ class Motors(Effect):
         super().__init__("motors", parameters)
 
     def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
-        """What gear, drive and mode ask of the values."""
+        """Requirements of gear, drive and mode on the values."""
         own, driven = parameters, self.mode == "voltage"
         limited = np.isfinite(own["max_voltage"]) | driven
         return [
@@ -167,7 +168,7 @@ class Motors(Effect):
 
     @property
     def state_size(self) -> int:
-        """Size of the state: n motor currents, or 0 if all follow at once."""
+        """Size of the state: n motor currents, or 0 if all follow instantly."""
         return self.n if self._lags(self.parameters).any() else 0
 
     def initial_state(self, tau: ArrayLike | None = None) -> NDArray[np.float64]:

@@ -18,10 +18,10 @@ from chasles.simulation.plant.effect import Effect
 
 
 class PickedPayload(Effect):
-    """A body that moves with a frame of the robot between two times.
+    """Body that moves with a frame of the robot between two times.
 
-    There is no impact: at both times the body has the velocity of the frame, and joint velocities are continuous. In
-    between, the body has weight and inertia like any link. Controllers do not know of it.
+    There is no impact: at both times the body has the velocity of the frame, and joint velocities are continuous.
+    Between these times, the body has weight and inertia like any link. Controllers do not model it.
 
     Variable-step integrators pick up and put down exactly at the given times; fixed-step integrators at the nearest
     boundary between two steps.
@@ -82,7 +82,7 @@ class PickedPayload(Effect):
         self.frame = frame
 
     def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
-        """A payload is picked up before it is put down, and is a body."""
+        """Require a payload that is picked up before it is put down, with a physical inertia."""
         later = parameters["pick_time"] < parameters["put_time"]
         return [
             Relation(later, f"payload '{self.name}': put_time must be later than pick_time"),
@@ -95,14 +95,14 @@ class PickedPayload(Effect):
         return f"payloads.{self.name}"
 
     def attached(self, description: Description) -> Description:
-        """Return the robot with a massless link at the place of the payload."""
+        """Return the robot with a massless link at the payload's position."""
         frame = description.tool if self.frame == "tool" else self.frame
         place = next((place for place in description.frames if place.name == frame), Frame(frame, frame))
         holder = Joint(self.link, "fixed", place.link, self.link, T_parent_joint=place.T_link_frame)
         return description.replace(links=(*description.links, Link(self.link)), joints=(*description.joints, holder))
 
     def carried(self, t: Real, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the parameters of the link at a time: those of the payload, or zero."""
+        """Return the inertial parameters of the link at a time: the payload's, or zero."""
         present = where((parameters["pick_time"] <= t) & (t < parameters["put_time"]), 1.0, 0.0)
         link = f"links.{self.link}"
         return {

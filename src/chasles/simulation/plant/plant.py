@@ -26,7 +26,7 @@ from chasles.simulation.plant.wrenches import ExternalWrench
 
 
 class Plant(Sealed):
-    """The system under control: a robot with effects, all of them optional.
+    """System under control: a robot with optional effects.
 
     The robot obeys the equation of motion of rigid bodies (see `Robot`). A plant without effects behaves like its
     robot, and `chasles.simulate` takes either. Every value of an effect can be varied from run to run, under the name
@@ -53,16 +53,14 @@ class Plant(Sealed):
     base
         Prescribed motion of the robot's base; default at rest.
     delay
-        Time from a call of the control law to its torque's taking effect, s: what computing and transmitting take, a
-        part of a period or several. Until the first torque takes effect it is in force already, as if the law had been
-        at work before.
+        Delay from a call of the control law to the effect of its torque, s, for computation and transmission: a
+        fraction of a period or several. The first torque acts from the start, as if the law had been running before.
     effort_limits
-        Whether the torques that the law demands are limited to the effort limits of the robot's description; a limit of
-        0 does not act.
+        Whether the torques of the law are limited to the effort limits of the robot's description; a limit of 0 is
+        ignored.
     velocity_limits
-        Whether the velocity limits of the description act as the drives' highest speeds, at which they give no torque
-        that would speed them up; loads and the rest of a period may still carry a joint beyond. A limit of 0 does not
-        act.
+        Whether the drives stop accelerating a joint at the velocity limits of the description. Loads, and the remainder
+        of a period, may still carry a joint beyond. A limit of 0 is ignored.
 
     Raises
     ------
@@ -208,7 +206,7 @@ class Plant(Sealed):
     def with_drives(
         self, *, delay: float | None = None, effort_limits: bool | None = None, velocity_limits: bool | None = None
     ) -> Plant:
-        """Make a copy with other drives; what is not given stays.
+        """Return a copy with other drive settings; settings that are not given stay unchanged.
 
         Parameters
         ----------

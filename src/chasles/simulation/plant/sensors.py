@@ -26,28 +26,30 @@ class Sensors(Effect):
     """Sensors of joint positions and velocities, read once per call of the controller.
 
     A position is read as q + σ ξ and rounded to whole encoder steps; the noise ξ is normally distributed, independent
-    between joints and calls. A velocity is measured in the same way by a sensor of its own, or differentiated from the
+    between joints and calls. A velocity is measured in the same way by a separate sensor, or differentiated from the
     position readings,
 
         v[k] = v[k-1] + T / (T + T_f) ((q[k] - q[k-1]) / T - v[k-1]),
 
     with the period T and the time constant T_f of a first-order filter (T_f = 0: plain difference). Readings reach the
-    controller after the delay; until the first one arrives, the controller sees the start extrapolated backwards.
+    controller after the delay; until the first one arrives, the controller receives the initial state extrapolated
+    backwards.
 
     Parameters
     ----------
     robot
         Robot, or its number of joints n.
     position_resolution
-        Encoder step, rad; default 0, no rounding. Each parameter is one value for all joints, or one per joint, (n,).
+        Encoder step, rad; default 0, no rounding. Each parameter is a scalar for all joints, or one value per joint,
+        (n,).
     position_noise
         Standard deviation σ of position readings, rad.
     velocity_resolution, velocity_noise
         Resolution and standard deviation of measured velocities, rad/s.
     velocity
-        ``"measured"`` or ``"differentiated"``.
+        Source of velocities: ``"measured"`` or ``"differentiated"``.
     filter_time
-        Time constant T_f of the filter of differentiated velocities, s.
+        Time constant T_f of the filter for differentiated velocities, s.
     delay
         Time from reading to controller, s, a whole number of periods. The controller's own computing time is ``delay``
         of `chasles.simulate`.
@@ -55,8 +57,8 @@ class Sensors(Effect):
         Measured side of elastic joints: ``"link"``, the joint itself, or ``"motor"``, the motor angle divided by the
         gear ratio.
     seed
-        Seed of the noise, a whole number. Equal seeds give equal noise. All runs of a batch have
-        the same noise unless the seed is varied: ``vary={"sensors.seed": range(100)}``.
+        Seed of the noise, an integer. Equal seeds give equal noise. All runs of a batch have the same noise unless the
+        seed is varied: ``vary={"sensors.seed": range(100)}``.
 
     Raises
     ------
@@ -140,7 +142,7 @@ class Sensors(Effect):
         return count
 
     def memory_shapes(self, period: float) -> dict[str, tuple[int, ...]]:
-        """Return the parts of the memory between calls: readings on their way, oldest first, and what is filtered."""
+        """Return the parts of the memory between calls: delayed readings, oldest first, and filter states."""
         late = self.delay_periods(period)
         if self.velocity == "differentiated":
             return {"positions": (late, self.n), "last": (self.n,), "smooth": (self.n,)}

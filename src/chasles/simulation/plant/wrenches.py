@@ -23,7 +23,7 @@ _ROUNDING = 1e-12
 
 
 class ExternalWrench(Effect):
-    """A wrench (m, f) on a frame of the robot, as a function of time.
+    """Wrench (m, f) on a frame of the robot, as a function of time.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class ExternalWrench(Effect):
     axes
         Axes of the components: ``"frame"``, which rotate with the frame, or ``"world"``.
     parameters
-        Parameters of the function that can be varied, by name. Samples have one, their factor ``"scale"``.
+        Parameters of the function that can be varied, by name. Samples have one, the factor ``"scale"``.
     switch_times
         Times at which the function jumps, s. Variable-step integrators restart there; fixed-step integrators resolve
         jumps at the boundaries of their steps.
@@ -114,7 +114,7 @@ class ExternalWrench(Effect):
 
     @property
     def digest(self) -> str:
-        """Identity of the wrench: its values, and its function as it acts."""
+        """Identity of the wrench: its values and the program of its function."""
         values = {name: value for name, value in vars(self).items() if name not in ("function", "sampled")}
         if self.function is None:
             return identity(values)
