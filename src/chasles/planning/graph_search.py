@@ -29,7 +29,7 @@ class GraphPath(NamedTuple, Generic[Node]):
     cost
         Sum of the costs of the steps; infinite if there is no path.
     expanded
-        Number of nodes whose neighbors were looked at.
+        Number of nodes whose neighbors were examined.
     """
 
     nodes: list[Node]
@@ -48,19 +48,19 @@ def a_star(
     goal: Node | Callable[[Node], bool],
     cost_to_go: Mapping[Node, float] | Callable[[Node], float] | None = None,
 ) -> GraphPath[Node]:
-    """Find the cheapest path from a node to another.
+    """Find the cheapest path from one node to another.
 
-    The path is the cheapest if `cost_to_go` never exceeds the true cost. Without it the search is Dijkstra's.
+    The path is optimal if `cost_to_go` never exceeds the true cost. Without it, the search is Dijkstra's algorithm.
 
     Parameters
     ----------
     neighbors
-        Costs of the steps from each node, {node: {next node: cost}}; or a function of a node that gives pairs of a
+        Costs of the steps from each node, {node: {next node: cost}}; or a function of a node that returns pairs of a
         next node and a cost. Costs must not be negative.
     start
         Node at which the path starts.
     goal
-        Node at which it ends, or a function that says whether a node is a goal.
+        Node at which the path ends, or a function that returns whether a node is a goal.
     cost_to_go
         Estimate of the cost from each node to the goal, as a mapping or a function; default zero.
 
@@ -103,7 +103,7 @@ def a_star(
 
 
 def grid_neighbors(occupied: ArrayLike, *, diagonal: bool = True) -> Callable[[Cell], Iterator[tuple[Cell, float]]]:
-    """Return the function of a cell that gives the free cells next to it and the distances to them.
+    """Return a function from a cell to its free neighbor cells and the distances to them.
 
     Parameters
     ----------

@@ -41,37 +41,36 @@ def plan(
     Parameters
     ----------
     where
-        Distances to keep, as `chasles.clearance` makes them; or a `ConfigurationSpace` with ranges of its own.
+        Clearance of the robot, from `chasles.clearance`; or a `ConfigurationSpace` with its own ranges.
     start, goal
         Configurations, shape (nq,).
     method
-        ``"rrt-connect"`` grows two trees towards each other, ``"rrt"`` one from the start; ``"prm"`` draws all samples
-        first and joins them to a roadmap. For many queries make one `Roadmap`.
+        Planner: ``"rrt-connect"`` grows two trees towards each other, ``"rrt"`` one from the start; ``"prm"`` draws all
+        samples first and connects them to a roadmap. For many queries create a `Roadmap` once.
     margin
-        Distance to keep, m, default 0; a `ConfigurationSpace` has its own. Planning keeps a millimetre more (the
-        space's `resolution`) and shortcuts 20 mm more, so that corners can be rounded.
+        Safety distance, m, default 0; a `ConfigurationSpace` has its own. Planning adds a millimetre (the space's
+        `resolution`), and shortcuts add 20 mm, so that corners can be rounded.
     samples
         Number of samples after which the planner gives up.
     seed
         Seed of the samples: the same seed gives the same path.
     step
-        Longest step of a tree, m, in the measure of `ConfigurationSpace.weights`; default 5 % of the diagonal of the
+        Longest step of a tree, m, in the metric of `ConfigurationSpace.weights`; default 5 % of the diagonal of the
         robot's ranges.
     shortcuts
-        Number of shortcuts that are tried to shorten the path; 0 leaves it as found.
+        Number of shortcuts tried; 0 leaves the path as found.
 
     Returns
     -------
     PlannedPath
-        ``success`` and ``reason`` say whether there is a path, and why not. No path within the samples is no proof that
-        there is none.
+        Path, with ``success`` and ``reason``. Failure within the number of samples does not prove that no path exists.
 
     Raises
     ------
     ArgumentError
         Shapes or values do not fit, or the robot has loops or joints with quaternions.
     UnknownNameError
-        There is no such method.
+        The method does not exist.
 
     Examples
     --------

@@ -28,12 +28,12 @@ class PlannedPath:
     space
         Configuration space in which the path was planned.
     success
-        Whether there is a path. Each of its edges is proven free then.
+        Whether a path was found. If so, each of its edges is proven free.
     reason
-        Sentence on the path, or on why there is none.
+        Sentence that describes the path, or why none was found.
     waypoints
-        Configurations from start to goal, shape (k, nq), to be joined by straight lines; none without success. Joints
-        that turn without end go on past a whole turn, so the last one may differ from the goal by whole turns.
+        Configurations from start to goal, shape (k, nq), joined by straight lines; empty without success. Continuous
+        joints are not wrapped, so the last configuration may differ from the goal by whole revolutions.
     samples
         Number of configurations that were drawn.
     """
@@ -51,10 +51,10 @@ class PlannedPath:
 
     @cached_property
     def curve(self) -> BSpline:
-        """The path with rounded corners, a cubic B-spline over s from 0 to 1, proven free; it does not rest.
+        """Path with rounded corners: a cubic B-spline over s from 0 to 1, proven free, without stops.
 
-        Its control points are evenly spaced on the path, as few as the proof allows. `chasles.time_optimal` finds the
-        fastest motion along it.
+        Its control points are evenly spaced on the path, in the smallest number for which it is proven free.
+        `chasles.time_optimal` finds the fastest motion along it.
         """
         self._require_success()
         places = np.concatenate([[0.0], np.cumsum(self.space.lengths(np.diff(self.waypoints, axis=0)))])
@@ -70,21 +70,21 @@ class PlannedPath:
     def to_trajectory(
         self, *, velocity: ArrayLike | None = None, acceleration: ArrayLike = 5.0, start_time: float = 0.0
     ) -> RetimedTrajectory:
-        """Return a motion along `curve` from rest to rest, slow enough for limits of velocity and acceleration.
+        """Return a motion along `curve` from rest to rest, within velocity and acceleration limits.
 
         Parameters
         ----------
         velocity
-            Largest speeds, shape (nq,) or one for all, rad/s or m/s; default the robot's limits.
+            Largest speeds, shape (nq,) or a scalar, rad/s or m/s; default the robot's limits.
         acceleration
-            Largest accelerations, shape (nq,) or one for all, rad/s² or m/s².
+            Largest accelerations, shape (nq,) or a scalar, rad/s² or m/s².
         start_time
             Time at which the motion starts, s.
 
         Raises
         ------
         ArgumentError
-            There is no path, or no velocity limit at all.
+            There is no path, or no velocity limit.
         """
         curve = self.curve
         shape = (self.space.robot.nq,)

@@ -18,20 +18,20 @@ _MOST_SAMPLES = 10_000_000
 
 
 class Roadmap(Sealed):
-    """Free configurations that are joined to their nearest neighbors by edges proven free.
+    """Free configurations connected to their nearest neighbors by edges proven free.
 
     Parameters
     ----------
     space
         The configuration space.
     samples
-        Number of configurations that are drawn; those that are not free are left out.
+        Number of configurations drawn; configurations in collision are discarded.
     neighbors
-        Number of nearest configurations that each one is to be joined to.
+        Number of nearest configurations to connect each one to.
     seed
         Seed of the samples: the same seed gives the same roadmap.
     include
-        Configurations of your own, shape (k, nq), that come first; those that are not free get no edges.
+        Given configurations, shape (k, nq), placed first; configurations in collision get no edges.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Roadmap(Sealed):
         Parameters
         ----------
         start, goal
-            Configurations, shape (nq,). They are joined to the roadmap for this query only.
+            Configurations, shape (nq,). They are connected to the roadmap for this query only.
         """
         ends = np.stack([reals(q, name, (self.space.robot.nq,)) for q, name in ((start, "start"), (goal, "goal"))])
         first, last = len(self.q), len(self.q) + 1

@@ -30,30 +30,30 @@ class ConfigurationSpace(Sealed):
     """Configurations of a robot within its limits, and which of them are free.
 
     A configuration is free if no distance of `clearance` is at most `margin`. Edges are straight lines in joint space.
-    Each one that is called free is proven free along its whole length, by bounds on the motion of the bodies. One
-    that comes nearer than `margin` plus `resolution` may be refused.
+    An edge reported as free is proven free along its whole length, by bounds on the motion of the bodies. An edge that
+    comes closer than `margin` plus `resolution` may be rejected.
 
     Parameters
     ----------
     clearance
-        Distances of the robot's bodies, as `chasles.clearance` makes them.
+        Clearance of the robot's bodies, from `chasles.clearance`.
     margin
-        Distance to keep, m, at least 0.
+        Safety distance, m, at least 0.
     resolution
-        Distance beyond the margin, m, within which edges may be refused without a collision.
+        Distance beyond the margin, m, within which collision-free edges may be rejected.
     lower, upper
         Range of each coordinate, shape (nq,) or one value for all, rad or m. Default: the robot's limits. Revolute
-        joints without limits turn without end: the path takes the short way round.
+        joints without limits are continuous: the path takes the shorter way round.
 
     Attributes
     ----------
     robot
         The robot.
     turns
-        Which coordinates turn without end, shape (nq,).
+        Which coordinates are continuous joints, shape (nq,).
     weights
-        Largest motion of any body per unit of each coordinate, shape (nq,), m/rad or m/m: the measure of distance
-        between configurations.
+        Largest motion of any body per unit of each coordinate, shape (nq,), m/rad or m/m: the metric between
+        configurations.
 
     Raises
     ------
@@ -103,12 +103,12 @@ class ConfigurationSpace(Sealed):
         self.weights = np.maximum(largest, _LEAST_WEIGHT * (largest.max() or 1.0))
 
     def sample(self, generator: np.random.Generator, count: int) -> Floats:
-        """Draw configurations (count, nq), evenly distributed over the ranges."""
+        """Draw configurations (count, nq), uniformly distributed over the ranges."""
         lower, upper = np.where(self.turns, -np.pi, self.lower), np.where(self.turns, np.pi, self.upper)
         return generator.uniform(lower, upper, (count, self.robot.nq))
 
     def way(self, start: Floats, goal: Floats) -> Floats:
-        """Difference (..., nq) from start to goal, the short way round for joints that turn without end."""
+        """Difference (..., nq) from start to goal, the shorter way round for continuous joints."""
         straight = goal - start
         return np.where(self.turns, straight - TURN * np.round(straight / TURN), straight)
 
@@ -123,7 +123,7 @@ class ConfigurationSpace(Sealed):
         return np.asarray(inside & (self._distances(at) > self.margin).all(axis=-1))
 
     def obstruction(self, q: ArrayLike) -> str:
-        """What is wrong with a configuration (nq,), in words; empty if it is free.
+        """Return a sentence why a configuration (nq,) is not free; empty if it is free.
 
         >>> import chasles as ch
         >>> from chasles.distances import Body
@@ -146,7 +146,7 @@ class ConfigurationSpace(Sealed):
         return f"'{first}' and '{second}' are {least:.3g} mm apart; the margin is {1e3 * self.margin:g} mm"
 
     def free_edges(self, start: ArrayLike, goal: ArrayLike) -> Booleans:
-        """Whether the straight ways between configurations (m, nq) are proven free, shape (m,)."""
+        """Whether the straight edges between configurations (m, nq) are proven free, shape (m,)."""
         begin = reals(start, "start", (..., self.robot.nq))
         way = self.way(begin, reals(goal, "goal", (..., self.robot.nq)))
         ends = np.stack(np.broadcast_arrays(begin, begin + way))
@@ -160,9 +160,9 @@ class ConfigurationSpace(Sealed):
     def free_along(self, trajectory: JointTrajectory) -> Booleans:
         """Whether each piece (k,) of a trajectory between its knots is proven free of collisions.
 
-        The proof bounds the velocities of each piece of a piecewise polynomial, and takes the largest velocities of
-        other trajectories for the whole of them. A `RetimedTrajectory` has the pieces of its path. Limits are a matter
-        of the trajectory's ``check``.
+        The proof bounds the velocities of each piece of a piecewise polynomial; for other trajectories it uses their
+        overall largest velocities. A `RetimedTrajectory` has the pieces of its path. Joint limits are not checked here,
+        but by the trajectory's ``check``.
         """
         if trajectory.batch or trajectory.n != self.robot.nq:
             raise ArgumentError(f"expected one trajectory of {self.robot.nq} joints, not {trajectory!r}")
@@ -180,7 +180,7 @@ class ConfigurationSpace(Sealed):
         return self._proven(lambda k, share: trajectory(begin[k] + share * spans[k]).q, speeds * spans[:, None])
 
     def with_margin(self, margin: float) -> ConfigurationSpace:
-        """The same space with another margin, m."""
+        """Return the same space with another margin, m."""
         limits = {"lower": self.lower, "upper": self.upper}
         return ConfigurationSpace(self.clearance, margin=margin, resolution=self.resolution, **limits)
 

@@ -28,7 +28,7 @@ _MARKS = {"circle": "o", "x": "x", "diamond": "D", "cross": "+", "square": "s", 
 def to_matplotlib(figure: PlotlyFigure) -> Figure:
     """Return a figure of `chasles.plot` as a Matplotlib figure.
 
-    Lines, bands, maps, contours and paths in space are drawn; what only a screen can do, such as hovering, is left out.
+    Lines, bands, maps, contours and paths in space are drawn; interactive features, such as hovering, are left out.
 
     Parameters
     ----------
@@ -38,12 +38,12 @@ def to_matplotlib(figure: PlotlyFigure) -> Figure:
     Returns
     -------
     matplotlib.figure.Figure
-        Its method ``savefig`` writes files.
+        Figure; its method ``savefig`` writes files.
 
     Raises
     ------
     ArgumentTypeError
-        The argument is no figure.
+        The argument is not a figure.
     MissingExtraError
         Matplotlib is not installed.
 
