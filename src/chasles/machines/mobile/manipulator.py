@@ -1,4 +1,4 @@
-"""An arm on a wheeled base: poses, Jacobian and rates of both together. Modern Robotics, section 13.5."""
+"""An arm on a wheeled base: poses, Jacobian and rates of the combination. Modern Robotics, section 13.5."""
 
 from __future__ import annotations
 
@@ -81,9 +81,9 @@ class MobileManipulator(Sealed):
         return pose
 
     def jacobian(self, q: ArrayLike) -> FloatArray:
-        """Return the tool's twist in its own frame per unit of wheel speeds and joint rates, (..., 6, m + n) (13.37).
+        """Return the body Jacobian of the tool for wheel speeds and joint rates, (..., 6, m + n) (13.37).
 
-        It does not depend on where the base is.
+        The Jacobian does not depend on the pose of the base.
 
         Parameters
         ----------
@@ -102,10 +102,10 @@ class MobileManipulator(Sealed):
         Parameters
         ----------
         state
-            Where the robot is.
+            Initial state.
         wheel_speeds, joint_rates
-            Commands, shapes (..., m) and (..., n), rad/s. Those beyond the limits of the base's wheels and of the arm's
-            joints are cut off there.
+            Commands, shapes (..., m) and (..., n), rad/s, clipped to the limits of the base's wheels and of the arm's
+            joints.
         time
             Duration, s.
         """

@@ -1,4 +1,4 @@
-"""Motion of a wheeled base in the plane: odometry, a car's rates, and a law that follows a reference.
+"""Motion of a wheeled base in the plane: odometry, a car's rates, and a tracking control law.
 
 A configuration is (φ, x, y): heading, rad, and position in the world, m. A planar twist is (ω, v_x, v_y) in the axes of
 the base, rad/s and m/s. Lynch & Park, Modern Robotics, chapter 13.
@@ -16,7 +16,7 @@ from chasles.geometry.quotients import cosine_quotient, sine_quotient
 
 @batched(twist=(3,))
 def planar_displacement(twist: Array) -> Array:
-    """Return the displacement of a base that moves with a constant twist for one unit of time (13.35).
+    """Return the displacement of a base that moves with a constant twist for unit time (13.35).
 
     Parameters
     ----------
@@ -42,7 +42,7 @@ def planar_displacement(twist: Array) -> Array:
 
 @batched(configuration=(3,), twist=(3,), time=())
 def moved(configuration: Array, twist: Array, time: Array) -> Array:
-    """Return where a base is after it has moved with a constant twist, exactly.
+    """Return the exact configuration of a base after a motion with a constant twist.
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def car_rates(configuration: Array, speed: Array, steering: Array, wheelbase: Ar
     steering
         Angle of the front wheels, positive to the left, rad.
     wheelbase
-        Distance of the axles, m.
+        Distance between the axles, m.
 
     Returns
     -------
@@ -102,7 +102,7 @@ def car_rates(configuration: Array, speed: Array, steering: Array, wheelbase: Ar
 
 @batched(configuration=(3,), reference=(3,), command=(2,), gains=(3,))
 def tracking_command(configuration: Array, reference: Array, command: Array, gains: Array) -> Array:
-    """Return the forward speed and turning rate with which a unicycle follows a reference unicycle (13.31).
+    """Return the forward speed and turning rate for a unicycle to follow a reference unicycle (13.31).
 
     The errors go to zero if the reference keeps moving and its heading differs from the base's by less than 90°.
 

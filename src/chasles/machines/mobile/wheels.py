@@ -31,7 +31,7 @@ class WheeledBase(Sealed):
     Raises
     ------
     ArgumentError
-        A shape is wrong, a value is not finite, or no speed of the wheels moves the base.
+        A shape is wrong, a value is not finite, or H is zero, so that the wheels cannot move the base.
 
     Examples
     --------
@@ -64,12 +64,12 @@ class WheeledBase(Sealed):
         radius: ArrayLike,
         speed_limits: ArrayLike = np.inf,
     ) -> Self:
-        """Make a base of omniwheels or mecanum wheels (13.5).
+        """Make a base with omniwheels or mecanum wheels (13.5).
 
         Parameters
         ----------
         positions
-            Points of contact in the base, shape (m, 2), m.
+            Contact points in the base frame, shape (m, 2), m.
         driving_directions
             Directions β in which the wheels drive forward, from the x axis of the base, one or shape (m,), rad.
         sliding_angles
@@ -148,19 +148,19 @@ class WheeledBase(Sealed):
     def twist(self, wheel_speeds: ArrayLike) -> FloatArray:
         """Return the planar twist (..., 3) of the base for wheel speeds (..., m), rad/s.
 
-        Speeds with which some wheel must slip give the twist that fits them best.
+        If the speeds are inconsistent, so that a wheel must slip, the twist is the best fit.
         """
         return reals(wheel_speeds, "wheel_speeds", (..., len(self.H))) @ self.F.T
 
     def odometry(self, configuration: ArrayLike, wheel_angles: ArrayLike) -> FloatArray:
-        """Return where the base is after its wheels have turned, (..., 3), as if at constant speed (13.4).
+        """Return the configuration of the base, (..., 3), after its wheels rotate, assuming constant speed (13.4).
 
         Parameters
         ----------
         configuration
             Heading and position (φ, x, y) before, shape (..., 3), rad and m.
         wheel_angles
-            Angles by which the wheels have turned, shape (..., m), rad.
+            Rotation angles of the wheels, shape (..., m), rad.
 
         Examples
         --------

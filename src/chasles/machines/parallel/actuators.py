@@ -34,9 +34,9 @@ class ScrewDrive(Sealed):
     Attributes
     ----------
     lead
-        Travel of the leg per turn of the screw, p, m.
+        Travel of the leg per revolution of the screw, p, m.
     gear_ratio
-        Turns of the motor per turn of the screw, n.
+        Motor revolutions per revolution of the screw, n.
     screw_inertia, motor_inertia
         Js and Jm, kg·m².
     screw_damping, motor_damping
@@ -155,14 +155,14 @@ class DrivenPlatform(Sealed):
 
     @compiled(torques=(6,), leg_rates=(6,))
     def steady_voltages(self, torques: Array, leg_rates: Array) -> Array:
-        """Voltages (..., 6), V, that hold torques of the motors at constant currents."""
+        """Voltages (..., 6), V, for given motor torques at constant currents."""
         drive = self.drive
         induced = drive.back_emf * leg_rates / drive.torque_per_force
         return drive.resistance / drive.torque_constant * torques + induced
 
     @compiled(voltages=(6,), leg_rates=(6,), t=())
     def roboop_torques(self, voltages: Array, leg_rates: Array, t: Array) -> Array:
-        """Torques of the motors (..., 6), N·m, at time t after switching on, by ROBOOP's formula to the letter.
+        """Torques of the motors (..., 6), N·m, at time t after switching on, exactly by ROBOOP's formula.
 
         τ = Kt / L exp(-R t / L) (V - (2 π / p) Kb l').
         """

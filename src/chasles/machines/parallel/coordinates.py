@@ -28,7 +28,7 @@ class PlatformCoordinates(Sealed):
     Parameters
     ----------
     mechanism
-        The platform's; see `StewartPlatform.coordinates`.
+        Mechanism of the platform; see `StewartPlatform.coordinates`.
     sequence
         Name of the sequence of axes.
 

@@ -1,4 +1,4 @@
-"""Results of forward kinematics: the pose near a guess, or all poses, and how good they are."""
+"""Results of forward kinematics: the pose near a guess, or all poses, with residuals."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ class PoseSolution:
     Attributes
     ----------
     T
-        Poses T_base_platform, (..., 4, 4): the solution, or where the search ended.
+        Poses T_base_platform, (..., 4, 4): the solution, or the last iterate.
     residual
         Largest error of a leg length at T, (...), m.
     iterations
         Number of steps, (...).
     status
-        Number of a `PoseStatus`, (...).
+        `PoseStatus` code, (...).
     """
 
     __slots__ = ("T", "iterations", "residual", "status")
@@ -77,7 +77,7 @@ class PoseSolution:
 
     @property
     def success(self) -> Verdict:
-        """Whether the leg lengths at T are those given, within the tolerance, (...)."""
+        """Whether the leg lengths at T equal the given ones within the tolerance, (...)."""
         return np.equal(self.status, PoseStatus.SOLVED)
 
     def __str__(self) -> str:
@@ -169,14 +169,15 @@ class PoseSet:
     Attributes
     ----------
     T
-        Poses T_base_platform, (..., m, 4, 4), m being the largest count; rows are filled up with NaN.
+        Poses T_base_platform, (..., m, 4, 4), with m the largest count; missing poses are NaN.
     count
         Number of poses, (...).
     certified
-        Whether a pose is proven: exactly one exact pose lies within `error_bound` of it, (..., m). Poses that are not
+        Whether a pose is proven: exactly one exact pose lies within `error_bound` of it, (..., m). Uncertified poses
         are singular, where two poses meet.
     error_bound
-        Bound on the distance of every platform joint from its place in the exact pose, (..., m), m; NaN without proof.
+        Bound on the distance of every platform joint from its position in the exact pose, (..., m), m; NaN without
+        proof.
     residual
         Largest error of a leg length at each pose, (..., m), m.
     complete
@@ -185,10 +186,10 @@ class PoseSet:
         is proven, as with legs of 1e5 times the platform's size or a platform that is architecturally singular but for
         1e-6 of it.
     regular, infinite, singular
-        Numbers of complex poses, (...): different proven ones, those that went to infinity, as they do for special
-        platforms, and singular ones that are not real. A general platform has 40 regular ones.
+        Counts of complex poses, (...): distinct proven ones, those at infinity (which special platforms have), and
+        singular ones that are not real. A general platform has 40 regular ones.
     status
-        Number of a `PoseStatus` for each row, (...); a row without real poses is solved, too.
+        `PoseStatus` code of each row, (...); a row without real poses also counts as solved.
     """
 
     __slots__ = (
@@ -209,7 +210,7 @@ class PoseSet:
         self.residual = np.abs(reached - lengths[..., None, :]).max(axis=-1)
 
     def of(self, *index: int) -> NDArray[np.float64]:
-        """Poses (count, 4, 4) of one row of the batch, without the rows that fill up."""
+        """Poses (count, 4, 4) of one row of the batch, without the padding."""
         own: NDArray[np.float64] = self.T[index]
         return own[: np.asarray(self.count)[index]]
 

@@ -1,4 +1,4 @@
-"""Leg lengths of a Stewart-Gough platform, their rates and accelerations, the Jacobian, and where it is singular.
+"""Leg lengths of a Stewart-Gough platform, their rates and accelerations, the Jacobian, and its singularities.
 
 Leg i runs from the base joint a_i (base axes) to the platform joint b_i (platform axes). The platform's frame has the
 pose T_base_platform = (R, p); its twist (omega, v) and the rate of that twist are world-aligned: v is the velocity of
@@ -117,15 +117,16 @@ def out_of_reach(geometry: JointCenters, lengths: NDArray[np.float64]) -> NDArra
 class SingularityMeasure(NamedTuple):
     """Distance of poses from singular ones.
 
-    The angular columns of the Jacobian are divided by the platform's size, which makes all elements numbers without
-    unit. At a singular pose the legs' axes are dependent: a twist is free with all legs locked, and the platform cannot
+    The angular columns of the Jacobian are divided by the platform's size, which makes all elements dimensionless. At a
+    singular pose the legs' axes are linearly dependent: a twist is free with all legs locked, and the platform cannot
     resist wrenches along it. Source: Merlet, Jacobian, manipulability, condition number, and accuracy of parallel
     robots, Journal of Mechanical Design 128 (2006).
 
     Attributes
     ----------
     dexterity
-        Smallest over largest singular value of the Jacobian without units, (...), from 0 (singular) to 1.
+        Ratio of the smallest to the largest singular value of the dimensionless Jacobian, (...), from 0 (singular) to
+        1.
     determinant
         Determinant of that Jacobian, (...); singular surfaces lie where its sign changes.
     free_twist

@@ -23,7 +23,7 @@ from chasles.model.numbers import LARGEST_NUMBER
 
 @dataclass(unsafe_hash=True)
 class LegBody(Sealed):
-    """Half of a leg: a body that is symmetric about the leg's axis.
+    """Half of a leg: a rigid body symmetric about the leg's axis.
 
     Attributes
     ----------

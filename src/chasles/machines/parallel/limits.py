@@ -1,4 +1,4 @@
-"""Limits of a Stewart platform's poses: leg lengths, joint angles, and what legs must not meet."""
+"""Limits of a Stewart platform's poses: leg lengths, joint angles, and collisions of legs."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ SENTENCES = (
 
 
 class PoseCheck:
-    """Limits that poses keep or break, with the leading axes of the poses.
+    """Result of a check of poses against the limits, with the leading axes of the poses.
 
     Attributes
     ----------
@@ -182,13 +182,13 @@ class PoseCheck:
 
     @property
     def ok(self) -> Verdict:
-        """Whether a pose keeps all limits, (...). NaN breaks them."""
+        """Whether a pose respects all limits, (...); False for NaN."""
         verdict: Verdict = np.all([np.asarray(margin) >= 0.0 for margin in self.margins], axis=0)[()]
         return verdict
 
     @property
     def broken(self) -> NDArray[np.bool_]:
-        """Which limits are broken, (6, ...), in the order of `Margins`."""
+        """Flags of the violated limits, (6, ...), in the order of `Margins`."""
         return np.array([~(np.asarray(margin) >= 0.0) for margin in self.margins])
 
     def __str__(self) -> str:

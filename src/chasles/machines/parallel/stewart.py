@@ -1,4 +1,4 @@
-"""`StewartPlatform`: a body on six legs whose lengths place it in space."""
+"""`StewartPlatform`: a moving platform on six legs of variable length."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ class StewartPlatform(Sealed):
     mass
         Mass of the platform with its load, kg; default 0: kinematics only.
     center_of_mass
-        Its centre of mass in the platform frame, (3,), m.
+        Centre of mass of the platform in the platform frame, (3,), m.
     inertia
-        Its rotational inertia about the centre of mass in platform axes, (3, 3), or (3,) for a diagonal one, kg·m².
+        Rotational inertia about the centre of mass in platform axes, (3, 3), or (3,) for a diagonal matrix, kg·m².
     architecture
         Joints of a leg from base to platform: ``"UPS"`` (universal, prismatic, spherical), ``"SPU"`` or ``"SPS"``.
     axes
@@ -146,7 +146,7 @@ class StewartPlatform(Sealed):
 
     @cached_property
     def mechanism(self) -> Mechanism:
-        """What the equations of motion are written for."""
+        """Parameters of the equations of motion."""
         return Mechanism(
             self.geometry, self.architecture, self.axes, self.legs, self.mass, self.center_of_mass, self.inertia,
             self.gravity, self.home,
@@ -156,15 +156,15 @@ class StewartPlatform(Sealed):
     def size(self) -> float:
         """Characteristic length, m: the mean distance of the platform's joints from their centroid.
 
-        Rotations are compared with translations in this unit.
+        This length scales rotations for comparison with translations.
         """
         return radius(self.platform)
 
     @cached_property
     def is_architecturally_singular(self) -> bool:
-        """Whether the Jacobian is singular at every pose, as that of similar regular hexagons is.
+        """Whether the Jacobian is singular at every pose, as for similar regular hexagons.
 
-        It is examined at eight random poses.
+        The test uses eight random poses.
         """
         T = np.tile(np.eye(4), (8, 1, 1))
         rng = np.random.default_rng(1)
@@ -184,8 +184,8 @@ class StewartPlatform(Sealed):
     def jacobian(self, T: Array) -> Array:
         """Matrix (..., 6, 6) from the platform's twist to the rates of the legs.
 
-        Its rows (r x n, n) are the Plücker coordinates of the legs' axes about the platform's origin; it is singular
-        where six of them depend on each other.
+        The rows (r x n, n) are the Plücker coordinates of the legs' axes about the platform's origin. The matrix is
+        singular where the six are linearly dependent.
         """
         return kinematics.jacobian(self.geometry, T)
 
@@ -228,19 +228,19 @@ class StewartPlatform(Sealed):
     ) -> PoseSolution | PoseSet:
         """Find the pose for leg lengths near a guess, or all poses.
 
-        The pose near a guess is the one that damped Newton steps reach. All poses are found by following 40 complex
-        paths; each is proven, and the result says whether one can be missing.
+        The pose near a guess is found by damped Newton steps. All poses are found by following 40 complex paths; each
+        pose is proven, and the result says whether any can be missing.
 
         Parameters
         ----------
         lengths
             Leg lengths, (..., 6), m.
         guess
-            Poses to start from, (..., 4, 4); default `home`. A rotation part that is slightly off is orthonormalised.
+            Initial poses, (..., 4, 4); default `home`. A slightly inaccurate rotation part is orthonormalised.
         tolerance
             Largest error of a leg length, m; default 1e-12 times the sum of size and leg lengths.
         max_iterations
-            Most steps.
+            Largest number of steps.
 
         select
             ``"nearest"`` or ``"all"``; the other arguments are those of ``"nearest"``.
@@ -254,8 +254,9 @@ class StewartPlatform(Sealed):
         Raises
         ------
         ArgumentError
-            Arguments have wrong shapes, or the tolerance is not positive; or all poses are wanted of a platform that is
-            architecturally singular. Lengths that are NaN, negative or out of reach are no errors: the status says so.
+            Arguments have wrong shapes, the tolerance is not positive, or all poses are requested for an
+            architecturally singular platform. Lengths that are NaN, negative or out of reach raise no error: the status
+            reports them.
 
         Notes
         -----
@@ -286,7 +287,7 @@ class StewartPlatform(Sealed):
 
     @cached_property
     def limits(self) -> PoseLimits:
-        """What limits the poses."""
+        """Limits of the poses."""
         return make_limits(self.geometry, self.home, self.leg_limits, self.joint_limits, self.leg_diameter)
 
     @compiled(result=Margins, T=(4, 4))
@@ -295,15 +296,15 @@ class StewartPlatform(Sealed):
         return margins(self.geometry, self.limits, T)
 
     def check(self, T: ArrayLike) -> PoseCheck:
-        """Examine whether poses (..., 4, 4) keep the limits of legs and joints, and whether legs meet anything.
+        """Check poses (..., 4, 4) against the limits of legs and joints, and for collisions of legs.
 
-        The result has `ok`, `margins` and sentences for what is broken. Raises ArgumentError for what is not a pose.
+        The result has `ok`, `margins` and a sentence for each violated limit. Raises ArgumentError if T is not a pose.
         """
         POSE.check(T, "T")
         return PoseCheck(self.margins(T))
 
     def singularity(self, T: ArrayLike) -> SingularityMeasure:
-        """Measure how far poses (..., 4, 4) are from singular ones, and which twist is free there."""
+        """Measure the distance of poses (..., 4, 4) from singular ones, and find the free twist there."""
         POSE.check(T, "T")
         return singularity(np.asarray(self.jacobian(T)), self.size)
 
@@ -311,7 +312,7 @@ class StewartPlatform(Sealed):
 
     @compiled(T=(4, 4), wrench=(6,))
     def leg_forces(self, T: Array, wrench: Array) -> Array:
-        """Forces of the actuators (..., 6), N, that together exert a wrench on the platform: Jᵀ f = wrench.
+        """Forces of the actuators (..., 6), N, that exert a given wrench on the platform: Jᵀ f = wrench.
 
         A force is positive if it lengthens the leg. Forces that hold the platform against an external wrench w are
         ``leg_forces(T, -w)`` on top of `inverse_dynamics`.
@@ -320,7 +321,7 @@ class StewartPlatform(Sealed):
 
     @compiled(T=(4, 4), twist=(6,), acceleration=(6,))
     def required_wrench(self, T: Array, twist: Array, acceleration: Array) -> Array:
-        """Wrench on the platform (..., 6), N·m and N, that moves platform and legs; it is regular at every pose."""
+        """Wrench on the platform (..., 6), N·m and N, required to move platform and legs; finite at every pose."""
         return dynamics.required_wrench(self.mechanism, T, twist, acceleration)
 
     @compiled(T=(4, 4), twist=(6,), acceleration=(6,))
@@ -361,19 +362,19 @@ class StewartPlatform(Sealed):
     def robot(self, *, independent: Literal["platform", "legs"] = "platform") -> Robot:
         """Return the platform as a robot with loops, on which everything that takes a `Robot` works.
 
-        Its configuration holds the platform's quaternion and position and the joints of the legs; its motors are the
-        legs. The closed forms of this class are faster.
+        The configuration holds the platform's quaternion and position and the joints of the legs; the legs are the
+        motors. The closed forms of this class are faster.
 
         Parameters
         ----------
         independent
-            Velocities of the robot: those of the ``"platform"``, angular and linear in its own axes, with the spins of
-            the legs where they are SPS; or those of the ``"legs"``, which fail at singular poses.
+            Independent velocities of the robot: those of the ``"platform"``, angular and linear in its own axes, with
+            the spins of SPS legs; or those of the ``"legs"``, which fail at singular poses.
 
         Raises
         ------
         ModelError
-            Masses or inertias are such that no robot can have them.
+            Masses or inertias are invalid for a robot.
         """
         choice(independent, "choice of independent velocities", ("platform", "legs"))
         return Robot(stewart_description(self.mechanism, self.leg_limits, self.name, independent))
@@ -384,7 +385,7 @@ class StewartPlatform(Sealed):
         Raises
         ------
         ArgumentError
-            T holds something else than poses, or the robot is not that of this platform.
+            T is not an array of poses, or the robot is not that of this platform.
         """
         POSE.check(T, "T")
         return configurations_at(self.mechanism, robot, np.asarray(T, dtype=np.float64))

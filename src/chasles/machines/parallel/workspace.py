@@ -1,4 +1,4 @@
-"""Maps of a Stewart platform's workspace: poses that keep the limits, and their distance from singular ones."""
+"""Maps of a Stewart platform's workspace: poses within the limits, and their distance from singular ones."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _DEFAULT_ANGLE = np.pi / 3
 
 @dataclass(frozen=True, eq=False)
 class WorkspaceMap:
-    """Poses around a centre along two directions, and what holds for them.
+    """Poses around a centre along two directions, with limits and singularity measures.
 
     Attributes
     ----------
@@ -37,9 +37,9 @@ class WorkspaceMap:
     T
         The poses, (n, m, 4, 4).
     check
-        Limits that they keep or break.
+        Result of the check against the limits.
     singularity
-        Their distance from singular poses.
+        Distance of the poses from singular ones.
     name
         Name of the platform.
     """
@@ -54,7 +54,7 @@ class WorkspaceMap:
 
     @property
     def share(self) -> float:
-        """Share of the poses that keep all limits."""
+        """Fraction of the poses that respect all limits."""
         return float(np.mean(self.check.ok))
 
     def plot(self) -> Figure:
