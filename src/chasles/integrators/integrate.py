@@ -41,23 +41,23 @@ def integrate(
     dense: bool = False,
     control: StepControl | None = None,
 ) -> Integration:
-    """Integrate dy/dt = f(t, y) from the first of some times to the last, for one run or a batch.
+    """Integrate dy/dt = f(t, y) from the first to the last of the given times, for one run or a batch.
 
     The function is traced and compiled together with the integrator. All runs of a batch are computed side by side,
-    each with steps of its own; one that fails does not touch the others.
+    each with its own steps; a failed run does not affect the others.
 
     Parameters
     ----------
     function
         Right-hand side ``f(t, y, *parameters)``, a plain function of operators and the functions of `chasles.engine`,
         or a `chasles.Function` of such arguments. It returns the rates of y: an array or a list of n numbers, or a
-        mapping with the parts of y. A plain function is traced in every call, since what it refers to may change; a
-        `chasles.Function` is not, which saves time where calls are many and short.
+        mapping with the parts of y. A plain function is traced in every call, since values that it refers to may
+        change. A `chasles.Function` is not, which saves time in many short calls.
     y0
-        State at the first time, shape (..., n); or a mapping from names to such arrays, as the function then gets and
-        returns it. Leading axes are a batch of runs.
+        Initial state, shape (..., n); or a mapping from names to such arrays, in which case the function takes and
+        returns such a mapping. Leading axes are a batch of runs.
     times
-        Times at which the state is wanted, (K,), at least two, increasing or decreasing.
+        Output times, (K,), at least two, increasing or decreasing.
     parameters
         Values of the function's further arguments, in order, or by name in a mapping. Leading axes are a batch of runs
         and broadcast with those of y0. Arguments of a plain function are single numbers; those of a `chasles.Function`
@@ -71,11 +71,11 @@ def integrate(
         component, (n,). The others take one step from each time to the next; ``Steps("rk4", 4)`` takes four, and any
         method can take steps of one length.
     max_steps
-        Steps of a run, repeated ones included, before it is given up.
+        Largest number of steps of a run, repeated ones included.
     dense
-        Whether the result can be called for states at other times.
+        Whether to keep the interpolants, so that the result can be called at other times.
     control
-        Rule for the steps' lengths; default `chasles.integrators.StepControl()`.
+        Step size control; default `chasles.integrators.StepControl()`.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def integrate(
     Raises
     ------
     ArgumentError
-        A number or a shape does not fit; the message says which.
+        A value or a shape is invalid; the message says which.
     TraceError
         The function cannot be traced; the message says what to write instead.
     UnknownNameError

@@ -1,4 +1,4 @@
-"""What an integration gives: states at the times that were asked for, and how they came about."""
+"""Result of an integration: states at the requested times, and statistics of the steps."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ class Integration:
     message
         Sentence for each run: a string, or for a batch an array of strings.
     steps, rejections
-        Accepted steps of each run, and those that were repeated because their error was too large.
+        Number of accepted steps of each run, and of steps repeated because their error was too large.
     evaluations
-        Evaluations of the right-hand side in each run.
+        Number of evaluations of the right-hand side in each run.
     integrator
         Name of the method.
     pieces
-        Polynomials inside the steps, if ``dense=True`` was asked for.
+        Interpolating polynomials inside the steps, with ``dense=True``.
     """
 
     t: Floats

@@ -1,4 +1,4 @@
-"""What an integrator is: one step of a method for dy/dt = f(t, y), as plain arithmetic that can be traced."""
+"""Interface of integrators: one step of a method for dy/dt = f(t, y), as plain arithmetic that can be traced."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class LinearizedRates(NamedTuple):
 class RightHandSide(Protocol):
     """Right-hand side of dy/dt = f(t, y) as integrators see it.
 
-    Explicit methods need the call alone, so any plain function ``f(t, y)`` will do for them.
+    Explicit methods only call it, so any plain function ``f(t, y)`` works for them.
     """
 
     def __call__(self, t: Real, y: Array) -> Array:
@@ -41,7 +41,7 @@ class RightHandSide(Protocol):
         ...
 
     def with_implicit_friction(self, t: Real, y: Array, h: Real) -> Array:
-        """Mean rates over a step of length h from (t, y) whose friction is that at its end."""
+        """Mean rates over a step of length h from (t, y), with friction taken at the end of the step."""
         ...
 
 
@@ -74,7 +74,7 @@ class Step(NamedTuple):
 class Integrator(Protocol):
     """One-step method. Any object with these attributes is an integrator.
 
-    Compiled loops of a method of your own are found again by the step that it takes; see `chasles.engine.identity`.
+    Compiled loops of a custom method are cached by the step that it takes; see `chasles.engine.identity`.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class Integrator(Protocol):
     order
         p: the error of a step is O(hᵖ⁺¹).
     embedded_order
-        Order of the solution with which the error is estimated: the estimate is O(h^(embedded_order + 1)). None for
-        methods without an estimate, which take steps of a fixed length.
+        Order of the embedded solution for the error estimate, which is O(h^(embedded_order + 1)). None for methods
+        without an estimate, which take steps of a fixed length.
     stages
         Evaluations of the right-hand side in a step.
     implicit

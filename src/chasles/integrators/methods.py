@@ -26,14 +26,14 @@ INTEGRATORS: Mapping[str, Integrator] = MappingProxyType({method.name: method fo
 
 
 def integrator_of(choice: str | Integrator) -> Integrator:
-    """Method of a name, and a method as it is.
+    """Return the method of a name; a method object is returned unchanged.
 
     Raises
     ------
     UnknownNameError
         No method has this name; the message lists the names.
     ArgumentError
-        An object is no integrator.
+        An object is not an integrator.
 
     Examples
     --------

@@ -63,7 +63,7 @@ class ProgramRightHandSide:
         return np.concatenate([moved[:half], rates[half:]])
 
     def with_implicit_friction(self, t: Real, y: Array, h: Real) -> Array:
-        """Not known of any function: only simulations of robots tell friction from what else acts."""
+        """Raise an error: only simulations of robots separate friction from other forces."""
         raise ArgumentError(
             "'implicit-friction-euler' is for simulations of robots, whose friction is known; for other equations "
             "choose 'linearly-implicit-euler' or 'rodas5p'"

@@ -1,4 +1,4 @@
-"""Lengths of steps by the error that each is estimated to make."""
+"""Step size control from the error estimate of each step."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ _LEAST_ERROR = 1e-8
 class StepControl:
     """Proportional–integral control of the step.
 
-    With the errors e of this step and e' of the one before, relative to the tolerance, and k one more than the embedded
-    order, the next step is longer by the factor
+    With the errors e of this step and e' of the previous one, relative to the tolerance, and k the embedded order plus
+    one, the next step is longer by the factor
 
         safety · e^(-β₁/k) · e'^(-β₂/k),
 
@@ -32,14 +32,14 @@ class StepControl:
     beta
         β₁ and β₂; (1, 0) is the elementary control, the default the controller PI.4.2.
     safety
-        Aim below the tolerance.
+        Safety factor: ratio of the target error to the tolerance.
     shrink, grow
         Bounds of the factor.
 
     Raises
     ------
     ArgumentError
-        A number is out of its range.
+        A value is out of its range.
 
     Notes
     -----
@@ -68,9 +68,9 @@ class StepControl:
         error, before
             Errors of this step and of the last accepted one, relative to the tolerance.
         accepted
-            Whether this step is.
+            Whether this step is accepted.
         calm
-            Whether the step before was; after a rejection steps do not grow.
+            Whether the previous step was accepted; after a rejection steps do not grow.
         embedded_order
             Order of the method that estimates the error.
         """

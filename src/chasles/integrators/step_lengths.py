@@ -1,4 +1,4 @@
-"""How long steps are: of one length, or as long as tolerances of their error allow."""
+"""Step lengths: fixed, or as large as the error tolerances allow."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from chasles.integrators.methods import integrator_of
 
 @dataclass(frozen=True)
 class Steps:
-    """Steps of one length.
+    """Steps of fixed length.
 
     Attributes
     ----------
     method
         Name of the method, or an object as `chasles.integrators.Integrator` describes it.
     count
-        Number of steps from one time to the next, in simulations in one period of the control law.
+        Number of steps from one output time to the next; in simulations, per period of the control law.
 
     Examples
     --------
@@ -36,15 +36,15 @@ class Steps:
 
 @dataclass(frozen=True)
 class Within:
-    """Steps as long as the tolerances of their error allow.
+    """Steps as large as the error tolerances allow.
 
     Attributes
     ----------
     method
         Name of a method with an error estimate, or an object as `chasles.integrators.Integrator` describes it.
     rtol, atol
-        Relative and absolute tolerance of a step's error. `chasles.integrate` takes an ``atol`` for each component,
-        too. Default: those of the function that integrates.
+        Relative and absolute tolerance of a step's error. `chasles.integrate` also accepts one ``atol`` for each
+        component. Default: that of the integrating function.
 
     Examples
     --------
