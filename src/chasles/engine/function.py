@@ -47,19 +47,19 @@ class Function(DirectlyCalled, Generic[Result]):
     Parameters
     ----------
     program
-        Program to run, or a function without arguments that gives it when it is first needed.
+        Program to run, or a function without arguments that returns it on first use.
     shape
-        Way to run it: ``"map"``, ``"scan"`` or ``"solve"`` (see `chasles.engine.kernels.shapes.Kernel`).
+        Kernel shape: ``"map"``, ``"scan"`` or ``"solve"`` (see `chasles.engine.kernels.shapes.Kernel`).
     dtype
-        Type in which it computes, ``"float64"`` or ``"float32"``; arguments are cast to it.
+        Floating-point type of the computation, ``"float64"`` or ``"float32"``; arguments are cast to it.
     reference
-        Plain Python function behind it, kept as the attribute of the same name.
+        The plain Python function, kept as the attribute of the same name.
     doc
         Documentation.
     result
-        Named tuple in which several results are returned; default a plain tuple.
+        Named tuple type for several results; default a plain tuple.
     defaults
-        Values of arguments that calls may leave out, by name: those of the last ones, as in Python.
+        Default values of the last arguments, by name.
 
     Examples
     --------
@@ -133,12 +133,12 @@ class Function(DirectlyCalled, Generic[Result]):
 
     @property
     def program(self) -> Program:
-        """The program that it runs."""
+        """The function's program."""
         return self._runner.program
 
     @property
     def kernel(self) -> Kernel:
-        """The program with the way to run it."""
+        """The program together with its kernel shape."""
         return self._runner.kernel
 
     @property
@@ -152,7 +152,7 @@ class Function(DirectlyCalled, Generic[Result]):
 
     @property
     def signature(self) -> str:
-        """Core dimensions of its arguments and results, as NumPy writes them."""
+        """Core dimensions of arguments and results, in NumPy's notation."""
         return self.kernel.signature
 
     def signature_of_call(self) -> inspect.Signature:
@@ -165,7 +165,7 @@ class Function(DirectlyCalled, Generic[Result]):
         return inspect.Signature([*parameters, OUT])
 
     def astype(self, dtype: str) -> Function:
-        """Return the same function computing in another type.
+        """Return the same function in another floating-point type.
 
         Parameters
         ----------
@@ -239,7 +239,7 @@ class Function(DirectlyCalled, Generic[Result]):
         Parameters
         ----------
         wrt
-            Name or names of the arguments whose adjoints are wanted; default all.
+            Name or names of the arguments to compute adjoints for; default all.
 
         Returns
         -------
@@ -266,7 +266,7 @@ class Function(DirectlyCalled, Generic[Result]):
         Raises
         ------
         ArgumentError
-            If its result is not a single number.
+            If the result is not a single number.
 
         Examples
         --------
@@ -310,7 +310,7 @@ class Function(DirectlyCalled, Generic[Result]):
         return lower({self.program.name: self.kernel})
 
     def to_sympy(self, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> Symbol:
-        """Return the outputs as SymPy expressions: of one output its own, of several a tuple of them.
+        """Return the outputs as SymPy expressions: one, or a tuple for several outputs.
 
         A number is an expression, an array (n,) a column, an array (n, m) a matrix.
 
@@ -319,7 +319,7 @@ class Function(DirectlyCalled, Generic[Result]):
         values
             Expressions or numbers in place of the symbols of inputs, by the names of the inputs.
         simplify
-            Whether formulas are brought to a short form; see `chasles.engine.targets.sympy.lower`.
+            Whether to simplify the formulas; see `chasles.engine.targets.sympy.lower`.
 
         Raises
         ------
@@ -371,12 +371,12 @@ def function(
     dtype: str = "float64",
     **inputs: Shapes,
 ) -> Callable[[Callable[..., Result]], Function[Result]]:
-    """Make a compiled function of a plain Python function.
+    """Make a compiled function from a plain Python function.
 
     Parameters
     ----------
     undeclared
-        Nothing: a function without shapes, as ``@ch.function`` alone hands it over, is refused.
+        Not used: a bare ``@ch.function`` without shapes raises an error.
     outputs
         Names of the outputs; see `chasles.engine.trace`.
     dtype

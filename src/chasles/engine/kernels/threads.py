@@ -22,7 +22,7 @@ _MOST = 1024
 
 
 def get_threads() -> int:
-    """Return the threads for large batches: as set, or ``CHASLES_THREADS``, or the cores this process may use."""
+    """Return the number of threads for large batches: as set, ``CHASLES_THREADS``, or the available cores."""
     chosen = _chosen.get() or _default
     if chosen is not None:
         return chosen
@@ -33,7 +33,7 @@ def get_threads() -> int:
 
 
 def set_threads(count: int | None) -> None:
-    """Choose how many threads large batches use in this process; None returns to the default."""
+    """Set the number of threads for large batches in this process; None restores the default."""
     global _default
     _default = None if count is None else _checked(count)
 

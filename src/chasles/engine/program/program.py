@@ -33,7 +33,7 @@ class Argument:
     name, shape
         Name, and shape of one sample.
     layout
-        Names of the vector's parts, where it is a record; they change nothing in what is computed.
+        Names of the vector's parts if it is a record; they do not affect the computation.
     """
 
     name: str
@@ -69,7 +69,7 @@ class Program:
     programs
         The programs that ``call`` instructions refer to by number.
     is_frozen_graph
-        Whether a graph gave the instructions: those are well formed and are not checked.
+        Whether the instructions come from a graph: these are well formed and are not checked.
 
     Examples
     --------
@@ -103,7 +103,7 @@ class Program:
     def from_graph(
         cls, name: str, inputs: Sequence[Argument], outputs: Sequence[Argument], graph: Graph, results: Sequence[Real]
     ) -> Program:
-        """Freeze what the results need of a graph; everything else is dropped and the rest renumbered."""
+        """Freeze the part of a graph that the results depend on, with values renumbered."""
         roots = [x.index if isinstance(x, Scalar) else graph.add(("constant", float(x) + 0.0)) for x in results]
         needed = bytearray(len(graph.instructions))
         for index in roots:
@@ -152,7 +152,7 @@ class Program:
 
     @cached_property
     def operations(self) -> dict[str, int]:
-        """How often each operation occurs, with those of called programs."""
+        """Number of occurrences of each operation, including those in called programs."""
         count: Counter[str] = Counter()
         for operation, *rest in self.instructions:
             if operation == "call":
@@ -167,7 +167,7 @@ class Program:
         return sum(self.operations.values())
 
     def replay(self, values: Sequence[Any]) -> list[Any]:
-        """Run the program on one number or traced scalar for each input scalar, folding what is known.
+        """Run the program on one number or traced scalar for each input scalar, folding constants.
 
         Parameters
         ----------
@@ -237,7 +237,7 @@ class Program:
         Parameters
         ----------
         path
-            Where to write it, if wanted.
+            Path of the file; default: no file.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Records: named parts, nested as deep as wanted, that lie one after the other in a vector.
+"""Records: named parts, nested to any depth, stored one after the other in a vector.
 
 Kernels run on arrays. A state, a memory or a row of inputs has parts with names and shapes. A `Layout` states these
 once and goes both ways, on numbers, on batches and inside a trace; `chasles.engine.trace` and `chasles.engine.Function`
@@ -94,7 +94,7 @@ class UnknownPartError(UnknownNameError, AttributeError):
 
 @dataclass(frozen=True)
 class Layout:
-    """Names and shapes of a record's parts, in the order in which they lie in a vector.
+    """Names and shapes of a record's parts, in their order in a vector.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class Layout:
 
     @cached_property
     def slices(self) -> dict[str, slice]:
-        """Place of each part of the outermost record in the vector."""
+        """Slice of the vector for each part of the outermost record."""
         places, first = {}, 0
         for name, shapes in parts_of(self.shapes) if is_record(self.shapes) else []:
             size = Layout(shapes).size if is_record(shapes) else prod(shapes)
@@ -213,7 +213,7 @@ class Layout:
         ArgumentError
             A part is missing or has another shape.
         UnknownNameError
-            There is a part that the layout does not have.
+            A part is not in the layout.
         """
         parts = [_fitting(path, value, shape) for path, value, shape in _paired("", self.shapes, record)]
         leads = [

@@ -1,4 +1,4 @@
-"""Traced scalars: numbers that are not known yet.
+"""Traced scalars: numbers with unknown values.
 
 They get their operators from `operators`, which fold by the algebra of `folding`.
 """
@@ -113,7 +113,7 @@ class Condition(Traced):
     __invert__: LogicalNot
 
     def no_arithmetic(self, *_: object) -> Any:
-        """Refuse."""
+        """Raise `TraceError`."""
         raise TraceError("a traced comparison is no number: write `where(condition, 1.0, 0.0)`")
 
     __add__ = __radd__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = no_arithmetic
