@@ -22,7 +22,7 @@ from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline
 
 @dataclass(frozen=True)
 class StudyRobot:
-    """A robot and its planned motion.
+    """Robot and its planned motion.
 
     Use `StudyRobot.of`, which takes names, files and defaults.
 
@@ -35,7 +35,7 @@ class StudyRobot:
     times
         Times of the waypoints, s, from 0.
     waypoints
-        Configurations, rad or m. The motion rests at the first and the last.
+        Configurations, rad or m. The motion is at rest at the first and the last.
     """
 
     title: str
@@ -55,25 +55,26 @@ class StudyRobot:
         times: ArrayLike | None = None,
         title: str | None = None,
     ) -> Self:
-        """Robot that moves from a start to a goal, or through waypoints.
+        """Return a robot that moves from a start to a goal, or through waypoints.
 
         Parameters
         ----------
         robot
-            A robot, the name of a shipped one, or a file.
+            Robot, name of a shipped robot, or file.
         start, goal
-            Configurations, shape (n,), rad or m; the start is the robot's home unless given.
+            Configurations, shape (n,), rad or m; the start defaults to the robot's home.
         duration
             Time from start to goal, s.
         waypoints, times
-            Instead of these: configurations, shape (k, n), and their times, shape (k,), from 0, s.
+            Waypoints in place of start, goal and duration: configurations, shape (k, n), and their times, shape (k,),
+            from 0, s.
         title
             Name in tables; default its name.
 
         Raises
         ------
         ArgumentError
-            If numbers are missing, not finite, of a wrong shape or outside of the joints' limits.
+            If values are missing, not finite, of the wrong shape or outside the joint limits.
         """
         made = robot if isinstance(robot, Robot) else load(robot)
         if waypoints is None:
@@ -146,21 +147,21 @@ def motion_through(times: Sequence[float], waypoints: Sequence[ArrayLike]) -> Jo
 
 @dataclass(frozen=True)
 class StudyController:
-    """A controller with its settings.
+    """Controller with its settings.
 
     Attributes
     ----------
     title
         Name in tables.
     kind
-        A name of `chasles.studies.kinds`, or a function ``make(model, motion, period) -> controller`` of your own that
-        can be pickled. Results on disk are told apart by what the controller that it makes computes: a law of Chasles
-        by its attributes, one of your own by the program that it traces to, or by its ``version``. Results of a law
-        that can neither be traced nor has a version are computed again by every run.
+        Name from `chasles.studies.kinds`, or your own picklable function ``make(model, motion, period) -> controller``.
+        Stored results are identified by the controller's computation: a law of Chasles by its attributes, your own law
+        by its traced program or its ``version``. Results of a law that cannot be traced and has no version are
+        recomputed by every run.
     settings
         Gains and weights by name.
     robots
-        Titles of the robots that it drives; default all.
+        Titles of the robots that the controller drives; default all.
     """
 
     title: str

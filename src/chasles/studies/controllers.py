@@ -31,7 +31,7 @@ KINDS = tuple(laws())
 
 
 def kinds() -> tuple[str, ...]:
-    """Names of the kinds of controllers that a study can compare.
+    """Return the names of the kinds of controllers that a study can compare.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def kinds() -> tuple[str, ...]:
 
 
 def settings_of(kind: str) -> tuple[str, ...]:
-    """Names of the settings of a kind of controller: those of the rule for gains, then its own.
+    """Return the names of a controller kind's settings: those of its tuning rule, then its own.
 
     Examples
     --------

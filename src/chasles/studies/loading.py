@@ -10,7 +10,7 @@ from chasles.studies.study import Study
 
 
 def shipped() -> tuple[str, ...]:
-    """Names of the studies that come with Chasles.
+    """Return the names of the studies that come with Chasles.
 
     Examples
     --------
@@ -21,12 +21,12 @@ def shipped() -> tuple[str, ...]:
 
 
 def shipped_path(name: str) -> Path:
-    """File of a study that comes with Chasles.
+    """Return the file of a study that comes with Chasles.
 
     Raises
     ------
     UnknownNameError
-        There is no such study.
+        The study does not exist.
     """
     if name not in shipped():
         raise UnknownNameError("study", name, [*shipped(), "or the path of a .toml file"])
@@ -38,7 +38,7 @@ def _folder() -> Path:
 
 
 def load(name_or_path: str | Path) -> Study:
-    """Load a study: one that comes with Chasles, by name, or a TOML file.
+    """Load a study that comes with Chasles, by name, or a TOML file.
 
     Examples
     --------

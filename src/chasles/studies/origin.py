@@ -30,7 +30,7 @@ _NOT_COMPUTING = ("cli", "visual")
 
 
 class WorkerError(ChaslesError, RuntimeError):
-    """Workers died repeatedly, or compute something else than this process; the message says which."""
+    """Workers died repeatedly, or compute other results than this process; the message says which."""
 
 
 @dataclass(frozen=True)

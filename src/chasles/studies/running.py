@@ -18,11 +18,11 @@ from chasles.studies.workers import Performed, on_cluster, on_this_machine
 
 
 class DamagedResultsWarning(UserWarning):
-    """Files of results were damaged; their runs are simulated anew."""
+    """Result files were damaged; their runs are simulated again."""
 
 
 class UnidentifiedWarning(UserWarning):
-    """Nothing tells what a controller computes, so its results are not kept and every run computes them again."""
+    """A controller's computation cannot be identified, so its results are not stored and every run recomputes them."""
 
 
 class LoweredFrequencyWarning(UserWarning):
@@ -37,7 +37,7 @@ def run(
     scheduler: Any = None,
     progress: bool | None = None,
 ) -> StudyResults:
-    """Simulate all runs of a study, or those whose results are not in the folder yet.
+    """Simulate all runs of a study that are not yet in the folder.
 
     Parameters and errors are those of `chasles.studies.Study.run`.
     """

@@ -58,58 +58,58 @@ def shown_unknown(name: str) -> tuple[str, float, str]:
 
 @dataclass(frozen=True)
 class Factors:
-    """What varies from run to run. A range goes from its first to its second number.
+    """Factors that vary from run to run. A range is a pair of lowest and highest value.
 
-    Effects whose range ends at 0, or is not given, are not simulated. Joint quantities are relative to the planned
-    motion without friction and payload: to each joint's peak torque, top speed and mean inertia.
+    Effects without a range, or with a range that ends at 0, are not simulated. Joint quantities are relative to each
+    joint's peak torque, top speed and mean inertia in the planned motion, without friction and payload.
 
     Attributes
     ----------
     payload
         Mass at the tool, kg.
     friction
-        Friction of each joint at the motion's top speed, as a share of the joint's peak torque.
+        Friction of each joint at the motion's top speed, as a fraction of the joint's peak torque.
     model_error
-        Largest relative error of masses, centres of mass, inertias and motor inertias: the robot's numbers are those
-        of its description, each times its own random factor.
+        Largest relative error of masses, centres of mass, inertias and motor inertias: each value of the description is
+        multiplied by its own random factor.
     picked_payload
-        Further mass at the tool, kg, picked up on the way and put down again: see `carried`.
+        Additional mass at the tool, kg, picked up and put down during the motion: see `carried`.
     static_friction
-        Breakaway torque beyond Coulomb friction, as a share of the latter.
+        Breakaway torque in excess of Coulomb friction, as a fraction of Coulomb friction.
     position_friction
-        Share of the dry friction that changes along a joint's rotation, once a turn; at most 1.
+        Fraction of the dry friction that varies with joint position, with one period per revolution; at most 1.
     motor_lag
-        Time constant with which torques follow commands, s. Values below half a step of the integrator count as that.
+        Time constant with which torques follow commands, s. Values below half an integrator step are raised to it.
     motor_torque
         Largest torque of the motors (their current limit), in units of the peak torque; None for no limit.
     motor_speed
-        Speed at which the motors' voltage leaves no torque, in units of the top speed; None for no limit. The torque
-        falls linearly to there, from four times the peak torque at rest.
+        No-load speed of the motors, in units of the top speed; None for no limit. The available torque falls linearly
+        from four times the peak torque at rest to zero at this speed.
     encoder_step
         Resolution of the position encoders, rad or m. With it, velocities are differentiated positions, filtered over
         two sample periods.
     resonance
-        Frequency, Hz, with which each link swings on the elasticity of its own joint; None for stiff joints. Encoders
-        are then on the motors' side, behind whose springs rotors of a quarter of the joint's inertia are added.
+        Frequency, Hz, at which each link oscillates on the elasticity of its joint; None for rigid joints. Encoders are
+        then on the motor side, and rotors with a quarter of the joint's inertia are added there.
     tip_force
         Constant force at the tool along `tip_direction`, N.
     plant
-        Any other parameter of the plant by its name in `chasles.Plant.parameters`, with its range. All entries of an
-        array, such as ``elastic_joints.backlash``, have the value that is drawn.
+        Ranges of other plant parameters, by name in `chasles.Plant.parameters`. All entries of an array, such as
+        ``elastic_joints.backlash``, get the same drawn value.
     rates
         Sample rates of the controllers, Hz. Each run has one of them.
     delays
-        Delays from sampling to the torque's effect, in sample periods. Each run has one of them.
+        Delays from sampling to the effect of the torque, in sample periods. Each run has one of them.
     carried
-        When the picked payload is picked up and put down, as shares of the motion's duration.
+        Times at which the picked payload is picked up and put down, as fractions of the motion's duration.
     tip_direction
         Direction of the tip force in world axes.
     payload_center
         Centre of the payload in the tool's frame, m.
     payload_radius
-        The payload is a solid ball of this radius, m.
+        Radius of the payload, a solid ball, m.
     viscous_share
-        Share of the friction that grows with speed; the rest is Coulomb friction.
+        Viscous fraction of the friction; the rest is Coulomb friction.
     coulomb_velocity
         Speed over which Coulomb friction changes its sign, rad/s or m/s.
     """
@@ -162,14 +162,14 @@ class Factors:
 
     @property
     def ranges(self) -> dict[str, Range]:
-        """Ranges of all unknowns that act, by name, in a fixed order."""
+        """Ranges of all active unknowns, by name, in a fixed order."""
         given = {name: getattr(self, name) for name in UNKNOWNS}
         acting = {name: ends for name, ends in given.items() if ends is not None and ends[1] > 0.0}
         always = {name: given[name] for name in ("payload", "friction", "model_error")}
         return always | acting | dict(self.plant)
 
     def of_friction_only(self) -> Factors:
-        """Return factors whose dry friction is Coulomb's and nothing else acts."""
+        """Return factors without dry friction effects other than Coulomb friction and without other effects."""
         return Factors(friction=self.friction, viscous_share=self.viscous_share, coulomb_velocity=self.coulomb_velocity)
 
     @property
@@ -185,14 +185,15 @@ class Design:
     Attributes
     ----------
     method
-        ``"latin-hypercube"``, ``"sobol"``, ``"random"``, or ``"grid"``: all combinations.
+        Sampling method: ``"latin-hypercube"``, ``"sobol"``, ``"random"``, or ``"grid"`` for all combinations.
     runs
-        Number of runs of each controller on each robot, shared by the pairs of rate and delay. No two runs have the
-        same unknowns, and those of each pair fill their ranges. A grid has all combinations of levels for each pair.
+        Number of runs of each controller on each robot, divided among the pairs of rate and delay. All runs have
+        different unknowns, and the unknowns of each pair cover their ranges. A grid has all combinations of levels for
+        each pair.
     seed
-        Seed of all that is random. The same seed gives the same runs, and all controllers meet the same.
+        Seed of all random draws. The same seed gives the same runs, and all controllers are tested on the same draws.
     levels
-        Values of each factor in a grid.
+        Number of values of each factor in a grid.
     """
 
     method: str = "latin-hypercube"
@@ -212,22 +213,22 @@ class Design:
 
 @dataclass(frozen=True)
 class Execution:
-    """Simulation and judgement of the runs.
+    """Simulation and evaluation of the runs.
 
     Attributes
     ----------
     rest
         Time simulated after the motion's end, s.
     step
-        Longest step of the integrator (classical Runge–Kutta), s; friction may ask for shorter ones.
+        Longest step of the integrator (classical Runge–Kutta), s; friction may require shorter steps.
     torque_limits
-        Whether the motors give no more than the robot's effort limits.
+        Whether motor torques are limited to the robot's effort limits.
     lost_beyond
-        A run is lost when a joint is farther than this from its reference, rad or m, or leaves the finite numbers.
+        Largest joint error, rad or m, beyond which a run is lost. A run that diverges is lost as well.
     chunk
-        Most runs that are simulated and stored together.
+        Largest number of runs that are simulated and stored together.
     margins
-        Whether the report shows the margins of each loop, from the linear models alone, beside what was lost.
+        Whether the report shows the stability margins of each loop, from linear models alone, beside its lost runs.
     """
 
     rest: float = 0.25
@@ -259,25 +260,24 @@ UNBOUNDED = 1e6
 class Tuning:
     """Search for the gains of each controller, for each robot, rate and delay; see `chasles.studies.tuning`.
 
-    All controllers have the same budget, the same training draws and the same ranges. The draws of the search are not
-    those of the study.
+    All controllers have the same budget, training draws and ranges. The training draws differ from those of the study.
 
     Attributes
     ----------
     evaluations
-        Candidates for each controller, robot, rate and delay.
+        Number of candidates for each controller, robot, rate and delay.
     draws
-        Runs on which each candidate is tried.
+        Number of runs on which each candidate is tested.
     seed
         Seed of the training draws; it must differ from the design's.
     frequency
         Range of the natural frequency, rad/s; it ends at the Nyquist frequency of each rate.
     damping
-        Range of the damping ratio; at least 1/√2, which regulators have.
+        Range of the damping ratio; at least 1/√2, the lowest that regulators can have.
     integral
-        Range of the third pole as a share of the frequency, for controllers with integral action.
+        Range of the third pole as a fraction of the frequency, for controllers with integral action.
     observer, reaching, learning, disturbance
-        Ranges of settings that rules of single kinds have, see `gains` of their laws.
+        Ranges of settings of particular tuning rules; see `gains` of the laws.
     """
 
     evaluations: int = 40

@@ -15,24 +15,24 @@ from chasles.studies.toml import read_study
 
 @dataclass(frozen=True)
 class Study(Definition):
-    """Controllers compared on the same robots, motions and unknowns, over many runs.
+    """Comparison of controllers on the same robots, motions and unknowns, over many runs.
 
     Attributes
     ----------
     robots, controllers
-        Robots and control laws that are compared.
+        Robots and control laws to compare.
     factors
-        Conditions that the laws do not know, and the sample rates.
+        Unknown conditions, and the sample rates.
     design
-        How the runs are drawn.
+        Sampling of the runs.
     execution
-        How they are simulated.
+        Simulation of the runs.
     tuning
-        Search for the gains of each controller on training draws; None for the controllers' own settings.
+        Search for the gains of each controller on training draws; None to use the controllers' settings.
     title, description
-        Text for people.
+        Title and description in reports.
     source
-        TOML text that it was read from, if any.
+        TOML text from which the study was read, if any.
 
     Examples
     --------
@@ -67,19 +67,19 @@ class Study(Definition):
         scheduler: Any = None,
         progress: bool | None = None,
     ) -> StudyResults:
-        """Simulate all runs, or those whose results are not in the folder yet.
+        """Simulate all runs that are not yet in the folder.
 
         Parameters
         ----------
         folder
-            Where results are stored, chunk by chunk, as they come. A study that was interrupted goes on from there.
-            What a change of the definition, of the robots or of Chasles itself concerns is simulated anew.
+            Folder in which results are stored, chunk by chunk. An interrupted study continues from there. Runs affected
+            by a change of the definition, the robots or Chasles itself are simulated again.
         workers
-            Processes of this machine. By default this process does the work alone and spreads the runs of each part
-            over all cores. Several processes also share the compiling, which takes most of the time the first time. A
-            script that asks for them must do so under ``if __name__ == "__main__":``.
+            Number of processes on this machine. By default this process does all work and spreads the runs of each part
+            over all cores. Several processes also share the compilation, which takes most of the time in a first run. A
+            script that uses them needs ``if __name__ == "__main__":``.
         scheduler
-            Address of a Dask scheduler, or a `distributed.Client`, whose workers then do the work.
+            Address of a Dask scheduler, or a `distributed.Client`, whose workers simulate the runs.
         progress
             Whether to show a progress bar; by default on a terminal.
 
