@@ -55,33 +55,33 @@ UNITS = {"mm": 1e3, "cm": 1e2, "inch": 39.37}
 
 @dataclass(frozen=True, eq=False)
 class Calibration:
-    """Geometry of a robot as measured; made by `chasles.calibrate`.
+    """Calibrated geometry of a robot; result of `chasles.calibrate`.
 
     Attributes
     ----------
     robot
-        The robot with the placements of its joints corrected.
+        Robot with corrected joint placements.
     frame
         Frame that carries the marker.
     T_device_world, T_frame_marker
-        Placement of the robot's world in the measuring device's axes, and of the marker in the frame, (4, 4).
+        Pose of the robot's world in the measuring device's axes, and of the marker in the frame, (4, 4).
     parameters
-        Errors found, with standard errors: turns (``joint2.rx``, rad) and shifts (``joint2.x``, m) about and along the
-        axes of each joint's frame, and of the device and the marker where they were unknown. Their `expression` says
-        which errors act only together with the one that gives the name.
+        Identified geometric errors, with standard errors: rotations (``joint2.rx``, rad) and translations
+        (``joint2.x``, m) about and along the axes of each joint's frame, and of the device and the marker if unknown.
+        Their `expression` lists the errors that cannot be separated from the named one.
     covariance
         Covariance of the parameters, shape (p, p): the Cramér-Rao bound for this noise.
     noise
-        Standard deviations of the measurements: turns, rad (0 without), and lengths, m.
+        Standard deviations of the measurements: rotations, rad (0 if not measured), and lengths, m.
     before, after, left_out
-        RMS residuals (turns, lengths) with the nominal joints, with the corrected ones, and of each measurement
+        RMS residuals (rotations, lengths) with the nominal joints, with the corrected joints, and with each measurement
         predicted from all others.
     residuals
-        After the calibration, (N, rows); NaN for outliers.
+        Residuals after the calibration, (N, rows); NaN for outliers.
     outliers
-        Numbers of the measurements that were left out because they contradict the others.
+        Indices of the measurements left out because they contradict the others.
     findings
-        What calls for saying, as `chasles.base.findings.Finding`.
+        Notes and cautions, as `chasles.base.findings.Finding`.
     """
 
     robot: Robot
@@ -99,7 +99,7 @@ class Calibration:
     findings: tuple[Finding, ...]
 
     def summary(self) -> str:
-        """Text: how well the measurements are explained, the errors with 95 % intervals, and findings."""
+        """Return a text with the quality of fit, the errors with 95 % intervals, and findings."""
         rows = [
             ("nominal", self.before),
             ("calibrated", self.after),
@@ -134,7 +134,7 @@ def calibrate(
     marker: ArrayLike | None = None,
     noise: tuple[float, float] | float | None = None,
 ) -> Calibration:
-    """Calibrate the geometry of a robot from measurements of a marker that it moves.
+    """Calibrate the geometry of a robot from measurements of a marker that moves with it.
 
     Parameters
     ----------
@@ -146,35 +146,35 @@ def calibrate(
         Poses of the marker in the device's axes, shape (N, 4, 4), its positions, (N, 3), m, or its distances from the
         device's origin, (N,), m.
     kind
-        ``"pose"``, ``"position"`` or ``"distance"``; default: as the shape says.
+        ``"pose"``, ``"position"`` or ``"distance"``; default: inferred from the shape.
     frame
         Frame that carries the marker; default the tool.
     device
-        ``T_device_world``, where the robot's world is in the measuring device's axes, (4, 4), if it is known exactly.
-        Default: unknown and found.
+        ``T_device_world``, pose of the robot's world in the measuring device's axes, (4, 4), if known exactly. Default:
+        identified.
     marker
-        ``T_frame_marker``, where the marker is in the frame, (4, 4), if it is known exactly. Default: unknown and
-        found.
+        ``T_frame_marker``, pose of the marker in the frame, (4, 4), if known exactly. Default: identified.
     noise
-        Standard deviations of the measurements: (rad, m) of poses, m of others. Default: estimated from the residuals.
+        Standard deviations of the measurements: (rad, m) for poses, m for others. Default: estimated from the
+        residuals.
 
     Returns
     -------
     Calibration
-        The robot with corrected joints, errors with intervals, and how well it predicts measurements left out.
+        Robot with corrected joints, errors with intervals, and prediction errors of left-out measurements.
 
     Raises
     ------
     ArgumentError
         Wrong shapes, or a frame that no joint moves.
     IdentificationError
-        Too few measurements, another unit, configurations or a robot that cannot have given them; the message says
-        what was found.
+        Too few measurements, wrong units, or measurements that do not match the configurations or the robot; the
+        message says what was found.
 
     Notes
     -----
-    Robots with closed forms of inverse kinematics usually lose them: real axes do not intersect exactly. The numerical
-    solution takes over.
+    A calibrated robot usually has no closed-form inverse kinematics, because real axes do not intersect exactly. The
+    numerical solution is then used.
 
     Examples
     --------

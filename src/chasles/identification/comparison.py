@@ -12,7 +12,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Prediction:
-    """Efforts that a model predicts for samples of a log, beside the measured ones.
+    """Predicted and measured efforts for the samples of a log.
 
     Attributes
     ----------
@@ -21,7 +21,7 @@ class Prediction:
     moving
         Whether each joint moved, shape (k, n).
     saturated
-        Samples that do not count because their effort saturated, shape (k, n); default none.
+        Samples that are ignored because their effort saturated, shape (k, n); default none.
     """
 
     predicted: FloatArray
@@ -30,7 +30,7 @@ class Prediction:
     saturated: NDArray[np.bool_] | None = None
 
     def rms(self, which: str = "moving") -> FloatArray:
-        """Root mean square error of each joint, shape (n,), N·m; NaN where no sample is of the kind.
+        """Return the RMS error of each joint, shape (n,), N·m; NaN where no sample is selected.
 
         Examples
         --------
@@ -41,14 +41,14 @@ class Prediction:
         return np.sqrt(self._mean((self.predicted - self.measured) ** 2, which))
 
     def largest(self, which: str = "moving") -> FloatArray:
-        """Largest absolute error of each joint, shape (n,), N·m."""
+        """Return the largest absolute error of each joint, shape (n,), N·m."""
         error = np.where(self._rows(which), np.abs(self.predicted - self.measured), -np.inf).max(
             axis=0, initial=-np.inf
         )
         return np.where(np.isfinite(error), error, np.nan)
 
     def relative(self, which: str = "moving") -> FloatArray:
-        """Root mean square error relative to that of the measured effort, shape (n,)."""
+        """Return the RMS error relative to the RMS of the measured effort, shape (n,)."""
         with np.errstate(divide="ignore", invalid="ignore"):
             return self.rms(which) / np.sqrt(self._mean(self.measured**2, which))
 

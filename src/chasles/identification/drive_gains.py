@@ -31,9 +31,9 @@ V0 = 0.05
 
 @dataclass(frozen=True)
 class DriveGains:
-    """Torque for a unit of current, and its standard error, shapes (n,), N·m/A.
+    """Torque per unit of current, and its standard error, shapes (n,), N·m/A.
 
-    A gain whose error is not much smaller than itself cannot be told from this motion; `known` says which can.
+    A gain whose error is not much smaller than the gain is not identifiable from this motion; see `known`.
     """
 
     values: FloatArray
@@ -41,7 +41,7 @@ class DriveGains:
 
     @property
     def known(self) -> NDArray[np.bool_]:
-        """Whether each gain is five standard errors from zero, shape (n,)."""
+        """Whether each gain is at least five standard errors from zero, shape (n,)."""
         return np.asarray(np.abs(self.values) > 5.0 * self.errors)
 
 
@@ -90,26 +90,26 @@ def gains_from_payload(
     frame: str | None = None,
     cutoff: float | None = None,
 ) -> DriveGains:
-    """Find absolute drive gains from two logs of motor currents, one with a known payload.
+    """Identify absolute drive gains from two logs of motor currents, one with a known payload.
 
-    The masses of the robot's model need not be right: in each joint's equation, the base parameters and the friction
-    are unknown in units of current, and the payload's torque in the second log alone has a known size.
+    The masses of the robot's model need not be correct. In each joint's equation, base parameters and friction are
+    unknowns in units of current; only the payload's torque in the second log is known.
 
     Parameters
     ----------
     robot
-        Robot without the payload; its geometry counts.
+        Robot without the payload; only its geometry is used.
     log, loaded
-        Logs without and with the payload, `chasles.Log` or what it reads. The motion may be the same.
+        Logs without and with the payload, each a `chasles.Log` or a source that it reads. The motion may be the same.
     mass, center_of_mass, inertia, frame
-        The payload, as for `Robot.with_payload`.
+        Payload, as for `Robot.with_payload`.
     cutoff
         Cut-off frequency of the filters, Hz. Default: chosen from the first log.
 
     Returns
     -------
     DriveGains
-        For ``Log(..., drive_gains=gains.values)``. A joint that does not feel the payload has a large error: see
+        Gains, for ``Log(..., drive_gains=gains.values)``. A joint that the payload does not load has a large error: see
         ``known``.
 
     Raises
@@ -117,7 +117,7 @@ def gains_from_payload(
     ArgumentError
         If a log cannot be read, or the mass is not positive.
     IdentificationError
-        If no joint feels the payload.
+        If the payload loads no joint.
 
     Examples
     --------

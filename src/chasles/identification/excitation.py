@@ -41,23 +41,23 @@ SHAPES = {"fourier": FourierShape, "spline": _spline}
 
 @dataclass(frozen=True)
 class Excitation:
-    """Planned motion; made by `chasles.excite`.
+    """Planned excitation; result of `chasles.excite`.
 
     Attributes
     ----------
     robot
-        Robot that is to move.
+        Robot to move.
     motion
         Motion within all limits: a `FourierMotion` or a `BSpline`.
     condition
-        Condition number of its observation matrix.
+        Condition number of the motion's observation matrix.
     base
-        Base parameters that are the matrix's columns.
+        Base parameters, in the order of the matrix columns.
     accuracy
         Standard error of each base parameter for torque noise of 1 N·m at each sample of the optimisation, shape
         (base,).
     complete
-        Whether all starts were finished within the time limit; otherwise this is the best motion until then.
+        Whether all starts finished within the time limit; if not, this is the best motion found until then.
     """
 
     robot: Robot
@@ -69,7 +69,7 @@ class Excitation:
 
     @property
     def start(self) -> FloatArray:
-        """Configuration where the motion starts and ends, shape (n,)."""
+        """Configuration at the start and end of the motion, shape (n,)."""
         return np.asarray(self.motion(0.0).q)
 
     def __repr__(self) -> str:
@@ -101,36 +101,38 @@ def excite(
     Parameters
     ----------
     robot
-        Robot that is to move. Its position, velocity and effort limits hold; where it has none, π from home and 2
-        rad/s. A robot without masses is planned for with those of `chasles.model.with_nominal_bodies`, with a warning
-        if it has effort limits.
+        Robot to move. Its position, velocity and effort limits apply; missing limits default to π from home and 2
+        rad/s. A robot without masses gets those of `chasles.model.with_nominal_bodies`, with a warning if it has effort
+        limits.
     period
         Duration of one period, s.
     harmonics
-        Number of harmonics, at least 3. A spline has as many free control points as the series has coefficients.
+        Number of harmonics, at least 3. A spline gets as many free control points as the Fourier series has
+        coefficients.
     repetitions
-        Number of periods of the motion that is handed out. Averages over periods lessen noise.
+        Number of periods of the returned motion. Averaging over periods reduces noise.
     criterion
         ``"condition"``: condition number of the observation matrix; ``"determinant"``: determinant of WᵀW (D-optimal);
-        ``"parameters"``: standard errors of `parameters` alone. Default: ``"parameters"`` if they are given, else
-        ``"condition"``.
+        ``"parameters"``: standard errors of `parameters` alone. Default: ``"parameters"`` if `parameters` are given,
+        otherwise ``"condition"``.
     acceleration_limits, jerk_limits
-        One number or shape (n,), rad/s², rad/s³. Default: the speed limit in 0.25 s; no limit.
+        Acceleration limits, rad/s², and jerk limits, rad/s³, a scalar or shape (n,). Default: acceleration that reaches
+        the speed limit in 0.25 s; no jerk limit.
     regions
-        Half-spaces that points of links must stay in, such as the one above a table; `Region.box` makes a box.
+        Half-spaces in which points of links must stay, such as the space above a table; `Region.box` makes a box.
     complement
-        Motions that are logged as well: the plan supplies what they lack.
+        Other motions to be logged: the plan complements their excitation.
     shape
-        ``"fourier"``: Fourier series; ``"spline"``: B-splines of degree 5, whose parts move more independently.
+        ``"fourier"``: Fourier series; ``"spline"``: B-splines of degree 5, which are more flexible locally.
     parameters
-        Base parameters that matter most, by name (``"link2.mx"``), or links, for all of theirs (``"link7"``).
+        Most important base parameters, by name (``"link2.mx"``), or by link for all of its parameters (``"link7"``).
     starts
-        Number of random starts; the best result is taken.
+        Number of random starts; the best result is returned.
     iterations
         Largest number of iterations from each start, for each of the two stages.
     time_limit
-        Time after which the search ends with the best motion so far, s; `Excitation.complete` is then false. A search
-        that ends earlier depends on the seed alone, not on the speed of the machine.
+        Time after which the search ends with the best motion so far, s; `Excitation.complete` is then false. The result
+        of a search that ends earlier depends only on the seed, not on the speed of the machine.
     seed
         Seed of the random starts.
     progress

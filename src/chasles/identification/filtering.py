@@ -44,12 +44,12 @@ SLOW = 0.02
 
 @dataclass(frozen=True)
 class Cutoff:
-    """Cut-off frequency of the filters, and why.
+    """Cut-off frequency of the filters, with the reason.
 
     Attributes
     ----------
     frequency
-        Hz.
+        Cut-off frequency, Hz.
     bandwidth
         Bandwidth of the motion of each joint, shape (n,), Hz.
     reason
@@ -73,7 +73,7 @@ class Signals:
     time, q, qd, qdd, effort
         Shapes (k,) and (k, n).
     moving
-        Whether each joint moves, shape (k, n), or rests: slower than 2 % of its largest speed. False where saturated.
+        Whether each joint moves, shape (k, n): faster than 2 % of its largest speed. False where saturated.
     saturated
         Whether saturated efforts are within a period of the cut-off frequency, shape (k, n).
     segments
@@ -83,8 +83,8 @@ class Signals:
     cutoff
         Filter.
     noise
-        Standard deviation that white noise, as dense as the effort's spectrum is above the cut-off, leaves below it,
-        shape (n,): the floor that no model of this motion can pass.
+        Standard deviation of the effort noise below the cut-off, shape (n,), if it is as dense there as the effort's
+        spectrum above the cut-off: the lower bound on any model's error.
     derivative
         Source of the velocities: "measured velocities" or "positions".
     """
@@ -103,7 +103,7 @@ class Signals:
     derivative: str
 
     def filter(self, columns: FloatArray) -> FloatArray:
-        """Filter columns (k, ...) as the efforts were, segment by segment."""
+        """Filter columns (k, ...) like the efforts, segment by segment."""
         filtered = np.empty_like(columns)
         for part in self.segments:
             filtered[part] = _low_pass(columns[part], self.cutoff.frequency, 1.0 / self.period)
@@ -128,7 +128,7 @@ class Signals:
         return self.cutoff.frequency * self.period < HIGHEST
 
     def split(self, share: float) -> tuple[Signals, Signals]:
-        """Signals of the first share of the samples, and of the rest."""
+        """Return the signals of the first fraction of the samples, and of the rest."""
         at = round(share * len(self.time))
         return self._part(0, at), self._part(at, len(self.time))
 
@@ -143,7 +143,7 @@ class Signals:
 
 
 def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
-    """Filter a log without lag, differentiate it, and thin it out to the rate that the cut-off asks for.
+    """Filter a log with zero phase, differentiate it, and downsample it to the rate that the cut-off requires.
 
     Parameters
     ----------
@@ -259,8 +259,8 @@ def _saturated(log: Log, part: slice, times: FloatArray, cutoff: float) -> NDArr
 def choose_cutoff(log: Log) -> Cutoff:
     """Choose the cut-off frequency from the spectra of the positions.
 
-    It is 5 times the bandwidth of the motion (99 % of the energy of the velocities), or less where
-    the noise of the positions would become more than a tenth of the accelerations.
+    It is 5 times the bandwidth of the motion (99 % of the energy of the velocities), or less where the position noise
+    would exceed a tenth of the accelerations.
 
     Raises
     ------

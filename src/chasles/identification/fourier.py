@@ -19,14 +19,14 @@ KNOTS_PER_HARMONIC = 4
 class FourierMotion(JointTrajectory):
     """Joint motion q(t) = q₀ + Σ (sₗ sin(l ω t) + cₗ cos(l ω t)), l = 1 … harmonics, with the period 2π/ω.
 
-    Repetitions follow smoothly. Outside its time it rests where it starts and ends.
+    Repetitions join smoothly. Outside its time range the motion rests at its start and end.
 
     Parameters
     ----------
     offset
-        q₀, shape (n,), rad (m).
+        Offset q₀, shape (n,), rad (m).
     sines, cosines
-        sₗ and cₗ, shape (n, harmonics).
+        Coefficients sₗ and cₗ, shape (n, harmonics).
     period
         s.
     repetitions

@@ -44,14 +44,14 @@ class Parameter:
     Attributes
     ----------
     name, expression
-        Name, and what it combines (see `Robot.inertial.base`).
+        Name, and the linear combination that it stands for (see `Robot.inertial.base`).
     value, error
         Estimate and its standard error, SI units.
     prior
-        Value of the prior model; NaN for terms that it does not have.
+        Value of the prior model; NaN for terms that the prior lacks.
     determined
-        Whether the log determines it: the uncertainty that it leaves in the torques of moderate motions is below the
-        residuals, or the parameter is twice its standard error.
+        Whether the log determines the parameter: its contribution to the torque uncertainty of moderate motions is
+        below the residuals, or its value is at least twice its standard error.
     freedom
         Effective degrees of freedom of the error; default infinity, for a known variance.
     """
@@ -77,13 +77,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Identification:
-    """What a log says about a robot; made by `chasles.identify`.
+    """Identified model of a robot from a log; result of `chasles.identify`.
 
     Attributes
     ----------
     robot, model
-        Prior model, and the identified one: its bodies can exist, and it has the base parameters, the viscous and the
-        Coulomb friction that are most likely then. Other friction terms are in `friction`.
+        Prior model, and identified model. The identified model has physically possible bodies and, under this
+        constraint, the most likely base parameters, viscous and Coulomb friction. Other friction terms are in
+        `friction`.
     log
         Log that was identified.
     unknowns
@@ -91,7 +92,7 @@ class Identification:
     values, covariance
         Least-squares estimates and their covariance, shapes (p,) and (p, p), in the order of ``unknowns.names``.
     model_values
-        Values of the unknowns that `model`, with `friction`, has.
+        Values of the unknowns in `model`, with `friction`.
     v0
         Transition velocity of each joint's friction, shape (n,), rad/s.
     parameters
@@ -99,13 +100,13 @@ class Identification:
     condition
         Condition number of the observation matrix with columns of unit length.
     predictions
-        Predictions of ``"prior"``, ``"least squares"`` and ``"model"`` for ``"training"`` and ``"unseen"`` data, by
-        such pairs of names.
+        Predictions by pairs of names: ``"prior"``, ``"least squares"`` or ``"model"``, and ``"training"`` or
+        ``"unseen"`` data.
     noise
         Noise of the measured efforts below the cut-off frequency, shape (n,), N·m: no model can predict better.
     expected
-        RMS errors on the unseen data, while moving, that the residuals of the fit and the covariance of its estimates
-        lead to expect, shape (n,), N·m. Larger errors show what the model lacks.
+        Expected RMS errors on the unseen data, while moving, from the residuals and the covariance of the fit, shape
+        (n,), N·m. Larger errors indicate unmodelled effects.
     signals
         Filtered training data.
     unseen
@@ -113,10 +114,10 @@ class Identification:
     drive_gains
         Drive gains, if the log holds currents.
     outliers
-        Share of each joint's samples whose residual is beyond four standard deviations, shape (n,).
+        Fraction of each joint's samples with a residual beyond four standard deviations, shape (n,).
     findings
-        What was found, as `chasles.base.findings.Finding` with code, value, limit and sentence: notes, cautions, and
-        with ``check=False`` refusals. `str` of a finding is its sentence.
+        Notes, cautions and, with ``check=False``, refusals, as `chasles.base.findings.Finding` with code, value, limit
+        and sentence. `str` of a finding is its sentence.
     """
 
     robot: Robot
@@ -157,19 +158,19 @@ class Identification:
     def friction_torque(
         self, qd: ArrayLike, load: ArrayLike = 0.0, hours: float = 0.0, q: ArrayLike | None = None
     ) -> FloatArray:
-        """Friction torques at joint rates, shape (..., n), N·m.
+        """Return friction torques at joint velocities, shape (..., n), N·m.
 
         Parameters
         ----------
         qd
             Shape (..., n), rad/s (m/s).
         load
-            Torques that the joints transmit without friction, for joints with a ``load`` term.
+            Transmitted joint torques without friction, for joints with a ``load`` term.
         hours
             Time after the end of the fitted part of the log, h, for joints with a ``drift`` term.
         q
-            Joint positions, shape (..., n), for joints with ``position`` or ``ripple`` terms. Default: without these,
-            the mean over a revolution.
+            Joint positions, shape (..., n), for joints with ``position`` or ``ripple`` terms. Default: mean of these
+            terms over a revolution.
         """
         rates = np.asarray(qd, dtype=np.float64) @ self.log.coupling.T
         loads = np.broadcast_to(np.asarray(load, dtype=np.float64), rates.shape)
@@ -184,13 +185,13 @@ class Identification:
         return total
 
     def torque(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> FloatArray:
-        """Torques of the identified model with all its friction terms, shape (..., n), N·m."""
+        """Return the torques of the identified model with all its friction terms, shape (..., n), N·m."""
         bare = self.model.with_friction(viscous=0.0, coulomb=0.0)
         load = np.asarray(bare.inverse_dynamics(q, qd, qdd))
         return load + self.friction_torque(qd, load, q=q)
 
     def summary(self) -> str:
-        """Text: how well each joint is predicted, and the findings."""
+        """Return a text with the prediction error of each joint and the findings."""
         unseen = {name: self.predictions[name, "unseen"] for name in ("prior", "model")}
         titles = ("prior", "model", "expected", "noise", "largest", "resting")
         head = f"{'unseen data':<24}{'measured':>10}" + "".join(f"{title:>10}" for title in titles)
@@ -222,6 +223,6 @@ class Identification:
         )
 
     def report(self, path: str | PathLike[str], title: str = "Identification") -> Path:
-        """Write one self-contained HTML page: measured beside model, residuals, parameters, friction, advice."""
+        """Write a self-contained HTML page: measured and predicted efforts, residuals, parameters, friction, advice."""
         written: Path = verbs.report(self, path, title)
         return written

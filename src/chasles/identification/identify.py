@@ -70,7 +70,7 @@ GO_ON = " (check=False goes on nevertheless)"
 
 
 class IdentificationWarning(UserWarning):
-    """A log may be of another robot, or be read otherwise than it was written; `Identification.findings` says why."""
+    """A log may belong to another robot or be misread; `Identification.findings` says why."""
 
 
 def identify(
@@ -85,30 +85,31 @@ def identify(
 ) -> Identification:
     """Identify a robot from a log of its motion.
 
-    Base parameters (masses, centres and inertias as far as torques depend on them, rotor inertias) and friction follow
-    by weighted least squares from the filtered log. Bodies that can exist, near the prior's where the data say nothing,
-    give a robot to go on with. It is judged on data that the fit has not seen.
+    Weighted least squares on the filtered log estimates friction and base parameters (the combinations of masses,
+    centres of mass, inertias and rotor inertias that affect torques). The identified robot has physically possible
+    bodies, close to the prior where the data are not informative. It is validated on data not used in the fit.
 
     Parameters
     ----------
     robot
-        Prior model: geometry is taken from it, inertia and friction are identified. A robot without masses gets those
-        of `chasles.model.with_nominal_bodies` for a prior.
+        Prior model: it provides the geometry; inertia and friction are identified. A robot without masses gets those of
+        `chasles.model.with_nominal_bodies` as a prior.
     log
-        `chasles.Log`, or what it reads: a file, a table, a mapping of arrays.
+        `chasles.Log`, or a source that it reads: a file, a table, a mapping of arrays.
     unseen
-        Second log to judge the model by. Default: the rest of `log`.
+        Second log for validation. Default: the rest of `log`.
     training
-        Share of the log, from its beginning, that the model is fitted to; 1 if `unseen` is given.
+        Fraction of the log, from its beginning, used for the fit; 1 if `unseen` is given.
     cutoff
         Cut-off frequency of the filters, Hz. Default: chosen from the spectra of the positions.
     friction
-        Terms of the friction: ``"auto"`` adds to viscous and Coulomb friction and an offset what predicts left-out
-        parts of the log better (``"stribeck"``, ``"asymmetry"``, ``"load"``, ``"position"``, ``"ripple"``; in logs
-        beyond 5 min ``"drift"``, with temperature). Or the terms of all joints, or a mapping from joint names to terms.
+        Friction terms. ``"auto"`` starts from viscous and Coulomb friction and an offset, and adds the terms that
+        improve the prediction of left-out parts of the log (``"stribeck"``, ``"asymmetry"``, ``"load"``,
+        ``"position"``, ``"ripple"``; in logs longer than 5 min ``"drift"``, with temperature). Alternatively the terms
+        of all joints, or a mapping from joint names to terms.
     check
-        Whether to refuse a log that contradicts itself or the robot, or whose model cannot exist. With False the
-        refusals are among the findings.
+        Whether to raise an error for a log that contradicts itself or the robot, or whose model is physically
+        impossible. With False these refusals are among the findings.
 
     Returns
     -------
@@ -118,15 +119,16 @@ def identify(
     Raises
     ------
     IdentificationError
-        If joints rest throughout, the log is too short, columns contradict each other, friction would drive the
-        motion, or the model predicts nothing; the message says what would help, `findings` of the error has the codes.
+        If joints do not move, the log is too short, columns contradict each other, friction would drive the motion, or
+        the model has no predictive power; the message suggests a remedy, and `findings` of the error has the codes.
     ArgumentError
-        If the log cannot be read, its columns or units must be declared, or an argument is out of range.
+        If the log cannot be read, columns or units have to be declared, or an argument is out of range.
 
     Warns
     -----
     IdentificationWarning
-        If the log may be of another robot, or another reading of its columns, signs or zeros fits far better.
+        If the log may belong to another robot, or another interpretation of its columns, signs or zeros fits far
+        better.
 
     Notes
     -----

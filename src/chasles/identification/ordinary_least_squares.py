@@ -36,20 +36,20 @@ SINGULAR = 1e-11
 
 
 class BaseParameterFit:
-    """Ordinary least squares of a robot's base parameters, compiled once for many data.
+    """Ordinary least squares of a robot's base parameters, compiled once for many data sets.
 
-    It weighs all torques alike and takes states as they are. For logs of real robots use `chasles.identify`, which
-    filters, weighs, and judges.
+    All torques have the same weight and states are not filtered. For logs of real robots use `chasles.identify`, which
+    filters, weights and validates.
 
     Parameters
     ----------
     robot
-        Robot whose base parameters are sought.
+        Robot whose base parameters are estimated.
 
     Attributes
     ----------
     base
-        Base parameters: names and order of the values.
+        Base parameters, with the names and order of the values.
 
     Examples
     --------

@@ -69,16 +69,16 @@ class Payload:
     Attributes
     ----------
     frame
-        Frame that carries it; all values are about its origin and in its axes, but `inertia`.
+        Frame that carries the payload; all values except `inertia` are about its origin and in its axes.
     parameters, covariance
         Estimates of mass (kg), first moments (kg·m) and moments of inertia about the frame's origin (kg·m²), shape
         (10,) or (4,) if gravity alone was used, and their covariance.
     bound
-        Least covariance that any unbiased estimate from this log can have (Cramér-Rao).
+        Lowest covariance of any unbiased estimate from this log (Cramér-Rao).
     freedom
         Effective degrees of freedom of the mass's variance.
     findings
-        What calls for saying, as `chasles.base.findings.Finding`.
+        Notes and cautions, as `chasles.base.findings.Finding`.
     """
 
     frame: str
@@ -112,7 +112,7 @@ class Payload:
 
     @property
     def inertia(self) -> FloatArray:
-        """Inertia about the centre of mass in the axes of the frame, shape (3, 3), kg·m², of a body that can exist."""
+        """Inertia of a physically possible body about the centre of mass, in the frame's axes, (3, 3), kg·m²."""
         if len(self.parameters) == 4:
             return np.zeros((3, 3))
         J = np.asarray(pseudo_inertia_from_inertial_parameters(self.parameters))
@@ -136,11 +136,11 @@ class Payload:
         return np.asarray(np.sqrt(np.einsum("abi,ij,abj->ab", slopes, self.covariance, slopes)))
 
     def attached(self, robot: Robot) -> Robot:
-        """Robot that carries this payload."""
+        """Return the robot with this payload."""
         return robot.with_payload(self.mass, self.center_of_mass, self.inertia, frame=self.frame)
 
     def summary(self) -> str:
-        """Text with intervals."""
+        """Return a text with intervals."""
         low, high = self.mass_interval
         quantile = student_quantile(self.freedom)
         center, error = self.center_of_mass, quantile * self.center_error
@@ -162,14 +162,14 @@ class Payload:
 def identify_payload(
     model: Robot | Identification, log: Any, *, frame: str | None = None, cutoff: float | None = None
 ) -> Payload:
-    """Identify what a robot carries, from a log with it and a model without it.
+    """Identify a payload from a log with it and a model of the robot without it.
 
     Parameters
     ----------
     model
         Robot without the payload, or the result of `identify`, with all its friction.
     log
-        `chasles.Log` of a motion with the payload, or what it reads.
+        `chasles.Log` of a motion with the payload, or a source that it reads.
     frame
         Frame that carries the payload; default the tool.
     cutoff
@@ -237,17 +237,17 @@ def identify_payload(
 def payload_from_poses(
     model: Robot, q: ArrayLike, effort: ArrayLike, *, without: ArrayLike | None = None, frame: str | None = None
 ) -> Payload:
-    """Find mass and centre of mass from torques at rest in a few poses.
+    """Estimate mass and centre of mass from torques at rest in a few poses.
 
     Parameters
     ----------
     model
         Robot without the payload.
     q, effort
-        Configurations and torques at rest, shape (poses, n), N·m. Stiction is the error here: approach each pose from
-        both sides and give the mean.
+        Configurations and torques at rest, shape (poses, n), N·m. Stiction is the main error: approach each pose from
+        both sides and take the mean.
     without
-        Torques in the same poses without the payload; the gravity of `model` then does not matter.
+        Torques in the same poses without the payload; the gravity of `model` is then not used.
     frame
         Frame that carries the payload; default the tool.
 

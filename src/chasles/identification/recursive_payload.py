@@ -22,18 +22,18 @@ FloatArray = NDArray[np.float64]
 
 
 class RecursivePayload:
-    """Payload estimate that takes one sample after another: recursive least squares with forgetting.
+    """Recursive payload estimate, sample by sample: least squares with forgetting.
 
     Parameters
     ----------
     model
         Robot without the payload.
     forgetting
-        Weight of a sample relative to the next, in (0, 1]; 1 forgets nothing.
+        Weight of a sample relative to the next, in (0, 1]; 1 for no forgetting.
     frame
         Frame that carries the payload; default the tool.
     deviation
-        Standard deviation of what the payload is expected to be, in kg, kg·m and kg·m².
+        Prior standard deviation of the payload's parameters, in kg, kg·m and kg·m².
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ class RecursivePayload:
         return recursive_payload
 
     def update(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, effort: ArrayLike) -> FloatArray:
-        """Take one sample into account; return the ten parameters (see `Payload`), shape (10,)."""
+        """Update the estimate with one sample; return the ten parameters (see `Payload`), shape (10,)."""
         n = self.model.n
         sample = [reals(x, name, (n,)) for name, x in (("q", q), ("qd", qd), ("qdd", qdd), ("effort", effort))]
         self.parameters, self.covariance = map(np.asarray, self.law(self.parameters, self.covariance, *sample))

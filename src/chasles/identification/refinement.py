@@ -67,25 +67,25 @@ END_OF_DELAYS = Rule(
 
 @dataclass(frozen=True, eq=False)
 class Refinement:
-    """Parameters of a plant that make its simulated motion agree with a log; made by `refine`.
+    """Plant parameters for which the simulated motion agrees with a log; result of `refine`.
 
     Attributes
     ----------
     values
         Values by name for ``vary=`` of `chasles.simulate`, whole arrays.
     parameters
-        Estimates one by one (``"elastic_joints.stiffness[0]"``), with standard errors and what they were before.
+        Estimates one by one (``"elastic_joints.stiffness[0]"``), with standard errors and initial values.
     delay
-        Delay of the controller, s, that fits best, and the sums of squares of all that were tried, by delay.
+        Controller delay with the best fit, s.
     costs
-        Weighted sum of squares for each delay that was tried.
+        Weighted sum of squares by delay tried.
     before, training, unseen
-        RMS residuals of the outputs, shape (outputs,): with the first values, of the part that was fitted, and of the
-        rest of the log.
+        RMS residuals of the outputs, shape (outputs,): with the initial values, on the fitted part, and on the rest of
+        the log.
     names
         Names of the outputs.
     findings
-        What calls for saying, as `chasles.base.findings.Finding`.
+        Notes and cautions, as `chasles.base.findings.Finding`.
     """
 
     values: Mapping[str, FloatArray]
@@ -99,7 +99,7 @@ class Refinement:
     findings: tuple[Finding, ...]
 
     def summary(self) -> str:
-        """Text: parameters with 95 % intervals, residuals, delay, findings."""
+        """Return a text with parameters and 95 % intervals, residuals, delay and findings."""
         lines = [f"{'parameter':<34}{'before':>12}{'now':>12}{'± 95 %':>12}"]
         for p in self.parameters:
             note = "" if p.determined else "  not determined"
@@ -130,39 +130,38 @@ def refine(
     start_velocity: ArrayLike | None = None,
     integrator: str | Integrator | Steps | Within = AUTOMATIC,
 ) -> Refinement:
-    """Refine parameters of a plant so that its simulated closed loop moves as the log says.
+    """Refine plant parameters so that the simulated closed loop reproduces a log.
 
-    It finds what the regressor of `identify` cannot see: elasticity of joints, backlash, friction near rest, delays,
-    motors.
-    Start from the identified robot.
+    It identifies effects outside the regressor of `identify`: joint elasticity, backlash, friction near rest, delays,
+    motors. Start from the identified robot.
 
     Parameters
     ----------
     plant
-        Robot, or plant with the effects whose parameters are sought, with first values.
+        Robot, or plant with the effects to identify and initial parameter values.
     law, motion
-        Control law and motion that drove the robot. The log begins when the motion does, with its velocity.
+        Control law and motion that drove the robot. The log begins with the motion, at the motion's initial velocity.
     log
-        `chasles.Log`, or what it reads: positions (of the encoders) and torques.
+        `chasles.Log`, or a source that it reads, with encoder positions and torques.
     parameters
-        Names of the plant's parameters, as `chasles.simulate` varies them, or a mapping from the names to standard
-        deviations of what is known beforehand: of the logarithm for a parameter above zero, of the value for others.
-        Default: 1 for logarithms.
+        Names of the plant's parameters, as `chasles.simulate` varies them, or a mapping from the names to prior
+        standard deviations: of the logarithm for positive parameters, of the value for others. Default: 1 for
+        logarithms.
     period
         Time between two calls of the law, s.
     delays
-        Delays that are tried, s; default that of the plant.
+        Delays to try, s; default that of the plant.
     outputs
-        Which of ``"q"`` and ``"tau"`` are compared. In a stiff closed loop the torques say most.
+        Compared outputs, from ``"q"`` and ``"tau"``. In a stiff closed loop the torques are most informative.
     cutoff
-        Cut-off frequency of the filter that log and simulation pass, Hz; default: chosen from the log.
+        Cut-off frequency of the filter for log and simulation, Hz; default: chosen from the log.
     training
-        Share of the log, from its beginning, that is fitted; the rest is predicted.
+        Fraction of the log, from its beginning, used for the fit; the rest is predicted.
     start_velocity
         Velocity at the beginning of the log, shape (n,); default that of the motion.
     integrator
-        See `chasles.simulate`. Derivatives are exact in compiled steps of one length; steps that the error controls get
-        central differences, and a warning.
+        See `chasles.simulate`. Derivatives are exact for compiled steps of fixed length; error-controlled steps use
+        central differences, with a warning.
 
     Returns
     -------
@@ -174,7 +173,7 @@ def refine(
     ArgumentError, UnknownNameError
         An argument does not fit.
     IdentificationError
-        The simulation with the first values diverges, or no values explain the log.
+        The simulation with the initial values diverges, or no values explain the log.
 
     Examples
     --------

@@ -16,7 +16,7 @@ FloatArray = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Region:
-    """Half-space that a link's point must stay in: normal · p <= distance, in the world frame.
+    """Half-space in which a point of a link must stay: normal · p <= distance, in the world frame.
 
     Attributes
     ----------
@@ -25,7 +25,7 @@ class Region:
     normal
         Shape (3,).
     distance
-        m, for a normal of unit length.
+        Distance from the world origin, m, for a normal of unit length.
     point
         Coordinates of p in the frame, shape (3,), m. Default: the frame's origin.
 
@@ -46,7 +46,7 @@ class Region:
     def box(
         cls, frame: str, lower: ArrayLike, upper: ArrayLike, point: tuple[float, float, float] = (0.0, 0.0, 0.0)
     ) -> list[Region]:
-        """Half-spaces of a box with sides along the world axes; an infinite bound leaves its side open.
+        """Return the half-spaces of a box along the world axes; an infinite bound leaves its side open.
 
         Parameters
         ----------
@@ -71,7 +71,7 @@ class Region:
         ]
 
     def excess(self, robot: Robot, q: FloatArray) -> FloatArray:
-        """Distance of the point beyond the boundary, negative inside, shape (k,), for configurations (k, n)."""
+        """Return the point's distance beyond the boundary, negative inside, (k,), for configurations (k, n)."""
         T = np.asarray(robot.forward_kinematics(q, target=self.frame))
         return np.asarray((T[:, :3, 3] + T[:, :3, :3] @ self.point) @ self.normal - self.distance)
 

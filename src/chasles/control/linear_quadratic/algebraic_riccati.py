@@ -48,7 +48,7 @@ def continuous_riccati(
     A, B
         Shapes (..., n, n) and (..., n, m); leading axes are a batch.
     Q, R, N
-        Weights (n, n), (m, m), (n, m); Q and R may also be diagonals or scalars.
+        Weights (n, n), (m, m), (n, m). Q and R may also be diagonals or scalars.
 
     Raises
     ------

@@ -72,15 +72,15 @@ class Columns:
     Attributes
     ----------
     names
-        Column of ``"time"`` (one, or seconds and nanoseconds), and of ``"q"``, ``"qd"`` and ``"effort"`` (one for each
-        joint), as far as they are there.
+        Columns of ``"time"`` (one, or seconds and nanoseconds), and of ``"q"``, ``"qd"`` and ``"effort"`` (one per
+        joint), if present.
     units
-        Units that the names of the columns or the user tell, by quantity: ``"deg"``, ``"mm"``, ``"ms"``, …, or a factor
-        to SI units; one for each column (``""`` if nothing tells it) where they differ.
+        Units by quantity, from the column names or the user: ``"deg"``, ``"mm"``, ``"ms"``, …, or a factor to SI units;
+        one per column (``""`` if unknown) where they differ.
     currents
         Whether the efforts are motor currents.
     unused
-        Columns that were not taken.
+        Columns that were not used.
     """
 
     names: Mapping[str, tuple[str, ...]]

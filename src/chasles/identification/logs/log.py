@@ -30,39 +30,39 @@ _UNITS = {"time": _TIME_UNITS, "q": _POSITION_UNITS, "qd": _POSITION_UNITS, "eff
 class Log:
     """Measured motion of a robot, at the joints and in SI units.
 
-    The names of the columns say what they hold, in SI units unless the names tell others. What they do not tell is
-    declared here. Nothing is guessed: columns whose names do not tell quantity and joint, and values that cannot be SI,
-    are errors that offer the declaration to copy. `findings` says what was noticed and repaired: samples that are
-    missing or repeated, jumps in time, columns that are constant or saturated.
+    Column names identify quantity, joint and unit (default SI); declare here what they leave open. Nothing is guessed:
+    a column without a recognisable quantity and joint, or values that cannot be SI, raise an error that suggests the
+    declaration. `findings` lists what was noticed and repaired: missing or repeated samples, jumps in time, constant or
+    saturated columns.
 
     Parameters
     ----------
     robot
-        Robot whose joints moved; it gives the names, the order and the limits of the joints.
+        Robot whose joints moved; it provides names, order and limits of the joints.
     source
         File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states, SQLite or MCAP), mapping
-        from names to arrays, pandas DataFrame, xarray Dataset, or a list of these with equally many rows. Where several
-        sources use the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
+        from names to arrays, pandas DataFrame, xarray Dataset, or a list of these with the same number of rows. If
+        several sources use the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
     columns
-        Column names by quantity (``"time"``, ``"q"``, ``"qd"``, ``"effort"``) where the names do not tell them: a list
-        in the order of the joints, a mapping from joint names, or a pattern as ``"tau_{joint}"`` or ``"tau_{index}"``
-        (from 1; ``{index0}`` from 0).
+        Column names by quantity (``"time"``, ``"q"``, ``"qd"``, ``"effort"``) if they do not follow from the names: a
+        list in the order of the joints, a mapping from joint names, or a pattern such as ``"tau_{joint}"`` or
+        ``"tau_{index}"`` (from 1; ``{index0}`` from 0).
     units
-        Units by quantity, where the names do not tell them and they are not SI: ``"s"``, ``"ms"``, ``"us"``, ``"ns"``
-        for the time, ``"rad"``, ``"deg"``, ``"m"``, ``"mm"`` for q and qd, ``"N·m"``, ``"N"``, ``"A"``, ``"mA"`` for
-        efforts, or a factor to SI units (``2 * np.pi / 4096`` for counts; ``-1`` for another sign). One for all, or one
-        for each joint. Angles leave prismatic joints as they are, and lengths revolute ones.
+        Units by quantity, if not SI and not part of the column names: ``"s"``, ``"ms"``, ``"us"``, ``"ns"`` for the
+        time, ``"rad"``, ``"deg"``, ``"m"``, ``"mm"`` for q and qd, ``"N·m"``, ``"N"``, ``"A"``, ``"mA"`` for efforts,
+        or a factor to SI units (``2 * np.pi / 4096`` for counts; ``-1`` for the opposite sign). One unit for all, or
+        one per joint. Units of angle do not affect prismatic joints, nor units of length revolute joints.
     sample_period
         Time between samples, s, for sources without a time column.
     motor_from_joint
-        Motor positions from joint positions, q_motor = G q, if the log was taken at the motors: reductions, shape
-        (n,), or the matrix G, shape (n, n), where joints are coupled. Efforts become Gᵀ τ_motor.
+        Map from joint to motor positions, q_motor = G q, if the log was recorded at the motors: reductions, shape (n,),
+        or the matrix G, shape (n, n), for coupled joints. Efforts become Gᵀ τ_motor.
     drive_gains
-        Torque of each motor (joint, without `motor_from_joint`) for a unit of its column, such as N·m/A; shape (n,) or
-        one for all. Without it, currents stay currents, and `identify` finds relative gains.
+        Torque of each motor (joint, without `motor_from_joint`) per unit of its column, such as N·m/A; shape (n,) or a
+        scalar. Without it, currents stay currents, and `identify` estimates relative gains.
     zero_positions
-        Positions of the joints where those of the log are zero, rad or m; shape (n,) or one for all. With them,
-        positions without a unit are taken in rad and m, whatever their size.
+        Joint positions at which the logged positions are zero, rad or m; shape (n,) or a scalar. If given, positions
+        without a unit are taken in rad and m, whatever their size.
     delay
         Time by which the efforts lag behind the positions, s.
     name
@@ -71,33 +71,33 @@ class Log:
     Attributes
     ----------
     robot
-        Robot given.
+        Robot, as given.
     time, q, qd, effort
         Samples: shapes (k,), (k, n), (k, n) or None, (k, n).
     segments
         Slices of samples without gaps in time.
     columns
-        Columns that were taken, a `Columns`.
+        Columns that were used, a `Columns`.
     currents
         Whether efforts are motor currents with unknown gains.
     coupling
-        Rate of each motor, at the joint's side of its reduction, from the joint rates, shape (n, n): the identity
+        Map from joint velocities to motor velocities at the joint side of the reductions, shape (n, n): the identity
         unless `motor_from_joint` couples joints.
     measured
         Whether the effort of each joint was measured, shape (n,).
     saturated
         Whether each effort is at its limit, or on a plateau at the joint's extreme value, shape (k, n). The fit leaves
-        these samples out: the torque that the motion needed may be larger.
+        these samples out, because the required torque may be larger.
     delay
-        Delay given, s; `time` is that of the efforts.
+        Delay, as given, s; `time` is that of the efforts.
     findings
-        What was noticed, as `chasles.base.findings.Finding`; refusals are columns that contradict each other or the
-        robot, and `identify` refuses such a log.
+        Notes, cautions and refusals, as `chasles.base.findings.Finding`. Refusals are columns that contradict each
+        other or the robot; `identify` rejects such a log.
 
     Raises
     ------
     ArgumentError
-        If the source cannot be read, columns are missing or ambiguous, or a unit that nobody told cannot be SI.
+        If the source cannot be read, columns are missing or ambiguous, or values without a declared unit cannot be SI.
 
     Examples
     --------
@@ -178,7 +178,7 @@ class Log:
         return float(np.median(np.concatenate([np.diff(self.time[part]) for part in self.segments])))
 
     def split(self, share: float = 0.5) -> tuple[Self, Self]:
-        """Two logs: the first share of the samples, and the rest.
+        """Return two logs: the first fraction of the samples, and the rest.
 
         Examples
         --------
