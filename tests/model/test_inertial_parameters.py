@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.algorithms import assembled
 from chasles.base.errors import ModelError
 from chasles.model import (
     Description,
@@ -84,7 +85,7 @@ def test_names_and_values() -> None:
 
 @pytest.mark.parametrize("name", shipped())
 def test_the_way_back(name: str) -> None:
-    description = load(name)
+    description = assembled(load(name))
     pi = parameters(description)
     again = with_inertial_parameters(description, pi, check=False)
     assert parameters(again) == pytest.approx(pi, rel=1e-13, abs=1e-14)

@@ -129,7 +129,7 @@ def test_loops_written_as_mjcf_are_closed_at_home_and_come_back(name: str) -> No
             parse_mjcf(text)
         return
     back = ch.Robot(parse_mjcf(text))
-    assert (back.n, back.mobility.rank) == (robot.n, robot.loops.mobility.rank)
+    assert (back.n, back.loops.mobility.rank) == (robot.n, robot.loops.mobility.rank)
     assert set(back.description.actuated) == set(robot.description.actuated)
     q = robot.integrate(robot.home, 0.03 * np.ones(robot.n))
     assert back.forward_kinematics(q, target=robot.description.links[-1].name) == pytest.approx(

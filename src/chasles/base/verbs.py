@@ -279,7 +279,7 @@ def check(*subjects: object, **options: object) -> Any:
     --------
     >>> import chasles as ch
     >>> arm = ch.load("panda")
-    >>> ch.check(ch.PointToPoint(arm.home, arm.home + 0.5, duration=4.0), arm).ok
+    >>> ch.check(arm, ch.PointToPoint(arm.home, arm.home + 0.5, duration=4.0)).ok
     True
     >>> ch.check(arm)
     <RobotCheck of 'panda': no findings>
