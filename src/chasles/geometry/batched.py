@@ -1,4 +1,4 @@
-"""Formulas for one sample made functions over batches, and the kinds of arrays that `check=True` examines."""
+"""Functions over batches from formulas for one sample, and the kinds of arrays that `check=True` examines."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Kind:
     shape
         Shape of one sample.
     noun
-        Name of such an array; empty where every array of the shape will do.
+        Name of such an array; empty if any array of this shape is valid.
     distance
-        Function over batches: distance from meeting the requirement.
+        Function over batches: distance of an array from the nearest valid one.
     remedy
         Advice for an array that does not meet the requirement.
     """
@@ -52,7 +52,7 @@ class Kind:
     def check(self, array: object, where: str) -> None:
         """Raise `ArgumentError` with the distance of the worst sample if one is not of this kind.
 
-        NaN passes, and so does what is no array of numbers of this shape: the call that follows tells of it.
+        NaN passes. Arguments that are not numeric arrays of this shape also pass, as the following call reports them.
         """
         if self.distance is None or not self._fits(array):
             return
@@ -92,7 +92,7 @@ def batched(
     dtypes: Mapping[str, DTypeLike] | None = None,
     **inputs: Kind | tuple[int, ...],
 ) -> Callable[[Callable[..., Result]], Batched[Result]]:
-    """Make a function over batches of a formula for one sample.
+    """Make a function over batches from a formula for one sample.
 
     Parameters
     ----------
@@ -100,10 +100,10 @@ def batched(
         Names of the results, for a formula that returns a plain tuple. A named tuple brings its own, and calls return
         such a tuple.
     dtypes
-        Results that are flags or codes instead of real numbers, with the type to which they are turned.
+        Types of the results that are flags or codes instead of real numbers.
     **inputs
         Shape of each array argument without batch axes, or its `Kind`. The formula's other arguments are options: each
-        choice of them is a program of its own, compiled when it is first called.
+        combination has its own program, compiled at its first call.
 
     Returns
     -------
@@ -125,15 +125,14 @@ def batched(
 class Batched(Family, Generic[Result]):
     """A formula that is called on arrays, over any leading batch axes.
 
-    Arrays of numbers are computed by compiled code. In a function that is being traced the formula becomes part of the
-    trace, and symbols of SymPy give formulas. Every call takes two more keywords:
+    Compiled code computes arrays of numbers. In a function that is being traced, the formula becomes part of the trace.
+    SymPy symbols give formulas. Every call takes two more keywords:
 
     ``out``
         An array, or a tuple of arrays, for the results.
     ``check``
-        True to examine the arguments that must be rotations, poses, unit quaternions or unit vectors: an
-        `ArgumentError` tells which sample is not, and how far it is from being one. Samples with NaN pass; their
-        results are NaN.
+        True to check arguments that must be rotations, poses, unit quaternions or unit vectors: an `ArgumentError`
+        names the invalid sample and its distance from a valid one. Samples with NaN pass; their results are NaN.
 
     Attributes
     ----------
@@ -169,7 +168,7 @@ class Batched(Family, Generic[Result]):
         self._dtypes = dict(dtypes)
 
     def general_call(self, *arguments: Any, out: Any = None, check: bool = False, **keywords: Any) -> Any:
-        """Compute, whatever the arguments are; single samples need not come here once the formula is compiled."""
+        """Compute for any arguments; single samples bypass this method once the formula is compiled."""
         arrays, options = self._sorted(arguments, keywords)
         if any(map(is_symbolic, arrays)):
             if check or out is not None:
@@ -191,11 +190,11 @@ class Batched(Family, Generic[Result]):
         return partial(self.general_call, **options)
 
     def option_names(self) -> Sequence[str]:
-        """Names of the formula's arguments that are no arrays."""
+        """Names of the formula's arguments that are not arrays."""
         return tuple(self._options)
 
     def completed(self, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return options with the defaults of those that are missing, or say what is wrong with them."""
+        """Return options completed by defaults; raise an error if any is invalid."""
         for name in options:
             if name not in self._options:
                 raise UnknownArgumentError(f"argument of {self.usage}", name, [*self._parameters, "out", "check"])

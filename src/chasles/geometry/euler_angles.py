@@ -1,8 +1,8 @@
 """Euler and Cardan angles: the twelve sequences of three axes, to and from rotations.
 
-A sequence is named by three letters, as in SciPy: capital letters for turns about the axes that move with the body
-("XYZ", intrinsic), small letters for turns about the fixed axes ("xyz", extrinsic). With the angles in the order of the
-letters,
+A sequence is named by three letters, as in SciPy: capital letters for rotations about the axes that move with the body
+("XYZ", intrinsic), small letters for rotations about the fixed axes ("xyz", extrinsic). With the angles in the order of
+the letters,
 
     "XYZ":  R = Rx(q1) Ry(q2) Rz(q3)        "xyz":  R = Rz(q3) Ry(q2) Rx(q1)
 
@@ -84,7 +84,7 @@ def euler_sequence(name: str) -> EulerSequence:
 
 @batched(angles=(3,))
 def rotation_from_euler_angles(angles: Array, sequence: str) -> Array:
-    """Rotation of three turns about coordinate axes.
+    """Rotation from Euler or Cardan angles: three successive rotations about coordinate axes.
 
     Parameters
     ----------
@@ -116,8 +116,8 @@ def rotation_from_euler_angles(angles: Array, sequence: str) -> Array:
 def euler_angles_from_rotation(R: Array, sequence: str) -> Array:
     """Euler or Cardan angles of a rotation: the solution whose middle angle is in [-pi/2, pi/2] or [0, pi].
 
-    The angles give R again to rounding, at the singularity and as near to it as may be. `euler_angle_solutions` also
-    gives the other solution, and tells where the rotation is singular.
+    The angles reproduce R to rounding, also at and near the singularity. `euler_angle_solutions` also returns the other
+    solution, and flags singular rotations.
 
     Parameters
     ----------
@@ -158,8 +158,8 @@ class EulerAngles(NamedTuple):
     second
         The other one, rad, shape (..., 3).
     singular
-        Whether the rotation is so near to the singularity that the first and the third angle alone mean little,
-        shape (...).
+        Whether the rotation is so near to the singularity that the first and the third angle are ill-determined, shape
+        (...).
     """
 
     first: Array
@@ -179,12 +179,12 @@ def euler_angle_solutions(R: Array, sequence: str, tolerance: float = SINGULAR_T
         One of `EULER_SEQUENCES`: capital letters for axes that move with the body, small letters for fixed axes.
     tolerance
         Where the middle angle's cosine (Cardan) or sine (Euler) is at most this, the rotation is flagged as singular.
-        R determines the first and the third angle only to its own error divided by that number.
+        The error of the first and the third angle is the error of R divided by that cosine or sine.
 
     Returns
     -------
     EulerAngles
-        ``first``, ``second``, ``singular``. Each solution, flagged or not, gives R again to rounding. All angles are in
+        ``first``, ``second``, ``singular``. Each solution, flagged or not, reproduces R to rounding. All angles are in
         (-pi, pi]. At the singularity, to rounding, the third angle of the first solution is 0.
 
     Examples
@@ -212,7 +212,7 @@ def other_euler_angles(angles: Array, sequence: str) -> Array:
     Returns
     -------
     ndarray
-        With half a turn more or less about the first and the third axis; rad in (-pi, pi], shape (..., 3).
+        Angles that differ by pi about the first and the third axis, rad in (-pi, pi], shape (..., 3).
 
     Examples
     --------

@@ -31,7 +31,7 @@ class EulerRates(NamedTuple):
     rates
         First derivatives of the three angles, rad/s, shape (..., 3).
     singular
-        Whether the middle angle is so near to a singular value that the rates mean little, shape (...).
+        Whether the middle angle is so near to a singular value that the rates are ill-determined, shape (...).
     """
 
     rates: Array
@@ -47,7 +47,7 @@ class EulerAccelerations(NamedTuple):
     accelerations
         Second derivatives of the three angles, rad/s², shape (..., 3).
     singular
-        Whether the middle angle is so near to a singular value that the accelerations mean little, shape (...).
+        Whether the middle angle is so near to a singular value that the accelerations are ill-determined, shape (...).
     """
 
     accelerations: Array

@@ -43,7 +43,7 @@ def left_jacobian_rotation(rotation_vector: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (..., 3, 3). Singular where the angle is a whole number of turns, except at 0.
+        Shape (..., 3, 3). Singular where the angle is a nonzero multiple of 2 pi.
 
     Examples
     --------
@@ -71,7 +71,7 @@ def right_jacobian_rotation(rotation_vector: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (..., 3, 3). Singular where the angle is a whole number of turns, except at 0.
+        Shape (..., 3, 3). Singular where the angle is a nonzero multiple of 2 pi.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def inverse_left_jacobian_rotation(rotation_vector: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (..., 3, 3). It grows without bound towards a whole turn.
+        Shape (..., 3, 3). It grows without bound as the angle approaches 2 pi.
 
     Examples
     --------
@@ -123,7 +123,7 @@ def inverse_right_jacobian_rotation(rotation_vector: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (..., 3, 3). It grows without bound towards a whole turn.
+        Shape (..., 3, 3). It grows without bound as the angle approaches 2 pi.
 
     Examples
     --------
@@ -203,7 +203,8 @@ def right_jacobian_rotation_rate(rotation_vector: Array, rate: Array) -> Array:
 def left_jacobian_pose(twist: Array) -> Array:
     """Left Jacobian of SE(3): it maps rates of exponential coordinates to the twist seen from the space frame.
 
-    exp(x + dx) = exp(J dx) exp(x) to first order. It is exact at every angle, and singular at whole turns other than 0.
+    exp(x + dx) = exp(J dx) exp(x) to first order. It is exact at every angle, and singular at nonzero multiples of 2
+    pi.
 
     Parameters
     ----------
@@ -231,7 +232,8 @@ def left_jacobian_pose(twist: Array) -> Array:
 def right_jacobian_pose(twist: Array) -> Array:
     """Right Jacobian of SE(3): it maps rates of exponential coordinates to the twist seen from the body.
 
-    exp(x + dx) = exp(x) exp(J dx) to first order. It is exact at every angle, and singular at whole turns other than 0.
+    exp(x + dx) = exp(x) exp(J dx) to first order. It is exact at every angle, and singular at nonzero multiples of 2
+    pi.
 
     Parameters
     ----------
@@ -257,8 +259,8 @@ def right_jacobian_pose(twist: Array) -> Array:
 def inverse_left_jacobian_pose(twist: Array) -> Array:
     """Inverse of the left Jacobian of SE(3): it maps the twist seen from the space frame to rates of coordinates.
 
-    log(exp(d) exp(x)) = x + J⁻¹ d to first order. It is exact at every angle up to pi and beyond; towards whole turns
-    other than 0 it grows beyond all bounds.
+    log(exp(d) exp(x)) = x + J⁻¹ d to first order. It is exact at every angle up to pi and beyond, and grows without
+    bound towards nonzero multiples of 2 pi.
 
     Parameters
     ----------
@@ -285,8 +287,8 @@ def inverse_left_jacobian_pose(twist: Array) -> Array:
 def inverse_right_jacobian_pose(twist: Array) -> Array:
     """Inverse of the right Jacobian of SE(3): it maps the twist seen from the body to rates of coordinates.
 
-    log(exp(x) exp(d)) = x + J⁻¹ d to first order. It is exact at every angle up to pi and beyond; towards whole turns
-    other than 0 it grows beyond all bounds.
+    log(exp(x) exp(d)) = x + J⁻¹ d to first order. It is exact at every angle up to pi and beyond, and grows without
+    bound towards nonzero multiples of 2 pi.
 
     Parameters
     ----------

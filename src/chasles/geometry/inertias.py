@@ -1,8 +1,8 @@
 """Inertia of rigid bodies: mass properties and spatial inertia, change of frame, parallel axes, sum.
 
 - *Mass properties*: mass, centre of mass, and rotational inertia about the centre of mass.
-- *Spatial inertia* (6, 6) about the origin of the frame: it maps a twist to the momentum. That of bodies together is
-  the sum of theirs, in one frame.
+- *Spatial inertia* (6, 6) about the origin of the frame: it maps a twist to the momentum. The spatial inertia of
+  several bodies is the sum of theirs, in one frame.
 
 For the *pseudo-inertia* (4, 4) see `chasles.geometry.pseudo_inertias`. Elements off the diagonal of a rotational
 inertia are the elements of the matrix: minus the integral of x y.
@@ -87,7 +87,7 @@ def mass_properties_from_spatial_inertia(inertia: Array) -> MassProperties:
     Returns
     -------
     MassProperties
-        A body without mass has no centre of mass; it is put in the origin.
+        Mass properties; for a body without mass, the centre of mass is set to the origin.
 
     Examples
     --------
@@ -117,7 +117,7 @@ def transform_mass_properties(
     Returns
     -------
     MassProperties
-        Those in a: the centre is moved, the rotational inertia about it is turned.
+        Mass properties in a: transformed centre of mass, and rotated inertia about it.
 
     Examples
     --------
@@ -134,8 +134,8 @@ def transform_mass_properties(
 def transform_spatial_inertia(T_ab: Array, inertia_b: Array) -> Array:
     """Spatial inertia in a frame a, from that in a frame b.
 
-    It holds for every symmetric matrix that maps twists to momenta or wrenches: also for articulated-body and
-    operational-space inertias, stiffnesses and dampings.
+    The same transformation holds for every symmetric matrix that maps twists to momenta or wrenches, such as
+    articulated-body and operational-space inertias, stiffnesses and dampings.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def parallel_axes(rotational_inertia: Array, mass: Real, offset: Array) -> Array
     rotational_inertia
         About the centre of mass, kg·m², shape (..., 3, 3).
     mass
-        kg, shape (...). With the sign turned, the way back: from the point to the centre of mass.
+        Mass, kg, shape (...). A negative mass gives the inverse: from the point to the centre of mass.
     offset
         From the point to the centre of mass or back, m, shape (..., 3).
 
@@ -208,14 +208,14 @@ def add_mass_properties(
 ) -> MassProperties:
     """Mass properties of two bodies together: ``add_mass_properties(*first, *second)``.
 
-    Nothing is taken about the origin, so that small bodies far from it lose no digits.
+    No moments are taken about the origin, so that small bodies far from it lose no digits.
 
     Parameters
     ----------
     mass_1, center_of_mass_1, rotational_inertia_1
         Mass properties of the first body, shapes (...), (..., 3) and (..., 3, 3).
     mass_2, center_of_mass_2, rotational_inertia_2
-        Mass properties of the second body in the same frame. A negative mass and inertia take a part away.
+        Mass properties of the second body in the same frame. A negative mass and inertia remove a part.
 
     Returns
     -------

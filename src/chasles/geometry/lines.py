@@ -73,16 +73,16 @@ class LinePair(IntEnum):
 
 @comparable
 class LineIntersection(NamedTuple):
-    """Where two lines come nearest to each other.
+    """Nearest points of two lines.
 
     Attributes
     ----------
     kind
         A `LinePair` for each sample, shape (...).
     distance
-        Smallest distance of the lines, m, shape (...).
+        Smallest distance between the lines, m, shape (...).
     point1, point2
-        Points of the first and the second line with this distance, m, shape (..., 3). Of parallel lines the first
+        Points of the first and the second line with this distance, m, shape (..., 3). For parallel lines: the first
         line's given point and its projection on the second line.
     normal
         Unit vector perpendicular to both lines, shape (..., 3): along direction1 x direction2 for lines that are not
@@ -125,7 +125,7 @@ def project_point_on_line(p: Array, point: Array, direction: Array) -> LineProje
     Parameters
     ----------
     p
-        Point to be projected, m, shape (..., 3).
+        Point to project, m, shape (..., 3).
     point, direction
         The line: a point of it, m, and its direction of any length, shapes (..., 3).
 
@@ -155,9 +155,9 @@ def intersect_lines(
 ) -> LineIntersection:
     """Find where two lines meet or come nearest to each other.
 
-    Nearly parallel lines lose no more digits than their data make them lose: if the directions are unit vectors, which
-    are taken as the exact numbers that they are, the nearest points of lines at an angle of 1e-9, a thousand million
-    times as far away as p1 and p2, are found with 15 digits.
+    For nearly parallel lines, the accuracy is limited only by the data. Directions that are unit vectors are taken as
+    exact: the nearest points of lines at an angle of 1e-9, which are 1e9 times as far away as p1 and p2, then have 15
+    correct digits.
 
     Parameters
     ----------

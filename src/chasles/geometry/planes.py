@@ -93,8 +93,8 @@ class LinePlaneIntersection(NamedTuple):
     kind
         A `LinePlanePair` for each sample, shape (...).
     point
-        The common point, m, shape (..., 3). Of a line that lies in the plane its given point; NaN where the line is
-        parallel to the plane and outside of it.
+        The common point, m, shape (..., 3): for a line in the plane, its given point; NaN for a line parallel to the
+        plane and outside of it.
     """
 
     kind: Array
@@ -135,7 +135,7 @@ def plane_through_points(p1: Array, p2: Array, p3: Array, tolerance: float = CAS
     p1, p2, p3
         Points, m, shape (..., 3).
     tolerance
-        Points count as collinear where errors of this size, in parts of the largest coordinate, may make them so.
+        Error of the points, relative to the largest coordinate, within which they count as collinear.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def project_point_on_plane(p: Array, plane: Array) -> PlaneProjection:
     Parameters
     ----------
     p
-        Point to be projected, m, shape (..., 3).
+        Point to project, m, shape (..., 3).
     plane
         [a, b, c, d], shape (..., 4).
 

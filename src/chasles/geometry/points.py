@@ -1,4 +1,4 @@
-"""Points: distances, midpoints, angles, and the frames that points and vectors span."""
+"""Points: distances, midpoints, angles, and frames from points and vectors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from chasles.geometry.vectors import (
 
 @batched(p=(3,), q=(3,))
 def distance_between_points(p: Array, q: Array) -> Real:
-    """Distance of two points, m.
+    """Distance between two points, m.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def midpoint(p: Array, q: Array) -> Array:
 
 @batched(p=(3,), weight_p=(), q=(3,), weight_q=())
 def weighted_point(p: Array, weight_p: Real, q: Array, weight_q: Real) -> Array:
-    """Point on the line of two points that divides their distance in the ratio of two weights.
+    """Weighted mean of two points.
 
     Parameters
     ----------
@@ -79,8 +79,7 @@ def weighted_point(p: Array, weight_p: Real, q: Array, weight_q: Real) -> Array:
     Returns
     -------
     ndarray
-        ``(weight_p p + weight_q q) / (weight_p + weight_q)``, m, shape (..., 3). Not finite where the weights' sum is
-        0.
+        ``(weight_p p + weight_q q) / (weight_p + weight_q)``, m, shape (..., 3). Not finite if the weights sum to 0.
 
     Examples
     --------
@@ -93,14 +92,14 @@ def weighted_point(p: Array, weight_p: Real, q: Array, weight_q: Real) -> Array:
 
 @batched(p=(3,), vertex=(3,), q=(3,))
 def angle_at_point(p: Array, vertex: Array, q: Array) -> Real:
-    """Angle in [0, pi] at which two points are seen from a third, rad.
+    """Angle in [0, pi] between the directions from a vertex to two points, rad.
 
     Parameters
     ----------
     p, q
         The two points, m, shape (..., 3).
     vertex
-        The point of the angle, m, shape (..., 3).
+        Vertex of the angle, m, shape (..., 3).
 
     Returns
     -------
@@ -164,7 +163,7 @@ def rotation_from_three_points(
     axes
         First and second axis, any two of X, Y and Z. The remaining axis makes the frame right-handed.
     tolerance
-        Points count as collinear where errors of this size, in parts of the largest coordinate, may make them so.
+        Error of the points, relative to the largest coordinate, within which they count as collinear.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Motion from one pose to another: along the screw between them, or turning and moving straight at the same time."""
+"""Motion from one pose to another: along the screw between them, or by decoupled rotation and translation."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class PoseMotion(NamedTuple):
     pose
         Pose T_world_b of the moving frame, shape (..., 4, 4).
     twist
-        Twist (omega, v), rad/s and m/s, in the reference frame that was asked for, shape (..., 6).
+        Twist (omega, v), rad/s and m/s, in the requested reference frame, shape (..., 6).
     acceleration
         Rate of change of the twist's components, rad/s² and m/s², shape (..., 6). In the frame ``"world-aligned"`` its
         linear part is the acceleration of the moving frame's origin.
@@ -56,17 +56,17 @@ def interpolate_pose(T0: Array, T1: Array, s: Real, path: Path = "screw") -> Arr
     T0, T1
         Poses at s = 0 and s = 1, seen from one frame, shape (..., 4, 4).
     s
-        Share of the path, shape (...). Below 0 and above 1 the motion goes on.
+        Path parameter, shape (...). The motion continues below 0 and above 1.
     path
-        ``"screw"``: along the screw from one to the other, with constant twist (Lynch & Park, Modern Robotics,
-        section 9.2.1); it does not depend on the frame from which the poses are seen, and the origin moves along a
-        helix. ``"decoupled"``: the origin moves along the straight line while the frame turns about a fixed axis.
+        ``"screw"``: along the screw from one to the other, with constant twist (Lynch & Park, Modern Robotics, section
+        9.2.1); it does not depend on the frame from which the poses are seen, and the origin moves along a helix.
+        ``"decoupled"``: the origin moves along a straight line while the frame rotates about a fixed axis.
 
     Returns
     -------
     ndarray
-        Shape (..., 4, 4); T0 itself at s = 0. It turns by the smaller angle; at half a turn two opposite ways would do,
-        and it takes that of `log_rotation`.
+        Shape (..., 4, 4); T0 itself at s = 0. The rotation is by the smaller angle; at the angle pi, where two opposite
+        axes are possible, it is about the axis of `log_rotation`.
 
     Raises
     ------
@@ -105,8 +105,8 @@ def interpolate_pose_motion(
     T0, T1
         Poses at s = 0 and s = 1, seen from one frame (the world), shape (..., 4, 4).
     s, s_rate, s_acceleration
-        Share of the path, and its first and second derivatives by time, 1/s and 1/s², shape (...). With 1 and 0
-        the results are the derivatives by s itself.
+        Path parameter, and its first and second time derivatives, 1/s and 1/s², shape (...). With 1 and 0 the results
+        are the derivatives with respect to s itself.
     path
         ``"screw"`` or ``"decoupled"``; see `interpolate_pose`.
     frame

@@ -1,4 +1,4 @@
-"""Nearest rotations and poses: projections, distances, means; and what `check=True` demands of rotations and poses.
+"""Nearest rotations and poses: projections, distances, means; and the kinds that `check=True` examines.
 
 The nearest rotation is the one with the largest tr(Rᵀ A) = qᵀ K q. So its quaternion is the eigenvector of the largest
 eigenvalue λ of the matrix K (Horn, Closed-form solution of absolute orientation using unit quaternions, J. Opt. Soc.
@@ -167,8 +167,8 @@ def project_rotation(A: Array) -> Array:
     ----------
     A
         Any matrix, shape (..., 3, 3); it may be singular. Where several rotations are equally near (rank one or zero,
-        or a negative determinant with equal smaller singular values) one of them is returned, of the null matrix the
-        identity; derivatives mean nothing there.
+        or a negative determinant with equal smaller singular values), one of them is returned: for the null matrix, the
+        identity. Derivatives are meaningless there.
 
     Returns
     -------
@@ -275,12 +275,13 @@ def mean_rotation(rotations: ArrayLike, weights: ArrayLike | None = None) -> Arr
     rotations
         Rotations, shape (..., n, 3, 3).
     weights
-        Weights ≥ 0, not all zero, shape (..., n); default equal ones.
+        Weights ≥ 0, not all zero, shape (..., n); default: equal weights.
 
     Returns
     -------
     ndarray
-        Shape (..., 3, 3). Where no rotation is the best, as for two that are half a turn apart, one of the best.
+        Shape (..., 3, 3). Where the best rotation is not unique, as for two that differ by the angle pi, one of the
+        best.
 
     Raises
     ------
@@ -317,7 +318,7 @@ def random_rotation(
     Parameters
     ----------
     seed
-        A number that makes the result reproducible, or a generator of random numbers; default a new one each time.
+        Seed, or random number generator; default: a new generator each time.
     shape
         Shape of the batch.
 

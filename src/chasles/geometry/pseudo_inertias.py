@@ -6,9 +6,9 @@ mass where a rotational inertia has moments of inertia. That of a real body is p
 Slotine, "Linear Matrix Inequalities for Physically-Consistent Inertial Parameter Identification", RA-L 2018). The
 pseudo-inertia of bodies together is the sum of theirs, in one frame.
 
-A body is possible if masses, none of them negative, can make it. That asks for a mass that is not negative and for
-second moments of mass about the centre of mass that are not negative in any direction; the latter says more than
-moments of inertia that are not negative: it is their triangle inequality.
+A body is physically consistent if it can be made of point masses that are not negative. Its mass must not be negative,
+and its second moments of mass about the centre of mass must not be negative in any direction. The latter is stronger
+than moments of inertia that are not negative: it is their triangle inequality.
 
 The vector of *inertial parameters* (10), in which forces and energies are linear, holds m, m c (3), then the moments of
 inertia xx, xy, xz, yy, yz, zz about the origin of the frame; elements off the diagonal are the elements of the matrix.
@@ -79,7 +79,7 @@ def mass_properties_from_pseudo_inertia(J: Array) -> MassProperties:
     Returns
     -------
     MassProperties
-        A body without mass has no centre of mass; it is put in the origin.
+        Mass properties; for a body without mass, the centre of mass is set to the origin.
 
     Examples
     --------
@@ -240,7 +240,7 @@ def inertial_parameters_from_pseudo_inertia(J: Array) -> Array:
 
 @batched(parameters=(10,))
 def pseudo_inertia_from_log_cholesky(parameters: Array) -> Array:
-    """Pseudo-inertia (4, 4) from log-Cholesky parameters (10): positive definite whatever the parameters are.
+    """Pseudo-inertia (4, 4) from log-Cholesky parameters (10): positive definite for all parameter values.
 
     Parameters
     ----------
@@ -306,19 +306,19 @@ def log_cholesky_from_pseudo_inertia(J: Array) -> Array:
 
 
 def is_physically_consistent(J: ArrayLike, tolerance: float = 1e-9) -> NDArray[np.bool_] | np.bool_:
-    """Whether pseudo-inertias belong to possible bodies.
+    """Whether pseudo-inertias are those of physically consistent bodies.
 
     Parameters
     ----------
     J
         Pseudo-inertia, shape (..., 4, 4).
     tolerance
-        Tolerance of rounding: lowest second moment about the centre of mass, as a negative share of the largest.
+        Rounding tolerance: a second moment about the centre of mass may be negative by this fraction of the largest.
 
     Returns
     -------
     ndarray of bool
-        Shape (...). False for NaN. Nothing at all, and a mass in one point, on a line or in a plane, are possible.
+        Shape (...). False for NaN. True for the zero matrix, and for a mass at a point, on a line or in a plane.
 
     Notes
     -----
@@ -347,7 +347,7 @@ def is_physically_consistent(J: ArrayLike, tolerance: float = 1e-9) -> NDArray[n
 
 
 def nearest_physically_consistent(J: ArrayLike, least: float = 0.0) -> NDArray[np.float64]:
-    """The possible pseudo-inertia nearest to a matrix, in the Frobenius norm: its negative eigenvalues become zero.
+    """Nearest physically consistent pseudo-inertia in the Frobenius norm: negative eigenvalues become zero.
 
     Parameters
     ----------

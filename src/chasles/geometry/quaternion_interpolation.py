@@ -1,4 +1,4 @@
-"""Slerp and squad: turning from one unit quaternion to another, with exact angular velocity and acceleration.
+"""Slerp and squad: interpolation of unit quaternions, with exact angular velocity and acceleration.
 
 Slerp turns about a fixed axis with constant angular velocity. Squad goes from the slerp between two quaternions
 towards the slerp between two control quaternions and back (K. Shoemake, Quaternion calculus and fast animation,
@@ -50,8 +50,7 @@ class QuaternionMotion(NamedTuple):
     rate, acceleration
         Its first and second derivative, 1/s and 1/s², shape (..., 4).
     angular_velocity, angular_acceleration
-        Angular velocity of b and its rate of change, rad/s and rad/s², shape (..., 3), with their coordinates in the
-        frame that was asked for.
+        Angular velocity of b and its rate of change, rad/s and rad/s², shape (..., 3), in the requested frame.
     """
 
     quaternion: Array
@@ -63,25 +62,25 @@ class QuaternionMotion(NamedTuple):
 
 @batched(q0=UNIT_QUATERNION, q1=UNIT_QUATERNION, s=())
 def slerp_quaternion(q0: Array, q1: Array, s: Real, short_way: bool = True) -> Array:
-    """Unit quaternion between two others, turned about a fixed axis in proportion to s: q0 (q0* q1)^s.
+    """Unit quaternion between two others, rotated about a fixed axis in proportion to s: q0 (q0* q1)^s.
 
-    It is exact however near the two are, or their opposites.
+    The result is exact also for nearly equal and nearly opposite quaternions.
 
     Parameters
     ----------
     q0, q1
         Unit quaternions at s = 0 and s = 1, shape (..., 4).
     s
-        Share of the way, shape (...). Below 0 and above 1 the turning goes on.
+        Path parameter, shape (...). The rotation continues below 0 and above 1.
     short_way
-        Whether to go to -q1, the same rotation, if that is nearer to q0: then it turns by at most pi. Otherwise it goes
-        to q1 as it stands, and turns by up to 2 pi. The turn from q0 to -q0 itself, about any axis, is made about b's x
-        axis.
+        Whether to go to -q1, the same rotation, if that is nearer to q0: the rotation is then by at most pi. If false,
+        the end is q1 itself, and the rotation is by up to 2 pi. The rotation from q0 to -q0, with any possible axis, is
+        about b's x axis.
 
     Returns
     -------
     ndarray
-        Shape (..., 4). By the short way, if the rotations are half a turn apart, it goes to q1 as it stands.
+        Shape (..., 4). By the short way, if the rotations differ by the angle pi, the end is q1 itself.
 
     Examples
     --------
@@ -108,13 +107,13 @@ def slerp_quaternion_motion(
     q0, q1
         Unit quaternions at s = 0 and s = 1, shape (..., 4).
     s, s_rate, s_acceleration
-        Share of the way, and its first and second derivatives by time, 1/s and 1/s², shape (...). With 1 and 0 the
-        results are the derivatives by s itself.
+        Path parameter, and its first and second time derivatives, 1/s and 1/s², shape (...). With 1 and 0 the results
+        are the derivatives with respect to s itself.
     short_way
         See `slerp_quaternion`.
     frame
-        Frame of the angular velocity and acceleration: ``"space"``, the one from which the quaternions are seen, or
-        ``"body"``, the one that turns.
+        Frame of the angular velocity and acceleration: ``"space"``, the fixed frame of the quaternions, or ``"body"``,
+        the rotating frame.
 
     Returns
     -------
@@ -204,8 +203,8 @@ def squad_quaternion_motion(
     short_way
         See `squad_quaternion`.
     frame
-        Frame of the angular velocity and acceleration: ``"space"``, the one from which the quaternions are seen, or
-        ``"body"``, the one that turns.
+        Frame of the angular velocity and acceleration: ``"space"``, the fixed frame of the quaternions, or ``"body"``,
+        the rotating frame.
 
     Returns
     -------
@@ -239,7 +238,7 @@ def squad_quaternion_motion(
 
 @batched(q_before=UNIT_QUATERNION, q=UNIT_QUATERNION, q_after=UNIT_QUATERNION)
 def squad_control_quaternion(q_before: Array, q: Array, q_after: Array) -> Array:
-    """Control quaternion of a knot with which squads through equally spaced knots join smoothly.
+    """Control quaternion of a knot, for a smooth join of squads through equally spaced knots.
 
     q exp(-(log(q* q_after) + log(q* q_before)) / 4) (Shoemake): the angular velocity at the knot is the mean of
     those of the slerps before and after it. For knots at other times see `QuaternionSpline`.

@@ -86,7 +86,7 @@ def angular_velocity_from_quaternion_rate(q_ab: Array, rate: Array, frame: Veloc
 
 @batched(q_ab=UNIT_QUATERNION)
 def quaternion_rate_matrix(q_ab: Array, frame: VelocityFrame = "space") -> Array:
-    """Matrix G that takes angular velocities to rates of a unit quaternion: rate = G omega.
+    """Matrix G that maps angular velocities to rates of a unit quaternion: rate = G omega.
 
     Its columns are orthogonal, of length ½, so that omega = 4 Gᵀ rate.
 
@@ -187,7 +187,7 @@ def angular_acceleration_from_quaternion_acceleration(
 
 @batched(q_ab=UNIT_QUATERNION, omega=(3,), duration=())
 def integrate_quaternion(q_ab: Array, omega: Array, duration: Real, frame: VelocityFrame = "space") -> Array:
-    """Unit quaternion that a frame reaches when it turns with a constant angular velocity; exact for any duration.
+    """Unit quaternion of a frame after a rotation at constant angular velocity; exact for any duration.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def integrate_quaternion(q_ab: Array, omega: Array, duration: Real, frame: Veloc
     omega
         Angular velocity of b relative to a, rad/s, shape (..., 3).
     duration
-        Time for which it turns, s, shape (...); may be negative.
+        Duration of the rotation, s, shape (...); may be negative.
     frame
         ``"space"``: omega is constant in its coordinates in a; ``"body"``: in b. A constant one is constant in both.
 

@@ -1,4 +1,4 @@
-"""To and from the rotations and rigid transforms of SciPy (`scipy.spatial.transform`).
+"""Conversion to and from the rotations and rigid transforms of SciPy (`scipy.spatial.transform`).
 
 SciPy writes quaternions scalar last; here they are scalar first. The sign of a quaternion is kept.
 """
@@ -27,7 +27,7 @@ def rotation_to_scipy(R: ArrayLike, *, check: bool = False) -> Any:
     R
         Rotation, shape (..., 3, 3).
     check
-        Whether to refuse matrices that are no rotations.
+        Whether to raise an error for matrices that are not rotations.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def quaternion_to_scipy(q: ArrayLike, *, check: bool = False) -> Any:
     q
         Unit quaternion (w, x, y, z), shape (..., 4). SciPy brings it to unit length.
     check
-        Whether to refuse quaternions of another length.
+        Whether to raise an error for quaternions that are not of unit length.
 
     Returns
     -------
@@ -86,7 +86,7 @@ def pose_to_scipy(T: ArrayLike, *, check: bool = False) -> Any:
     T
         Pose, shape (..., 4, 4).
     check
-        Whether to refuse matrices that are no poses.
+        Whether to raise an error for matrices that are not poses.
 
     Returns
     -------

@@ -72,7 +72,7 @@ def twist_cross(a: Array, b: Array) -> Array:
 def twist_cross_matrix(a: Array) -> Array:
     """Matrix ad_a of the Lie bracket: twist_cross_matrix(a) @ b = twist_cross(a, b).
 
-    Its transpose with the sign turned is that of wrenches (m, f) carried along by the twist a.
+    Its negative transpose is the matrix for wrenches (m, f) carried along by the twist a.
 
     Parameters
     ----------
@@ -107,9 +107,9 @@ class Screw(NamedTuple):
     point
         The point of the axis that is nearest to the origin, m, shape (..., 3).
     pitch
-        Translation for each radian turned, m/rad, shape (...).
+        Translation per radian of rotation, m/rad, shape (...).
     angle
-        Angle turned, rad, shape (...); never negative.
+        Rotation angle, rad, shape (...); never negative.
     translation
         Translation along the axis, m, shape (...): the pitch times the angle where there is one.
     """
@@ -123,7 +123,7 @@ class Screw(NamedTuple):
 
 @batched(twist=(6,))
 def screw_from_twist(twist: Array) -> Screw:
-    """Screw of a twist: the axis about which it turns and along which it slides.
+    """Screw of a twist: the axis of its rotation and translation.
 
     It is exact at every magnitude, down to subnormal numbers.
 
@@ -164,7 +164,7 @@ def screw_from_twist(twist: Array) -> Screw:
 
 @batched(axis=UNIT_VECTOR, point=(3,), angle=(), translation=())
 def twist_from_screw(axis: Array, point: Array, angle: Real, translation: Real) -> Array:
-    """Twist that turns about an axis and slides along it: the inverse of `screw_from_twist`.
+    """Twist of a rotation about an axis and a translation along it: the inverse of `screw_from_twist`.
 
     Parameters
     ----------
@@ -173,7 +173,7 @@ def twist_from_screw(axis: Array, point: Array, angle: Real, translation: Real) 
     point
         Any point of the axis, m, shape (..., 3).
     angle
-        Angle turned (or its rate), rad, shape (...).
+        Rotation angle (or its rate), rad, shape (...).
     translation
         Translation along the axis (or its rate), m, shape (...).
 
@@ -202,7 +202,7 @@ def screw_axis(axis: Array, point: Array, pitch: Real) -> Array:
     point
         Any point of the axis, m, shape (..., 3).
     pitch
-        Translation for each radian turned, m/rad, shape (...). If it is infinite, the axis only slides.
+        Translation per radian of rotation, m/rad, shape (...). An infinite pitch is a pure translation.
 
     Returns
     -------
@@ -235,7 +235,7 @@ def screw_from_pose(T: Array) -> Screw:
     -------
     Screw
         Axis, point, pitch, angle in [0, pi] and translation; see the class for pure translations and the identity. At
-        the angle pi two opposite axes would do, and it is the one of `log_rotation`.
+        the angle pi, where two opposite axes are possible, the axis is that of `log_rotation`.
 
     Examples
     --------
@@ -253,7 +253,7 @@ def screw_from_pose(T: Array) -> Screw:
 
 @batched(axis=UNIT_VECTOR, point=(3,), angle=(), translation=())
 def pose_from_screw(axis: Array, point: Array, angle: Real, translation: Real) -> Array:
-    """Pose that the identity reaches when it turns about an axis and slides along it: inverse of `screw_from_pose`.
+    """Pose after a rotation about an axis and a translation along it: the inverse of `screw_from_pose`.
 
     Parameters
     ----------
@@ -262,7 +262,7 @@ def pose_from_screw(axis: Array, point: Array, angle: Real, translation: Real) -
     point
         Any point of the axis, m, shape (..., 3).
     angle
-        Angle turned, rad, shape (...).
+        Rotation angle, rad, shape (...).
     translation
         Translation along the axis, m, shape (...).
 

@@ -84,7 +84,7 @@ def transform_wrench(T_ab: Array, wrench_b: Array) -> Array:
 
 @batched(T_ab=POSE, acceleration_b=(6,), omega_b=(3,))
 def transform_classical_acceleration(T_ab: Array, acceleration_b: Array, omega_b: Array) -> Array:
-    """Classical acceleration in a frame a, from that in a frame b; neither frame moves.
+    """Classical acceleration in a frame a, from that in a frame b; both frames are at rest.
 
     The two linear parts are the accelerations of two points of the body: of those that are passing through the two
     origins.
@@ -221,7 +221,7 @@ def point_acceleration(classical_acceleration: Array, omega: Array, point: Array
 
 @batched(force=(3,), point=(3,))
 def wrench_from_force(force: Array, point: Array) -> Array:
-    """Wrench (r x f, f) of a force f that acts in the point r.
+    """Wrench (r x f, f) of a force f that acts at the point r.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def wrench_cross(twist: Array, wrench: Array) -> Array:
 
 @batched(twist_01=(6,), twist_12=(6,))
 def coriolis_acceleration(twist_01: Array, twist_12: Array) -> Array:
-    """Part of the classical acceleration of a body 2 that is in neither of the two motions that make up its own.
+    """Coriolis part of the classical acceleration of a body 2 that moves relative to a moving body 1.
 
     Parameters
     ----------

@@ -107,7 +107,7 @@ def dot(a: Array, b: Array) -> Real:
 
 @batched(a=(3,))
 def norm(a: Array) -> Real:
-    """Length of a vector, without overflow or underflow on the way: 1e-300 and 1e300 are lengths like any other.
+    """Length of a vector, without overflow or underflow for lengths such as 1e-300 and 1e300.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ def normalize(a: Array) -> Array:
 def angle_between(a: Array, b: Array) -> Real:
     """Angle in [0, pi] between two vectors of any length, rad.
 
-    It keeps all digits near 0 and near pi, where the arc cosine of the scalar product loses half of them.
+    The angle has full accuracy near 0 and near pi, where the arc cosine of the scalar product loses half of the digits.
 
     Parameters
     ----------
