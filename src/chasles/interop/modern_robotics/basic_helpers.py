@@ -1,4 +1,4 @@
-"""The two helpers that the package has beside the functions of the book."""
+"""The two helper functions of the package that are not in the book."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ NEAR_ZERO = 1e-6
 def NearZero(z: ArrayLike) -> Any:
     """Whether a number is closer to zero than 1e-6.
 
-    No function here decides by it, as those of the published package do: they are exact on both sides of it.
+    Unlike in the published package, no other function uses this threshold: they are exact on both sides of it.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def Normalize(V: ArrayLike) -> NDArray[np.float64]:
 
     Notes
     -----
-    The published package makes one vector of an array with several axes; here each row of the last axis is one.
+    The published package treats an array with several axes as one vector; here vectors lie along the last axis.
 
     Examples
     --------

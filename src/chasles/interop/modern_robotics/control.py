@@ -108,12 +108,12 @@ def SimulateControl(
     *,
     plot: str | PathLike[str] | None = None,
 ) -> tuple[Array, Array]:
-    """Motion of a robot under the computed-torque controller of a model that may be wrong.
+    """Motion of a robot under a computed-torque controller with a possibly inaccurate model.
 
     Parameters
     ----------
     thetalist, dthetalist
-        Joint variables and velocities at the start, shape (..., n).
+        Initial joint variables and velocities, shape (..., n).
     g
         Acceleration of gravity, m/s², shape (..., 3).
     Ftipmat
@@ -129,7 +129,7 @@ def SimulateControl(
     dt
         Time between two rows of the trajectory, s.
     intRes
-        Euler steps in each, at least 1.
+        Number of Euler steps per interval, at least 1.
     plot
         File for a page with a plot of joint variables, errors and joint forces, such as ``"tracking.html"``; it needs
         no display. It is for one run, not for a batch. Default: no plot. `plot_control` gives the figure itself.
@@ -151,8 +151,8 @@ def SimulateControl(
     Notes
     -----
     The published package always opens a window if matplotlib is installed, and waits until it is closed. It draws the N
-    instants over a time of N dt, so that neither curve stands where it belongs, in random colours. It fails for the 0
-    that its document promises to take as Ftipmat.
+    instants over a time of N dt, so that both curves are misplaced, in random colours. It fails for Ftipmat = 0,
+    although its documentation allows it.
 
     Examples
     --------
@@ -196,11 +196,11 @@ def _gains(value: ArrayLike, n: int, function: str, name: str) -> NDArray[np.flo
 
 
 def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, dt: float) -> Figure:
-    """Plot joint variables with what was desired, errors, and joint forces of a simulated control.
+    """Plot actual and desired joint variables, errors, and joint forces of a simulated control.
 
     Row i of the results of `SimulateControl` belongs to the interval from i dt to (i + 1) dt: its joint forces to the
-    start, its joint variables to the end. Each is drawn where it belongs, at the instants from dt to (N - 1) dt that
-    they have in common.
+    start, its joint variables to the end. Each is drawn at its own time, for their common instants from dt to (N - 1)
+    dt.
 
     Parameters
     ----------

@@ -1,14 +1,14 @@
 """Dynamics of open chains (chapter 8 of the book); motions over time are in `dynamics_trajectories`.
 
-Parameters that all functions share:
+Parameters common to all functions:
 
 - Mlist, shape (n + 1, 4, 4): frame of each link in that of the link before it at the home position, from the base to
   the first link, ..., from the last link to the end-effector.
 - Glist, shape (n, 6, 6): spatial inertia of each link in its frame.
 - Slist, shape (6, n): screw axes of the joints in the space frame at the home position, one a column.
 
-A robot is compiled when its lists are first seen, and found again by their content. Everything else may have leading
-batch axes.
+A robot is compiled at the first call with its lists, and then cached by their content. All other arguments may have
+leading batch axes.
 """
 
 from __future__ import annotations
@@ -50,13 +50,13 @@ def InverseDynamics(
     Raises
     ------
     ArgumentError
-        For wrong shapes, an M that is no rigid motion, a G that no rigid body has (with the index and the reason), an
-        axis of zeros.
+        For wrong shapes, an M that is not a rigid transform, a G that is not that of a rigid body (with the index and
+        the reason), an axis of zeros.
 
     Notes
     -----
-    The published package leaves out rotations of joints by less than 1e-6 rad, and works on whatever part of the lists
-    a thetalist of another length leaves.
+    The published package ignores joint rotations below 1e-6 rad, and silently uses part of the lists if thetalist has
+    another length.
 
     Examples
     --------

@@ -31,7 +31,7 @@ def EulerStep(
     Returns
     -------
     thetalistNext, dthetalistNext
-        Shape (..., n); the variables move on with the velocities at the start of the step.
+        Shape (..., n); the variables advance with the velocities at the start of the step.
 
     Examples
     --------
@@ -84,8 +84,8 @@ def InverseDynamicsTrajectory(
 
     Notes
     -----
-    The published package cuts the forces to whole numbers where thetamat holds whole numbers, and fails for the 0 that
-    its document promises to take.
+    The published package truncates the forces to integers if thetamat holds integers, and fails for Ftipmat = 0,
+    although its documentation allows it.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def ForwardDynamicsTrajectory(
     Parameters
     ----------
     thetalist, dthetalist
-        Joint variables and velocities at the start, shape (..., n).
+        Initial joint variables and velocities, shape (..., n).
     taumat
         Joint forces, shape (..., N, n); those of a row hold until the next. The last row has no effect.
     g
@@ -137,7 +137,7 @@ def ForwardDynamicsTrajectory(
     dt
         Time between two rows, s, shape (...).
     intRes
-        Euler steps from one row to the next, at least 1.
+        Number of Euler steps from one row to the next, at least 1.
 
     Returns
     -------
