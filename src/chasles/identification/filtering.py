@@ -173,10 +173,9 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
         chosen = Cutoff(real(chosen, "cutoff", above=0.0), np.full(log.n, np.nan), "given")
     rate = 1.0 / log.sample_period
     parts, step = _grids(log, chosen.frequency)
-    measured = log.qd is not None and _prefers_measured(log, chosen.frequency)
     q, effort = (_filtered(log, block, chosen.frequency) for block in (log.q, log.effort))
     saturated = np.concatenate([_saturated(log, part, grid[::step], chosen.frequency) for part, grid in parts])
-    rates = _filtered(log, log.qd, chosen.frequency) if measured and log.qd is not None else None
+    rates = _measured_rates(log, chosen.frequency)
     blocks: list[tuple[FloatArray, ...]] = []
     noise = np.zeros(log.n)
     for number, (part, grid) in enumerate(parts):
@@ -195,9 +194,16 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
         moving=(np.abs(velocity) > np.maximum(SLOW * fastest, 1e-12)) & ~saturated, saturated=saturated,
         segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
         period=step * log.sample_period, cutoff=chosen, noise=noise,
-        derivative="measured velocities" if measured else "positions",
+        derivative="positions" if rates is None else "measured velocities",
     )  # fmt: skip
     return delayed(signals, log.delay) if log.delay else signals
+
+
+def _measured_rates(log: Log, frequency: float) -> list[FloatArray] | None:
+    """Filtered measured velocities; None if there are none, or the positions' derivatives are better."""
+    if log.qd is None or not _prefers_measured(log, frequency):
+        return None
+    return _filtered(log, log.qd, frequency)
 
 
 def delayed(signals: Signals, delay: float) -> Signals:

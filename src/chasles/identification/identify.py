@@ -158,12 +158,12 @@ def identify(
     if not isinstance(robot, Robot):
         raise ArgumentError(f"identify takes a robot first, not {type(robot).__name__}")
     truth(check, "check")
-    own = log if isinstance(log, Log) else Log(robot, log)
-    second = unseen if unseen is None or isinstance(unseen, Log) else Log(robot, unseen)
-    share = real(training, "training", above=0.0, at_most=1.0) if second is None else 1.0
-    for one in (own, second):
-        if one is not None:
-            _require_fitting(robot, one, check)
+    share = real(training, "training", above=0.0, at_most=1.0) if unseen is None else 1.0
+    own = _read(robot, log)
+    second = None if unseen is None else _read(robot, unseen)
+    _require_fitting(robot, own, check)
+    if second is not None:
+        _require_fitting(robot, second, check)
     train, test = _signals(own, second, share, cutoff)
     for part, signals in (("fitted", train), ("unseen", test)):
         _require_unsaturated(part, signals, robot.velocity_names)
@@ -203,6 +203,10 @@ def identify(
     if doubts:
         warn("; ".join(map(str, doubts)), IdentificationWarning)
     return replace(result, findings=findings)
+
+
+def _read(robot: Robot, source: Any) -> Log:
+    return source if isinstance(source, Log) else Log(robot, source)
 
 
 def _require_fitting(robot: Robot, log: Log, check: bool) -> None:
@@ -258,17 +262,7 @@ def _terms(friction: str | Sequence[str] | Mapping[str, Sequence[str]], robot: R
             raise UnknownNameError("friction", friction, ["auto", *TERMS])
         return None
     by_joint = friction if isinstance(friction, Mapping) else dict.fromkeys(robot.velocity_names, friction)
-    for name, own in by_joint.items():
-        if name not in robot.velocity_names:
-            raise UnknownNameError("joint", name, robot.velocity_names)
-        for term in own:
-            if term not in TERMS:
-                raise UnknownNameError("friction term", term, TERMS)
-    prismatic = {name for name, unit in zip(robot.velocity_names, robot.coordinate_units, strict=True) if unit != "rad"}
-    for name in prismatic & set(by_joint):
-        periodic = [term for term in by_joint[name] if term in PERIODIC]
-        if periodic:
-            raise ArgumentError(f"joint '{name}' is prismatic: it has no revolution for '{periodic[0]}'")
+    _require_terms_of_joints(by_joint, robot)
     terms = {
         name: tuple(column for term in dict.fromkeys(by_joint.get(name, ALWAYS)) for column in columns_of(term))
         for name in robot.velocity_names
@@ -277,6 +271,20 @@ def _terms(friction: str | Sequence[str] | Mapping[str, Sequence[str]], robot: R
         if not {"viscous", "coulomb"} <= set(own):
             raise ArgumentError(f"friction of joint '{name}' needs 'viscous' and 'coulomb'; others can be added")
     return terms
+
+
+def _require_terms_of_joints(by_joint: Mapping[str, Sequence[str]], robot: Robot) -> None:
+    """Raise if a joint or a term does not exist, or a prismatic joint is given a term of the revolution."""
+    for name, own in by_joint.items():
+        if name not in robot.velocity_names:
+            raise UnknownNameError("joint", name, robot.velocity_names)
+        for term in own:
+            if term not in TERMS:
+                raise UnknownNameError("friction term", term, TERMS)
+    for name, unit in zip(robot.velocity_names, robot.coordinate_units, strict=True):
+        periodic = [term for term in by_joint.get(name, ()) if term in PERIODIC]
+        if periodic and unit != "rad":
+            raise ArgumentError(f"joint '{name}' is prismatic: it has no revolution for '{periodic[0]}'")
 
 
 def _drive_gains(robot: Robot, log: Log, first: UnknownNames, train: Signals) -> DriveGains:
