@@ -133,12 +133,7 @@ def find_columns(
     effort  tau_1, tau_2
     unused  tau_d_1
     """
-    for quantity, choice in corrections.items():
-        if quantity not in QUANTITIES:
-            raise UnknownNameError("quantity of a log", quantity, QUANTITIES)
-        for column in _chosen(quantity, choice, joints):
-            if column not in table:
-                raise UnknownNameError("column", column, table)
+    _require_known(corrections, table, joints)
     parsed = [_parse(name, joints) for name in table]
     found = {
         quantity: _chosen(quantity, corrections[quantity], joints)
@@ -158,6 +153,17 @@ def find_columns(
         currents=all(_CURRENT & by_name[name].words for name in names["effort"]),
         unused=tuple(name for name in table if name not in taken),
     )
+
+
+def _require_known(
+    corrections: Mapping[str, str | Sequence[str] | Mapping[str, str]], table: Sequence[str], joints: Sequence[str]
+) -> None:
+    for quantity, choice in corrections.items():
+        if quantity not in QUANTITIES:
+            raise UnknownNameError("quantity of a log", quantity, QUANTITIES)
+        for column in _chosen(quantity, choice, joints):
+            if column not in table:
+                raise UnknownNameError("column", column, table)
 
 
 def _missing(quantity: str, table: Sequence[str], joints: Sequence[str]) -> str:
@@ -214,8 +220,7 @@ def _parse(name: str, joints: Sequence[str]) -> _Column:
     tokens = [token.lower() for token in re.findall(r"[A-Za-z]+|\d+", spaced)]
     ordered = [token for token in tokens if not token.isdigit()]
     numbers = [int(token) for token in tokens if token.isdigit()]
-    rates = ["q" + b for a, b in pairwise(ordered) if a in ("q", "theta") and b in ("dot", "ddot")]
-    words = {*ordered, *rates} | ({"ddot"} if "qddot" in (*ordered, *rates) else set())
+    words = _with_derivatives(ordered)
     unit = re.search(r"[\[(]\s*([^\])]+?)\s*[\])]\s*$", name)
     quantity = _quantity(["qdot", *ordered] if "qdot" in words else ordered, unit[1] if unit else "")
     if unit and unit[1].startswith("°"):
@@ -225,6 +230,13 @@ def _parse(name: str, joints: Sequence[str]) -> _Column:
     numbered = joint is None and bool(numbers)
     stem = " ".join(word for word in ordered if not (numbered and word in ("joint", "j", "axis")))
     return _Column(name, joint, numbers[-1] if numbers else None, frozenset(words), stem, quantity)
+
+
+def _with_derivatives(words: Sequence[str]) -> set[str]:
+    """Words of a name, with "qdot" and "qddot" where they are written as two, and "ddot" where "qddot" has it."""
+    rates = ["q" + b for a, b in pairwise(words) if a in ("q", "theta") and b in ("dot", "ddot")]
+    together = {*words, *rates}
+    return together | {"ddot"} if "qddot" in together else together
 
 
 def _joint_in(name: str, joints: Sequence[str]) -> tuple[str | None, str]:
