@@ -50,7 +50,7 @@ def make_run(
     labels = _labels(robot)
     arrays = dict(zip((variable.name for variable in variables), recorded, strict=True))
     batch = arrays["q"].shape[:-2]
-    runs = [] if not batch else ["run"] if len(batch) == 1 else [f"run_{k}" for k in range(len(batch))]
+    runs = _run_dimensions(len(batch))
     effort, velocity = bool(attributes.get("effort_limits", 0)), bool(attributes.get("velocity_limits", 0))
     beyond = limit_excesses(robot, times, arrays["tau"], arrays["qd"], limited=effort)
     described = list(variables)
@@ -82,6 +82,11 @@ def make_run(
     if not varied:
         labels.keep(kind, times, run)
     return run
+
+
+def _run_dimensions(axes: int) -> list[str]:
+    """Return the names of the dimensions of a batch by their number."""
+    return ["run"] if axes == 1 else [f"run_{k}" for k in range(axes)]
 
 
 def _limit_torques(arrays: dict[str, Floats], robot: Robot, *, effort: bool, velocity: bool) -> list[Variable]:
