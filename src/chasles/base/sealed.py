@@ -84,13 +84,27 @@ def _is_ours(cls: type) -> bool:
 def _require_known_members(cls: type, assigned: tuple[str, ...]) -> None:
     """Raise `ArgumentError` if a user's class misspells a member of the class of ours that it extends, or lacks one."""
     own = [kind for kind in cls.__mro__ if not _is_ours(kind) and kind is not object]
-    base = next((kind for kind in cls.__mro__ if _is_ours(kind)), Sealed)
     ours = [kind for kind in cls.__mro__ if _is_ours(kind)]
+    base = next(iter(ours), Sealed)
     annotated = {name for kind in ours for name in inspect.get_annotations(kind)}
-    constructors = [vars(kind)["__init__"] for kind in ours if inspect.isfunction(vars(kind).get("__init__"))]
-    assigned_by_us = {name for constructor in constructors for name in constructor.__code__.co_names}
-    declared = {name for name in annotated.union(dir(base)) if not name.startswith("_")}
     defined = set(assigned).union(*map(vars, own))
+    _require_no_misspelling(cls, base, defined, annotated, _names_in_constructors(ours))
+    missing = sorted(name for name in annotated - defined if not name.startswith("_") and not hasattr(cls, name))
+    if missing and not getattr(cls, "__abstractmethods__", ()):
+        raise ArgumentError(f"{cls.__name__} does not define {', '.join(missing)}, as a {base.__name__} must")
+
+
+def _names_in_constructors(kinds: list[type]) -> set[str]:
+    """Names that the constructors of classes use, among them those of the attributes that they assign."""
+    constructors = [vars(kind)["__init__"] for kind in kinds if inspect.isfunction(vars(kind).get("__init__"))]
+    return {name for constructor in constructors for name in constructor.__code__.co_names}
+
+
+def _require_no_misspelling(
+    cls: type, base: type, defined: set[str], annotated: set[str], assigned_by_us: set[str]
+) -> None:
+    """Raise `ArgumentError` if a class defines a name that is nearly that of a member of the base."""
+    declared = {name for name in annotated.union(dir(base)) if not name.startswith("_")}
     for name in sorted(defined - declared - assigned_by_us):
         close = [] if name.startswith("_") else difflib.get_close_matches(name, declared - defined, 1, _SIMILAR)
         if close:
@@ -98,9 +112,6 @@ def _require_known_members(cls: type, assigned: tuple[str, ...]) -> None:
                 f"{cls.__name__} defines '{name}'; did you mean '{close[0]}'? Members of {base.__name__}: "
                 f"{', '.join(sorted(declared))}"
             )
-    missing = sorted(name for name in annotated - defined if not name.startswith("_") and not hasattr(cls, name))
-    if missing and not getattr(cls, "__abstractmethods__", ()):
-        raise ArgumentError(f"{cls.__name__} does not define {', '.join(missing)}, as a {base.__name__} must")
 
 
 class Sealed(metaclass=_SealedClass):
