@@ -33,13 +33,13 @@ def experiment(
     Parameters
     ----------
     model
-        Robot as the law knows it.
+        Robot model of the law.
     plant
-        Robot as it is.
+        Simulated robot.
     goal, duration
         Joint positions at the end, (nq,), and the time of the motion, s.
     through, times
-        Joint positions on the way, and the times at which they are passed, s.
+        Intermediate joint positions, and the times at which they are passed, s.
     start
         Joint positions at the start; default home.
     supports

@@ -70,7 +70,7 @@ class Settings:
         return cls(kind, law, plant)
 
     def known_robot(self, robot: Robot) -> Robot:
-        """Return the robot with what the law knows, too: gravity and rotor inertia, seen behind the gears."""
+        """Return the robot as the law models it, with the set gravity and reflected rotor inertia."""
         if "gravity" in self.plant:
             robot = robot.with_gravity(_numbers_of("gravity", self.plant["gravity"], (3,)))
         if "motor_inertia" not in self.plant:
@@ -82,7 +82,7 @@ class Settings:
         )
 
     def real_robot(self, model: Robot) -> Robot:
-        """Return the robot with the payload and the friction that the law does not know."""
+        """Return the robot with the payload and the friction that the law does not model."""
         robot = model
         if "payload.mass" in self.plant:
             (mass,) = numbers(self.plant["payload.mass"], "--set payload.mass")
@@ -156,7 +156,7 @@ def _numbers_of(name: str, text: str, shape: tuple[int, ...]) -> NDArray[np.floa
 
 
 def _axis_values(text: str, option: str) -> NDArray[np.float64]:
-    """Return a gain of a frame: one number for all axes, or one for each world axis."""
+    """Return a gain of a frame: a scalar for all axes, or one value per world axis."""
     values = numbers(text, option)
     if len(values) not in (1, 3):
         raise ArgumentError(f"{option}: {len(values)} numbers for the 3 axes of a frame; give 1 or 3")

@@ -58,7 +58,7 @@ class PlainCommand(TyperCommand):
         return _in_words(next(iter(cause.errors())), error.message) if hasattr(cause, "errors") else error.message
 
     def _value_of_flag(self, ctx: Any, typed: Sequence[str]) -> str | None:
-        """Refuse a value for a flag."""
+        """Raise a usage error for a value given to a flag."""
         flags = {name: option for option in self.get_params(ctx) if _is_flag(option) for name in option.opts}
         for name, value in pairwise(typed):
             if name in flags and value.lower() in _TRUTHS:
@@ -88,7 +88,7 @@ def _is_flag(parameter: Any) -> bool:
 
 
 def _without_types_of_flags(parameters: list[Any]) -> list[Any]:
-    """Return parameters, of which flags show nothing in the place of a type."""
+    """Return parameters, with no type shown for flags."""
     for parameter in parameters:
         if _is_flag(parameter):
             parameter.metavar = ""

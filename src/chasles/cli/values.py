@@ -141,7 +141,7 @@ def random_configuration(seed: int, robot: Robot) -> NDArray[np.float64]:
 
 
 def not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float64]:
-    """Return values of an option, none of which may be negative."""
+    """Return the values of an option, checked to be nonnegative."""
     if (values < 0.0).any():
         raise ArgumentError(f"{option}: {values.min():g} is negative")
     return values

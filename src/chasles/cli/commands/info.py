@@ -95,7 +95,7 @@ _RESISTANCES = ("viscous_friction", "coulomb_friction", "armature")
 
 
 def _shapes(description: Description) -> dict[str, Any]:
-    """Numbers of shapes, and the files of meshes that are not there, with reasons."""
+    """Return the number of shapes of each kind, and the missing mesh files, with reasons."""
     from chasles.model import Mesh, missing_meshes
 
     drawn = [shape for link in description.links for shape in link.visuals]

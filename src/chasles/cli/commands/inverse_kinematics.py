@@ -71,7 +71,7 @@ def inverse_kinematics(
 
 
 def _target(position: str, rpy: str | None) -> tuple[NDArray[np.float64], str]:
-    """Return the pose that is wanted, and what of it counts."""
+    """Return the target pose, and the components of it to reach."""
     from scipy.spatial.transform import Rotation
 
     T = np.eye(4)
@@ -92,7 +92,7 @@ def _three(text: str, option: str) -> list[float]:
 
 
 def _facts(arm: Robot, solution: Solution) -> list[dict[str, Any]]:
-    """Plain values of each solution; of none the closest configuration."""
+    """Return plain values of each solution, or of the closest configuration if there is none."""
     from chasles.inverse_kinematics import Status
 
     return [
@@ -109,7 +109,7 @@ def _facts(arm: Robot, solution: Solution) -> list[dict[str, Any]]:
 
 
 def _shown(solution: Solution) -> list[Solution]:
-    """Return the solutions, or of none what comes closest."""
+    """Return the solutions, or the closest configuration if there is none."""
     rows = [solution[k] for k in range(len(solution.q))]
     return [row for row in rows if row.success] or rows[:1]
 
