@@ -33,7 +33,7 @@ class BifurcationWarning(UserWarning):
 
 
 def bifurcations(robot: Robot, q: Floats, time: Floats) -> tuple[Finding, ...]:
-    """Find runs that pass a configuration in which the loops leave more freedoms than elsewhere.
+    """Find runs that pass a configuration in which the loops leave more degrees of freedom than elsewhere.
 
     There a singular value of the constraints' Jacobian passes through zero and changes its sign. The equations of
     motion do not say where the robot goes on; the integration chooses by its rounding, and may lose energy.
@@ -86,7 +86,7 @@ def _changes_sign(J: Floats, J_next: Floats, rank: int) -> bool:
 
 
 def _sentence(robot: Robot, q: Floats) -> str:
-    """Say which loops leave how many freedoms, and which motion becomes possible."""
+    """Say how many degrees of freedom the loops leave, and which motion becomes possible."""
     description = robot.description
     J, rank = _constraints(robot, q), description.mobility.rank
     U, sizes, V = np.linalg.svd(J)

@@ -91,7 +91,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         frame
             Frame or link whose pose errors are computed; default the tool.
         settling_band
-            Half the width of the band about the goal, rad, one number or one per joint; default 2 % of the travel.
+            Half the width of the band about the goal, rad, a scalar or one value per joint; default 2 % of the travel.
 
         Returns
         -------

@@ -55,11 +55,11 @@ class StudyResults:
     runs
         Factors of each run.
     values
-        By the numbers of robot and controller: `MEASURES` of each run, shape (runs,), and ``profile``, (runs, 101).
+        By the indices of robot and controller: `MEASURES` of each run, shape (runs,), and ``profile``, (runs, 101).
     computed
         Parts that were simulated; the others came from the disk.
     candidates
-        By the numbers of robot and controller, rate and delay: the candidates of the search for gains, see
+        By the indices of robot and controller, rate and delay: the candidates of the search for gains, see
         `chasles.studies.tuning.tune`; empty without one.
     """
 
@@ -147,7 +147,7 @@ class StudyResults:
         return front(self.candidates[key], against)
 
     def unit(self, robot: str) -> str:
-        """Unit of a robot's joint errors: rad, or m for a robot that only slides."""
+        """Unit of a robot's joint errors: Unit of errors: rad, or m for a robot with prismatic joints only."""
         for known in self.study.robots:
             if known.title == robot:
                 model = bench(known, self.study.factors.coulomb_velocity).model
@@ -233,7 +233,7 @@ class StudyResults:
 
     @cached_property
     def _cells(self) -> dict[tuple[int, int], list[StudyCase]]:
-        """Cells that were asked for, by the numbers of robot and controller."""
+        """Requested cells, by the indices of robot and controller."""
         return {}
 
     def _made_cells(self, robot: str, controller: str) -> list[StudyCase]:

@@ -110,8 +110,8 @@ def compare(first: str, second: str, errors: tuple[Floats, Floats], comparisons:
     errors
         Error of each run, shape (runs,), infinite where it was lost.
     comparisons
-        Number of comparisons that are made at once: each is held to a level that makes one wrong one among all as
-        improbable as `LEVEL` says (Bonferroni).
+        Number of simultaneous comparisons: each is held to a level that makes one wrong one among all as improbable as
+        `LEVEL` says (Bonferroni).
 
     Examples
     --------

@@ -51,7 +51,7 @@ class Summary:
     lost
         Share of lost runs.
     rms_error, peak_error, final_error
-        Errors of the joints, rad (m for a robot that only slides).
+        Errors of the joints, rad (m for a robot with prismatic joints only).
     rms_tool_error, peak_tool_error
         m.
     effort

@@ -93,8 +93,8 @@ def check(
 ) -> CheckReport:
     """Find all times at which a trajectory breaks a limit of a robot.
 
-    Positions, velocities and torques (by inverse dynamics) are held against the robot's limits, accelerations and jerks
-    against limits that are given. Samples are refined as in `peaks`: a limit that is broken only between two samples is
+    Positions, velocities and torques (by inverse dynamics) are checked against the robot's limits, accelerations and
+    jerks against given limits. Samples are refined as in `peaks`: a limit that is broken only between two samples is
     found as well, unless the torque has a spike so narrow that the samples do not show its slopes. A limit may be
     exceeded by 1e-9 of itself, for rounding.
 
@@ -109,7 +109,7 @@ def check(
         Largest step between samples, s; default a thousandth of the duration. There are 16 steps at least from each
         knot to the next.
     velocity, acceleration, jerk, torque
-        Largest magnitudes, one number or shape (n,), rad/s, rad/s², rad/s³, N·m (m/s, …, N for prismatic joints). Those
+        Largest magnitudes, a scalar or shape (n,), rad/s, rad/s², rad/s³, N·m (m/s, …, N for prismatic joints). Those
         of velocity and torque replace the robot's.
     vary
         Values of parameters of the robot, such as ``{"payload.mass": 2.0}``, for its torques. Leading axes are a batch.
