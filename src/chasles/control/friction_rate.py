@@ -52,7 +52,7 @@ def friction_feedback_warning(model: Robot, period: float, instead: str) -> str 
     """Return a warning, if a law that compensates friction at the measured velocity feeds it back with a gain above 1.
 
     The velocity is fed back with positive sign: in a period the friction D of a joint of inertia M would change the
-    velocity by the share D h / M. Beyond 1 the compensation lags behind what it compensates.
+    velocity by the share D h / M. Beyond 1 the compensation lags behind the friction.
 
     Parameters
     ----------

@@ -35,13 +35,13 @@ def sliding(robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array) -
     Parameters
     ----------
     robot
-        Robot whose joints these are.
+        Robot that the joints belong to.
     q, qd
         Measured joint positions (nq,) and velocities (n,).
     reference
         The planned motion now.
     rate
-        In 1/s, one number or (n,).
+        Decay rate, 1/s, a scalar or (n,).
 
     Examples
     --------
@@ -72,6 +72,7 @@ def friction_moved(robot: Robot, q: Array, qd: Array, reference: Motion, rate: A
     """Return the model's friction at the reference velocity of `sliding` less that at the measured one.
 
     Sampled, compensation of friction at the measured velocity is a positive feedback, unstable for light joints. At the
-    reference it is none, and as friction never falls with velocity, s times the difference only takes energy away.
+    reference there is no feedback, and as friction never falls with velocity, s times the difference only takes energy
+    away.
     """
     return robot.friction_torque(q, sliding(robot, q, qd, reference, rate).qd_reference) - robot.friction_torque(q, qd)

@@ -147,7 +147,7 @@ class StudyResults:
         return front(self.candidates[key], against)
 
     def unit(self, robot: str) -> str:
-        """Unit of a robot's joint errors: Unit of errors: rad, or m for a robot with prismatic joints only."""
+        """Unit of a robot's joint errors: rad, or m for a robot with prismatic joints only."""
         for known in self.study.robots:
             if known.title == robot:
                 model = bench(known, self.study.factors.coulomb_velocity).model

@@ -47,7 +47,7 @@ class LeeChung(RobotController):
     state_weight
         Q, given in place of ``rate``: symmetric and positive semidefinite, shape (2 n, 2 n) or its diagonal (2 n,).
     torque_weight
-        R / period², in 1/(kg·m²)² when Q comes from ``rate``; one number or one for each joint. For a joint of inertia
+        R / period², in 1/(kg·m²)² when Q comes from ``rate``; a scalar or one value per joint. For a joint of inertia
         J, the value 1 / J² halves s in a period, and (1 / J²) / (mu period) makes it decay as exp(-mu t).
     forgetting
         Forgetting factor rho in (0, 1] of the least squares; the effective memory is 1 / (1 - rho) samples.

@@ -64,9 +64,9 @@ class Unknowns:
         robot
             The model.
         which
-            ``"base"``: the base parameters, of which every motion tells something. ``"all"``: all inertial and friction
-            parameters that have an effect. ``"payload"``: mass, first moments and inertia of a body at the tool, about
-            the tool's origin and in its axes. Or names of inertial parameters (`Robot.inertial.names`).
+            ``"base"``: the base parameters, which motions can identify. ``"all"``: all inertial and friction parameters
+            that have an effect. ``"payload"``: mass, first moments and inertia of a body at the tool, about the tool's
+            origin and in its axes. Or names of inertial parameters (`Robot.inertial.names`).
 
         Raises
         ------
