@@ -1,6 +1,6 @@
 """Unit quaternions (w, x, y, z), scalar first, as rotations: to and from matrices, axis and angle, rotation vectors.
 
-The unit quaternion q_ab of a frame b seen from a frame a turns coordinates in b to coordinates in a, as the rotation
+The unit quaternion q_ab of a frame b seen from a frame a maps coordinates in b to coordinates in a, as the rotation
 R_ab does; q and -q are the same rotation. The product is Hamilton's, so that q_ac = q_ab q_bc.
 """
 
@@ -27,7 +27,7 @@ def rotate_by_quaternion(q_ab: Array, p_b: Array) -> Array:
     Parameters
     ----------
     q_ab
-        Unit quaternion, shape (..., 4). One of another length does not rotate: its result is not the vector scaled.
+        Unit quaternion, shape (..., 4). The result is meaningless for other lengths: it is not the scaled vector.
     p_b
         Vector, shape (..., 3).
 
@@ -54,8 +54,7 @@ def rotation_from_quaternion(q_ab: Array) -> Array:
     Parameters
     ----------
     q_ab
-        Unit quaternion, shape (..., 4). One that is too long by the factor 1 + ε gives a matrix that is about 3 ε away
-        from a rotation.
+        Unit quaternion, shape (..., 4). A length of 1 + ε gives a matrix at a distance of about 3 ε from a rotation.
 
     Returns
     -------
@@ -85,13 +84,13 @@ def rotation_from_quaternion(q_ab: Array) -> Array:
 
 @batched(R_ab=ROTATION)
 def quaternion_from_rotation(R_ab: Array) -> Array:
-    """Unit quaternion of a rotation: of the two the `canonical_quaternion`, with w >= 0. Exact at every angle.
+    """Unit quaternion of a rotation: the `canonical_quaternion`, with w >= 0. Exact at every angle.
 
     Parameters
     ----------
     R_ab
-        Rotation, shape (..., 3, 3). Another matrix gives a unit quaternion too, but not that of the nearest rotation;
-        for that see `project_rotation`.
+        Rotation, shape (..., 3, 3). Any other matrix also gives a unit quaternion, but not that of the nearest
+        rotation: project it first (see `project_rotation`).
 
     Returns
     -------
@@ -145,8 +144,8 @@ def axis_angle_from_quaternion(q: Array) -> AxisAngle:
     -------
     AxisAngle
         ``axis``, a unit vector of shape (..., 3), and ``angle`` in [0, pi] rad, shape (...): the shorter of the two
-        turns. The identity has the angle 0 and, as every axis would do, the x axis; at half a turn the axis is the
-        vector part of q.
+        rotations. The identity has the angle 0 and, by convention, the x axis; at the angle pi the axis is the vector
+        part of q.
 
     Examples
     --------
@@ -184,7 +183,7 @@ def quaternion_from_rotation_vector(rotation_vector: Array) -> Array:
 
 @batched(q=UNIT_QUATERNION)
 def rotation_vector_from_quaternion(q: Array) -> Array:
-    """Axis times angle of the rotation of a unit quaternion, by the shorter way.
+    """Rotation vector, axis times angle, of a unit quaternion, by the shorter way.
 
     It is exact at every angle, with its derivatives.
 
@@ -196,8 +195,8 @@ def rotation_vector_from_quaternion(q: Array) -> Array:
     Returns
     -------
     ndarray
-        Rotation vector, rad, shape (..., 3), of a length in [0, pi], up to rounding. At half a turn, w = 0, two
-        opposite vectors would do, and it is the one along the vector part of q.
+        Rotation vector, rad, shape (..., 3), of a length in [0, pi], up to rounding. At the angle pi, w = 0, where two
+        opposite vectors are possible, it is along the vector part of q.
 
     Examples
     --------
@@ -213,7 +212,7 @@ def rotation_vector_from_quaternion(q: Array) -> Array:
 def quaternion_angle(q: Array) -> Real:
     """Angle in [0, pi] of the rotation of a unit quaternion, rad.
 
-    It keeps all digits near 0 and near pi, where the arc cosine of w loses half of them.
+    The angle has full accuracy near 0 and near pi, where the arc cosine of w loses half of the digits.
 
     Parameters
     ----------
@@ -238,7 +237,7 @@ def relative_quaternion(q_ab: Array, q_ac: Array) -> Array:
     """Quaternion q_bc of a frame c seen from b, both given seen from a: the product q_ab* q_ac.
 
     Its vector part is that of q_ab* (q_ac - q_ab), or of q_ab* (q_ac + q_ab) if the two are on opposite sides, so that
-    it keeps all digits however near the two rotations are to each other.
+    it has full accuracy even for nearly equal rotations.
 
     Parameters
     ----------
@@ -264,7 +263,7 @@ def relative_quaternion(q_ab: Array, q_ac: Array) -> Array:
 def angle_between_quaternions(p: Array, q: Array) -> Real:
     """Angle in [0, pi] of the rotation that takes one unit quaternion to the other, rad.
 
-    It keeps all digits near 0 and near pi.
+    The angle has full accuracy near 0 and near pi.
 
     Parameters
     ----------

@@ -37,7 +37,7 @@ class QuaternionSpline:
     times
         Times of the knots, s, increasing, shape (n,) with n >= 2.
     quaternions
-        Unit quaternions q_ab of the turning frame b seen from a, shape (n, 4). Between two knots b turns by the
+        Unit quaternions q_ab of the turning frame b seen from a, shape (n, 4). Between two knots b rotates by the
         shorter way, so the signs do not matter.
     start_velocity, end_velocity
         Angular velocity of b at the first and the last knot, rad/s, shape (3,), in ``frame``. By default that of the
@@ -49,7 +49,7 @@ class QuaternionSpline:
     Attributes
     ----------
     times, quaternions
-        The knots, of which each quaternion is on the side of the one before it.
+        The knots, with the sign of each quaternion chosen nearest to the previous one.
 
     Raises
     ------

@@ -204,8 +204,8 @@ def power_quaternion(q: Array, exponent: Real) -> Array:
     Parameters
     ----------
     q
-        Quaternion, shape (..., 4). To halve, say, the shorter of the two rotations that it stands for, take the power
-        of its `canonical_quaternion`.
+        Quaternion, shape (..., 4). For a power of the shorter of its two rotations, for example half of it, use the
+        `canonical_quaternion`.
     exponent
         Any real number, shape (...).
 

@@ -99,7 +99,7 @@ def inverse_pose(T_ab: Array) -> Array:
     Returns
     -------
     ndarray
-        Shape (..., 4, 4). The transpose stands for the inverse of the rotation, so it is an inverse of poses only.
+        Shape (..., 4, 4). The rotation is inverted by its transpose, so the result is an inverse for poses only.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def compose_poses(T_ab: Array, T_bc: Array) -> Array:
 def relative_pose(T_ab: Array, T_ac: Array) -> Array:
     """Pose T_bc of c seen from b, both given seen from a.
 
-    The two origins are subtracted before they are turned, so that near frames far from a lose no digits.
+    The two origins are subtracted before they are rotated, so that nearby frames far from a lose no digits.
 
     Parameters
     ----------
@@ -223,7 +223,7 @@ def transform_points(T_ab: ArrayLike, points_b: ArrayLike, *, out: Array | None 
 
 @batched(twist=(6,))
 def exp_pose(twist: Array) -> Array:
-    """Pose that a frame reaches in a unit of time when it moves from the identity with a constant twist.
+    """Pose of a frame after unit time at a constant twist from the identity.
 
     It is exact at every angle, with its derivatives: p = v + (1 - cos θ)/θ² ω x v + (θ - sin θ)/θ³ ω x (ω x v)
     (Lynch & Park, Modern Robotics, section 3.3.3).
@@ -231,7 +231,8 @@ def exp_pose(twist: Array) -> Array:
     Parameters
     ----------
     twist
-        (omega, v), rad and m, shape (..., 6). Seen from the moving frame and from the one at rest it is the same.
+        (omega, v), rad and m, shape (..., 6). The twist has the same components in the moving frame and in the fixed
+        frame.
 
     Returns
     -------
@@ -262,8 +263,8 @@ def log_pose(T: Array) -> Array:
     Returns
     -------
     ndarray
-        (omega, v), rad and m, shape (..., 6). The angle, the length of omega, is in [0, pi]; where it is pi, two
-        opposite omega would do, and it is the one of `log_rotation`.
+        (omega, v), rad and m, shape (..., 6). The angle, the length of omega, is in [0, pi]; at pi, where two opposite
+        omega are possible, it is that of `log_rotation`.
 
     Examples
     --------

@@ -28,7 +28,7 @@ class AxisAngle(NamedTuple):
 
 @batched(rotation_vector=(3,))
 def exp_rotation(rotation_vector: Array) -> Array:
-    """Rotation by an angle about an axis, both given by one vector: the matrix exponential of its skew matrix.
+    """Rotation from a rotation vector: the matrix exponential of its skew matrix.
 
     Rodrigues' formula (Lynch & Park, Modern Robotics, equation 3.51), exact for small angles, too.
 
@@ -57,19 +57,19 @@ def exp_rotation(rotation_vector: Array) -> Array:
 def log_rotation(R: Array) -> Array:
     """Rotation vector of a rotation: the inverse of `exp_rotation`.
 
-    It keeps all digits at every angle, from 1e-300 to pi, because it goes through the quaternion.
+    The result has full accuracy at every angle, from 1e-300 to pi, because it is computed from the quaternion.
 
     Parameters
     ----------
     R
-        Rotation, shape (..., 3, 3). Of another matrix the result means nothing; see `project_rotation`.
+        Rotation, shape (..., 3, 3). For any other matrix the result is meaningless; see `project_rotation`.
 
     Returns
     -------
     ndarray
-        Unit vector of the axis times the angle in rad, shape (..., 3), not longer than pi, up to rounding. Of the two
-        vectors of half a turn the one whose component of largest magnitude is positive. NaN for reflections, which no
-        rotation is near.
+        Unit vector of the axis times the angle in rad, shape (..., 3), not longer than pi, up to rounding. At the angle
+        pi, the vector with a positive component of largest magnitude. NaN for reflections, which are not near any
+        rotation.
 
     Examples
     --------
@@ -160,7 +160,7 @@ def rotation_from_axis_angle(axis: Array, angle: Real) -> Array:
     Parameters
     ----------
     axis
-        Unit vector, shape (..., 3). Of a vector of another length the result is no rotation.
+        Unit vector, shape (..., 3). For other lengths the result is not a rotation.
     angle
         Angle in rad, shape (...).
 
@@ -191,7 +191,7 @@ def axis_angle_from_rotation(R: Array) -> AxisAngle:
     -------
     AxisAngle
         ``axis``, a unit vector of shape (..., 3), and ``angle`` in [0, pi] rad, shape (...). The identity has the angle
-        0 and, as every axis would do, the x axis.
+        0 and, by convention, the x axis.
 
     Examples
     --------
