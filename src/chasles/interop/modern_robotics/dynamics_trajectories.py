@@ -152,7 +152,7 @@ def ForwardDynamicsTrajectory(
 
     Notes
     -----
-    The published package fails for the 0 that its document promises to take as Ftipmat.
+    The published package fails for Ftipmat = 0, although its documentation allows it.
 
     Examples
     --------

@@ -129,10 +129,10 @@ def IKinBody(
 
     Notes
     -----
-    The published package reports success at once for a T with NaN, for some that are no poses, and for two in five that
-    are half a turn away from the first guess, because its logarithm is wrong. Whole numbers in thetalist0 that need no
-    step come back as whole numbers. Singular values of the Jacobian count as zero below about 1e-12 of the largest,
-    there below 1e-15: so close to a singularity its steps are of 1e12 rad and more, and mean nothing.
+    The published package reports success at once for a T with NaN, for some that are not poses, and for two in five at
+    an angle of pi from the first guess, because its logarithm is wrong. It returns integers in thetalist0 as integers
+    if no step is needed. Here singular values of the Jacobian count as zero below about 1e-12 of the largest; in the
+    published package below 1e-15, so that close to a singularity its steps are of 1e12 rad and more, and meaningless.
 
     Examples
     --------

@@ -105,7 +105,7 @@ def JacobianBody(Blist: ArrayLike, thetalist: ArrayLike) -> Array:
     Raises
     ------
     ArgumentError
-        Also for fewer joint variables than axes, where the published package returns columns that mean nothing.
+        Also for fewer joint variables than axes, where the published package returns meaningless columns.
 
     Examples
     --------

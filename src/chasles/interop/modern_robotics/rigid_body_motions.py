@@ -252,8 +252,8 @@ def AxisAng6(expc6: Array) -> tuple[Array, Any]:
 
     Notes
     -----
-    An omega below 1e-12 rad for each metre of v counts as none. The published package takes any omega below 1e-6 rad
-    for none, and so gives axes with short omegas, which are not normalized. No motion has the distance 0 and the axis
+    An omega below 1e-12 rad per metre of v counts as zero. In the published package any omega below 1e-6 rad counts as
+    zero, so it returns axes with short omegas that are not normalized. A zero motion has the distance 0 and the axis
     (1, 0, 0, 0, 0, 0); the published package gives NaN.
 
     Examples

@@ -176,13 +176,13 @@ def MatrixLog3(R: Array) -> Array:
     Returns
     -------
     ndarray
-        Matrix of so(3), shape (..., 3, 3); NaN for reflections, which are no rotations. Of the two axes of half a turn
-        the one whose last component that is not near zero is positive, as in the published package.
+        Matrix of so(3), shape (..., 3, 3); NaN for reflections, which are not rotations. At the angle pi, the axis is
+        the one with a positive last component among those not near zero, as in the published package.
 
     Notes
     -----
     The published package takes the angle from an arc cosine: it loses half the digits near 0 and near pi, gives zero
-    for angles below 1e-8 rad and for about a third of all half turns, and wrong numbers between those.
+    for angles below 1e-8 rad and for about a third of all rotations by pi, and wrong values between those.
 
     Examples
     --------

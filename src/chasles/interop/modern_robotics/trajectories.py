@@ -24,9 +24,9 @@ def CubicTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Quantity:
     Parameters
     ----------
     Tf
-        Time of the whole motion, s, shape (...).
+        Duration of the motion, s, shape (...).
     t
-        Time since its start, in [0, Tf], s, shape (...). Beyond, the polynomial goes on.
+        Time since the start, in [0, Tf], s, shape (...). Beyond this range the polynomial is extrapolated.
 
     Returns
     -------
@@ -51,9 +51,9 @@ def QuinticTimeScaling(Tf: ArrayLike, t: ArrayLike) -> Quantity:
     Parameters
     ----------
     Tf
-        Time of the whole motion, s, shape (...).
+        Duration of the motion, s, shape (...).
     t
-        Time since its start, in [0, Tf], s, shape (...). Beyond, the polynomial goes on.
+        Time since the start, in [0, Tf], s, shape (...). Beyond this range the polynomial is extrapolated.
 
     Returns
     -------
@@ -85,7 +85,7 @@ def JointTrajectory(thetastart: ArrayLike, thetaend: ArrayLike, Tf: float, N: fl
     thetastart, thetaend
         Joint variables at both ends, shape (..., n).
     Tf
-        Time of the whole motion, s.
+        Duration of the motion, s.
     N
         Number of instants, at least 2; a fraction is cut off.
     method
@@ -154,7 +154,7 @@ def ScrewTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float, met
 
 
 def CartesianTrajectory(Xstart: ArrayLike, Xend: ArrayLike, Tf: float, N: float, method: int) -> list[Array]:
-    """Motion of the origin along a straight line, while the frame turns about a constant axis.
+    """Motion of the origin along a straight line, while the frame rotates about a constant axis.
 
     Parameters
     ----------
