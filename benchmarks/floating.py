@@ -41,7 +41,7 @@ from time import perf_counter
 import numpy as np
 import chasles
 robot = chasles.load(sys.argv[1], check=False).with_free_base(world="the world")
-v = np.zeros(robot.nv)
+v = np.zeros(robot.n)
 q, times = robot.neutral, []
 for name in sys.argv[2:]:
     start = perf_counter()
@@ -70,7 +70,7 @@ def compilation(path: Path, robot: ch.Robot) -> Table:
         with tempfile.TemporaryDirectory() as fresh:
             times.append(measure(COMPILE, fresh, [str(path), *names]))
     table = Table(
-        f"Talos with a free base, {robot.nv} velocities: first call, with an empty cache",
+        f"Talos with a free base, {robot.n} velocities: first call, with an empty cache",
         ("", "operations", "traced and compiled"),
         notes=["The linear model is compiled once, the others' times are medians."],
     )
@@ -85,7 +85,7 @@ def batches(robot: ch.Robot, model: object) -> Table:
     """A batch of states in one call."""
     rng = np.random.default_rng(0)
     q = robot.random_configuration(rng, (BATCH,))
-    qd, x = rng.normal(size=(2, BATCH, robot.nv))
+    qd, x = rng.normal(size=(2, BATCH, robot.n))
     ours: dict[str, Callable[[], object]] = {}
     with_out: dict[str, Callable[[], object]] = {}
     for name, arguments in {

@@ -201,7 +201,7 @@ def test_reachable_poses_are_reached_from_anywhere(rng: Generator, names: list[s
     solution = robot.inverse_kinematics(T, q0, max_iterations=5000, tolerance=1e-5)
     assert solution.success.mean() >= 0.5
     assert (solution.residual.distance[solution.success] <= 1e-5).all()
-    turns = np.array([unit == "rad" for unit in robot.coordinate_units]) & np.isinf(
+    turns = np.array([unit == "rad" for unit in robot.description.coordinate_units]) & np.isinf(
         robot.upper_limits - robot.lower_limits
     )
     won = solution.success

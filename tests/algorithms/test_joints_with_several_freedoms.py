@@ -84,9 +84,9 @@ def relative(a: Any, b: Any) -> float:
 
 @pytest.mark.parametrize("robot", ROBOTS, ids=range(3))
 def test_dimensions(robot: Robot) -> None:
-    assert (robot.nq, robot.nv) == (7 + 4 + 2 + 2 + 3 + 1 + 4 + 1 + 1, 6 + 3 + 2 + 2 + 3 + 1 + 3 + 1 + 1)
+    assert (robot.nq, robot.n) == (7 + 4 + 2 + 2 + 3 + 1 + 4 + 1 + 1, 6 + 3 + 2 + 2 + 3 + 1 + 3 + 1 + 1)
     assert len(robot.coordinate_names) == robot.nq
-    assert len(robot.velocity_names) == robot.nv
+    assert len(robot.velocity_names) == robot.n
     base = [f"joint1.{name}" for name in ("qw", "qx", "qy", "qz", "x", "y", "z")]
     assert robot.coordinate_names[:8] == (*base, "joint2.qw")
 

@@ -474,7 +474,7 @@ def test_masses_stay_with_the_bodies_where_rotors_could_carry_them() -> None:
         {"a": 0.4, "mass": 2.0},
     ]
     arm = ch.Robot.from_dh([links[0], {**links[1], "inertia": 0.05 * np.eye(3)}], check=False)
-    assert arm.coordinate_units == ("m", "rad")
+    assert arm.description.coordinate_units == ("m", "rad")
     motion = fourier_motion(2, 10.0, size=0.2)
     real = arm.with_payload(1.0)
     tau = np.asarray(real.inverse_dynamics(motion.q, motion.qd, motion.qdd))

@@ -348,7 +348,7 @@ def test_seconds_and_nanoseconds_of_a_stamp_belong_together() -> None:
 
 def test_units_of_each_joint() -> None:
     arm = ch.load("scara")
-    kinds = list(arm.coordinate_units)
+    kinds = list(arm.description.coordinate_units)
     assert kinds == ["rad", "rad", "m", "rad"]
     motion = fourier_motion(4, 2.0, size=0.1)
     wanted = {"t": motion.t, "tau": motion.q}

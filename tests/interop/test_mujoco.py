@@ -274,7 +274,7 @@ def test_states_and_forces_there_and_back() -> None:
     robot = ch.Robot(parse_mjcf(BALLS))
     rng = np.random.default_rng(0)
     q = np.stack([[robot.random_configuration(rng) for _ in range(3)] for _ in range(2)])
-    qd, qdd, tau = rng.normal(size=(3, 2, 3, robot.nv))
+    qd, qdd, tau = rng.normal(size=(3, 2, 3, robot.n))
     qpos = interop.configuration_to_mujoco(robot, q)
     assert qpos.shape == (2, 3, robot.nq)
     np.testing.assert_array_equal(interop.configuration_from_mujoco(robot, qpos), q)

@@ -40,7 +40,7 @@ def test_dynamics_agree(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     robot = robot.with_friction(viscous=none, coulomb=none)
     rng = np.random.default_rng(4)
     q = np.array([robot.random_configuration(rng) for _ in range(3)])
-    qd, qdd = rng.normal(size=(2, 3, robot.nv))
+    qd, qdd = rng.normal(size=(2, 3, robot.n))
     theirs = interop.configuration_to_pinocchio(robot, model, q)
     np.testing.assert_allclose(interop.configuration_from_pinocchio(robot, model, theirs), q, atol=1e-14)
     v, a = (interop.velocity_to_pinocchio(robot, model, rates) for rates in (qd, qdd))

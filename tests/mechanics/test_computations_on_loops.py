@@ -179,13 +179,6 @@ def _over_a_step(m: ClosedMotion) -> np.ndarray:
     return np.linalg.solve(m.M + m.G.T @ (added * m.G), load)
 
 
-def _powers(m: ClosedMotion) -> tuple[Any, ...]:
-    kinetic = m.along(lambda q: m.open("kinetic_energy", q, m.velocity_map(q) @ m.qd)) + m.qd @ m.M @ m.acceleration
-    potential = m.along(lambda q: m.open("potential_energy", q))
-    friction = m.open("friction_torque", m.q, m.joint_velocities) @ m.joint_velocities
-    return m.tau @ m.qd, 0.0, kinetic, potential, friction
-
-
 def _momentum_rate(m: ClosedMotion) -> np.ndarray:
     as_configuration = m.along(lambda q: m.open("centroidal_momentum", q, m.velocity_map(q) @ m.qd))
     return as_configuration + m.open("centroidal_momentum_matrix", m.q) @ m.G @ m.qdd
@@ -264,10 +257,8 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "inverse_mass_matrix": lambda m: np.linalg.inv(m.M),
     "forward_dynamics": lambda m: m.acceleration,
     "loops.constrained_accelerations": lambda m: m.G @ m.acceleration + m.still,
-    "power_balance": _powers,
     "inverse_dynamics_derivatives": lambda m: (*m.derivatives("inverse_dynamics", m.qdd), m.M),
     "linearize": _linear_model,
-    "operational_space_mobility": _mobility_of_frame,
     "loops.actuator_forces": _motor_forces,
     "loops.generalized_forces": lambda m: _motors(m).T @ m.actuator_forces,
     # Regressors and reference motions.

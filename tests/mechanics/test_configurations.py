@@ -249,7 +249,7 @@ def test_joints_without_quaternions_add_and_subtract(every_kind: Description) ->
     robot = ch.Robot(every_kind).edit.lock(names)
     rng = np.random.default_rng(9)
     q, v = rng.normal(size=(2, robot.n)) * 5.0
-    assert robot.nq == robot.nv
+    assert robot.nq == robot.n
     assert np.array_equal(robot.integrate(q, v), q + v)
     assert np.array_equal(robot.difference(q, v), v - q)
     assert np.array_equal(robot.configuration_rate(q, v), v)

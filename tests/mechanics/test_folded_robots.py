@@ -60,8 +60,8 @@ def check_same_motion(whole: Description, part: Description, rng: np.random.Gene
     constant = []
     for _ in range(3):
         p = ch.Robot(part).random_configuration(rng)
-        pd, pdd = rng.normal(size=(2, part.nv))
-        q, qd, qdd = whole.home.copy(), np.zeros(whole.nv), np.zeros(whole.nv)
+        pd, pdd = rng.normal(size=(2, part.n))
+        q, qd, qdd = whole.home.copy(), np.zeros(whole.n), np.zeros(whole.n)
         q[inner_q], qd[inner_v], qdd[inner_v] = p, pd, pdd
         poses, poses_of_whole = algorithms.all_frames(of_part, p), algorithms.all_frames(of_whole, q)
         where = [whole.frame_names.index(name) for name in held]
@@ -127,7 +127,7 @@ def test_simplified_is_the_same_robot_with_fewer_links(every_kind: Description, 
     assert all(joint.moves for joint in simple.joints)
     assert len(simple.links) == 1 + len(simple.joints)
     rng = np.random.default_rng(0)
-    q, (qd, qdd) = ch.Robot(locked).random_configuration(rng), rng.normal(size=(2, locked.nv))
+    q, (qd, qdd) = ch.Robot(locked).random_configuration(rng), rng.normal(size=(2, locked.n))
     a, b = build_tree(locked), build_tree(simple)
     for compute in (
         lambda tree: algorithms.inverse_dynamics(tree, q, qd, qdd),
@@ -233,14 +233,14 @@ def test_an_attached_robot_moves_as_if_its_base_were_there(every_kind: Descripti
     )
     rng = np.random.default_rng(0)
     q, p = ch.Robot(every_kind).random_configuration(rng), ch.Robot(panda).random_configuration(rng)
-    (qd, qdd), (pd, pdd) = rng.normal(size=(2, every_kind.nv)), rng.normal(size=(2, 7))
+    (qd, qdd), (pd, pdd) = rng.normal(size=(2, every_kind.n)), rng.normal(size=(2, 7))
     assert both.joint_names == every_kind.joint_names + panda.joint_names
     assert np.array_equal(both.home, [*every_kind.home, *panda.home])
     together = algorithms.inverse_dynamics(
         build_tree(both), *(np.concatenate(x) for x in ((q, p), (qd, pd), (qdd, pdd)))
     )
-    assert close(together[: every_kind.nv], algorithms.inverse_dynamics(build_tree(every_kind), q, qd, qdd))
-    assert close(together[every_kind.nv :], algorithms.inverse_dynamics(build_tree(alone), p, pd, pdd))
+    assert close(together[: every_kind.n], algorithms.inverse_dynamics(build_tree(every_kind), q, qd, qdd))
+    assert close(together[every_kind.n :], algorithms.inverse_dynamics(build_tree(alone), p, pd, pdd))
 
 
 def test_an_attached_tool_is_a_payload() -> None:
@@ -270,7 +270,7 @@ def test_a_floating_robot_against_a_reduced_model_of_pinocchio() -> None:
     values = {"FL_HFE": 0.5, "HR_KFE": -1.2, "HR_HFE": 2.0}
     robot = ch.load(path, check=False).with_free_base(joint="root_joint").edit.lock(values)
     whole = pin.buildModelFromXML(with_complete_digits_of_pi(path.read_text()), pin.JointModelFreeFlyer())
-    whole.armature = np.zeros(whole.nv)
+    whole.armature = np.zeros(whole.n)
     reference = pin.neutral(whole)
     for joint, value in values.items():
         reference[whole.joints[whole.getJointId(joint)].idx_q] = value
@@ -279,7 +279,7 @@ def test_a_floating_robot_against_a_reduced_model_of_pinocchio() -> None:
     rows = [3, 4, 5, 0, 1, 2] + [model.joints[model.getJointId(joint)].idx_v for joint in robot.joint_names[1:]]
     rng = np.random.default_rng(1)
     for _ in range(3):
-        q, (qd, qdd) = robot.random_configuration(rng), rng.normal(size=(2, robot.nv))
+        q, (qd, qdd) = robot.random_configuration(rng), rng.normal(size=(2, robot.n))
         x, v, a = np.zeros(model.nq), np.zeros(model.nv), np.zeros(model.nv)
         x[:7] = q[[4, 5, 6, 1, 2, 3, 0]]
         x[np.array(rows[6:]) + 1] = q[7:]
@@ -317,7 +317,7 @@ def test_against_reduced_models_of_pinocchio(name: str, locked: dict[str, float]
     order = [model.joints[model.getJointId(joint)].idx_v for joint in reduced.joint_names]
     tree, rng = build_tree(reduced), np.random.default_rng(0)
     for _ in range(3):
-        q, qd, qdd = rng.uniform(-1.0, 1.0, (3, reduced.nv))
+        q, qd, qdd = rng.uniform(-1.0, 1.0, (3, reduced.n))
         x, v, a = (np.zeros(model.nv) for _ in range(3))
         x[order], v[order], a[order] = q, qd, qdd
         tau = algorithms.inverse_dynamics(tree, q, qd, qdd) - algorithms.friction_torque(tree, q, qd)

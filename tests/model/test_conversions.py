@@ -143,7 +143,7 @@ def differences(robot: Description, other: Description, states: int = 2) -> dict
     rng = np.random.default_rng(11)
     worst: dict[str, float] = {}
     for _ in range(states):
-        state = random_configuration(robot, rng), *rng.normal(size=(2, robot.nv))
+        state = random_configuration(robot, rng), *rng.normal(size=(2, robot.n))
         ours, theirs = (
             quantities(tree, described.tool, robot.frame_names, *state)
             for tree, described in zip(trees, (robot, other), strict=True)
@@ -425,7 +425,7 @@ def test_screws_are_those_of_modern_robotics(name: str) -> None:
     table = to_screws(robot)
     armature = np.array([body.armature for body in tree.bodies])
     rng = np.random.default_rng(2)
-    q, qd, qdd = rng.normal(size=(3, robot.nv))
+    q, qd, qdd = rng.normal(size=(3, robot.n))
     np.testing.assert_allclose(
         mr.FKinSpace(table.M, table.Slist, q), algorithms.forward_kinematics(tree, q, robot.tool), atol=1e-12
     )

@@ -20,7 +20,6 @@ import numpy as np
 from chasles.algorithms import configuration as of_tree
 from chasles.algorithms import energy, linearization, regressors
 from chasles.algorithms import reference_motion as along
-from chasles.algorithms.energy import PowerBalance
 from chasles.algorithms.forward_dynamics import with_implicit_friction
 from chasles.algorithms.inverse_dynamics import armature_torque as tree_armature_torque
 from chasles.algorithms.inverse_dynamics import friction_torque as tree_friction_torque
@@ -196,15 +195,6 @@ def _factor(tree: Tree, M: Array) -> Factor:
 def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Any:
     """Kinetic energy of all bodies."""
     return energy.kinetic_energy(tree, q, velocity_map(tree, q) @ qd)
-
-
-def power_balance(
-    tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
-) -> PowerBalance:
-    """Powers for the acceleration that the torques cause; the forces of loops do no work."""
-    accelerations = joint_accelerations(tree, q, qd, forward_dynamics(tree, q, qd, tau, wrenches))
-    velocities = velocity_map(tree, q) @ qd
-    return energy.powers_of_motion(tree, q, velocities, accelerations, wrenches)._replace(motors=tau @ qd)
 
 
 def centroidal_momentum_matrix(tree: Tree, q: Array) -> Array:

@@ -282,15 +282,17 @@ def operational_space_inertia(tree: Tree, q: Array, target: str, frame: str = "w
     ----------
     tree
         Kinematic tree of the robot.
-    q, target, frame
-        See `operational_space_mobility`, also for the errors.
+    q
+        Configuration, shape (nq,), rad (m for prismatic joints).
+    target, frame
+        See `jacobian`, also for the errors.
 
     Returns
     -------
     Lambda
         Shape (6, 6), symmetric, kg·m², kg·m and kg. The matrix does not exist where the frame cannot move in some
         direction, as in a singular configuration: its elements are then not finite, or very large from rounding. It
-        never exists for arms with fewer than six joints; use `operational_space_mobility` and invert the relevant part.
+        never exists for arms with fewer than six joints; invert the relevant part of J M⁻¹ Jᵀ, which always exists.
 
     Examples
     --------

@@ -227,7 +227,7 @@ class Controller(HasBounds, Sealed):
         now = Now(
             time,
             reals(q, "q", ("n",) if self.robot is None else (self.robot.nq,)),
-            reals(qd, "qd", ("n",) if self.robot is None else (self.robot.nv,)),
+            reals(qd, "qd", ("n",) if self.robot is None else (self.robot.n,)),
             reference(time) if callable(reference) else reference,
             checked_memory(self.memory if memory is None else memory),
             real(period, "period", above=0.0),

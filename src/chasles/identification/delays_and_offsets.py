@@ -112,7 +112,7 @@ def misalignments(parts: FitAndHeldOut) -> Iterator[Finding]:
     columns = parts.all_columns()
     scores = [
         (_additional(parts.column(turned(joint)), columns, parts.found).score, joint)
-        for joint, unit in enumerate(parts.robot.coordinate_units)
+        for joint, unit in enumerate(parts.robot.description.coordinate_units)
         if unit == "rad"
     ]
     tried = [(_confirmed(parts, turned(joint)), joint) for _, joint in sorted(scores, reverse=True)[:TRIED_JOINTS]]

@@ -48,7 +48,7 @@ def better_readings(
     tried on a few hundred samples.
     """
     names, n = robot.velocity_names, robot.n
-    turning = np.array([unit == "rad" for unit in robot.coordinate_units])
+    turning = np.array([unit == "rad" for unit in robot.description.coordinate_units])
     kept = signals.kept()
     thin = _thinned(signals, kept[np.unique(np.linspace(0, len(kept) - 1, TRIED_SAMPLES).astype(int))])
     as_read = _log_errors(robot, unknowns, thin, coupling, measured)

@@ -202,7 +202,7 @@ def _possible_terms(robot: Robot, equations: TorqueEquations, always: Terms) -> 
     aperiodic = [term for term in candidates if term not in PERIODIC]
     return {
         name: (*own, *(column for term in (candidates if unit == "rad" else aperiodic) for column in columns_of(term)))
-        for (name, own), unit in zip(always.items(), robot.coordinate_units, strict=True)
+        for (name, own), unit in zip(always.items(), robot.description.coordinate_units, strict=True)
     }
 
 

@@ -281,7 +281,7 @@ def _require_terms_of_joints(by_joint: Mapping[str, Sequence[str]], robot: Robot
         for term in own:
             if term not in TERMS:
                 raise UnknownNameError("friction term", term, TERMS)
-    for name, unit in zip(robot.velocity_names, robot.coordinate_units, strict=True):
+    for name, unit in zip(robot.velocity_names, robot.description.coordinate_units, strict=True):
         periodic = [term for term in by_joint.get(name, ()) if term in PERIODIC]
         if periodic and unit != "rad":
             raise ArgumentError(f"joint '{name}' is prismatic: it has no revolution for '{periodic[0]}'")

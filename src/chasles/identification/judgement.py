@@ -153,7 +153,7 @@ def _determination(result: Identification, parts: FitAndHeldOut) -> Iterator[Fin
     shown = ", ".join(open_ones[:8]) + (", …" if len(open_ones) > 8 else "")
     yield from UNDETERMINED.above(len(open_ones), names=shown)
     if together:
-        units = zip(robot.velocity_names, robot.coordinate_units, strict=True)
+        units = zip(robot.velocity_names, robot.description.coordinate_units, strict=True)
         offsets = {f"{name}.offset" for name, unit in units if unit != "rad"}
         rule = INSEPARABLE if offsets & set(together) else TOGETHER
         yield from rule.told(len(together), names=", ".join(together))
@@ -189,7 +189,7 @@ def _unseen_errors(result: Identification) -> Iterator[Finding]:
     largest = np.maximum(unseen.rms(), bodies.rms())
     variation = _variation(unseen)
     told = measured & np.isfinite(largest) & (variation > 0.0)
-    rotating = told & np.array([unit == "rad" for unit in robot.coordinate_units])
+    rotating = told & np.array([unit == "rad" for unit in robot.description.coordinate_units])
     together = rotating if rotating.any() else told
     if together.any():
         size = float(np.linalg.norm(variation[together]))

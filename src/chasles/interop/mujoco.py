@@ -66,7 +66,7 @@ def velocity_map(robot: Robot, q: ArrayLike) -> FloatArray:
     """
     layout = _layout(robot)
     given = array(q, robot.nq, "q")
-    P = np.zeros((*given.shape[:-1], layout.nv, robot.nv))
+    P = np.zeros((*given.shape[:-1], layout.nv, robot.n))
     for slot in layout.slots:
         count = len(slot.joint.freedoms)
         if slot.joint.kind == "free":
@@ -87,7 +87,7 @@ def velocity_from_mujoco(robot: Robot, qpos: ArrayLike, qvel: ArrayLike) -> Floa
 
 def velocity_to_mujoco(robot: Robot, q: ArrayLike, qd: ArrayLike) -> FloatArray:
     """MuJoCo's `qvel` of a velocity qd at q."""
-    return _times(velocity_map(robot, q), array(qd, robot.nv, "qd"))
+    return _times(velocity_map(robot, q), array(qd, robot.n, "qd"))
 
 
 def acceleration_from_mujoco(robot: Robot, qpos: ArrayLike, qvel: ArrayLike, qacc: ArrayLike) -> FloatArray:
@@ -100,7 +100,7 @@ def acceleration_from_mujoco(robot: Robot, qpos: ArrayLike, qvel: ArrayLike, qac
 
 def acceleration_to_mujoco(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> FloatArray:
     """MuJoCo's `qacc` of an acceleration qdd at q and qd."""
-    whole = array(qdd, robot.nv, "qdd") + _turning_axes(robot, array(qd, robot.nv, "qd"))
+    whole = array(qdd, robot.n, "qdd") + _turning_axes(robot, array(qd, robot.n, "qd"))
     return _times(velocity_map(robot, q), whole)
 
 
@@ -112,7 +112,7 @@ def force_from_mujoco(robot: Robot, qpos: ArrayLike, force: ArrayLike) -> FloatA
 
 def force_to_mujoco(robot: Robot, q: ArrayLike, tau: ArrayLike) -> FloatArray:
     """Forces in MuJoCo's coordinates of torques tau; joints that mimic others get none."""
-    return _times(_independent_map(robot, array(q, robot.nq, "q")), array(tau, robot.nv, "tau"))
+    return _times(_independent_map(robot, array(q, robot.nq, "q")), array(tau, robot.n, "tau"))
 
 
 def _layout(robot: Robot) -> VectorLayout:

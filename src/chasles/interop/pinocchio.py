@@ -85,7 +85,7 @@ def velocity_map(robot: Robot, model: Any) -> FloatArray:
     Forces here are ``P.T`` times those there; ``P.T @ M @ P`` is the mass matrix here.
     """
     layout = _layout(robot, model)
-    P = np.zeros((layout.nv, robot.nv))
+    P = np.zeros((layout.nv, robot.n))
     for slot in layout.slots:
         count = len(slot.joint.freedoms)
         block = np.roll(np.eye(6), 3, axis=0) if slot.joint.kind == "free" else slot.ratio * np.eye(count)
@@ -105,7 +105,7 @@ def velocity_from_pinocchio(robot: Robot, model: Any, v: ArrayLike) -> FloatArra
 
 def velocity_to_pinocchio(robot: Robot, model: Any, qd: ArrayLike) -> FloatArray:
     """Velocity or acceleration in Pinocchio's order, shape (..., nv), of ours."""
-    result: FloatArray = array(qd, robot.nv, "qd") @ velocity_map(robot, model).T
+    result: FloatArray = array(qd, robot.n, "qd") @ velocity_map(robot, model).T
     return result
 
 

@@ -17,7 +17,7 @@ _REACHES = (0.6, 0.48, 0.38, 0.3)
 
 
 class Configurations(Described):
-    """Operations on configurations q, shape (..., nq), and displacements v, shape (..., nv); a part of `Mechanics`.
+    """Operations on configurations q, shape (..., nq), and displacements v, shape (..., n); a part of `Mechanics`.
 
     For joints with one degree of freedom these are sums and differences. A spherical joint has a unit quaternion w, x,
     y, z in q and an angular velocity in v; a free joint has a quaternion and a position in q, and in v the angular

@@ -36,11 +36,6 @@ class Described(Sealed):
         return self.description.nv
 
     @property
-    def nv(self) -> int:
-        """Number of velocities: `n`."""
-        return self.description.nv
-
-    @property
     def nq(self) -> int:
         """Number of coordinates: the length of q; more than `n` where joints have quaternions."""
         return self.description.nq
@@ -59,21 +54,6 @@ class Described(Sealed):
     def velocity_names(self) -> tuple[str, ...]:
         """Names of the elements of qd and tau."""
         return self.description.velocity_names
-
-    @property
-    def coordinate_units(self) -> tuple[str, ...]:
-        """Units of the elements of q: "rad", "m", or empty for elements of quaternions."""
-        return self.description.coordinate_units
-
-    @property
-    def velocity_units(self) -> tuple[str, ...]:
-        """Units of the elements of qd: "rad/s" or "m/s"."""
-        return self.description.velocity_units
-
-    @property
-    def effort_units(self) -> tuple[str, ...]:
-        """Units of the elements of tau: "N·m" or "N"."""
-        return self.description.effort_units
 
     @property
     def frame_names(self) -> tuple[str, ...]:
@@ -104,6 +84,11 @@ class Described(Sealed):
     def effort_limits(self) -> NDArray[np.float64]:
         """Highest joint torques, shape (n,), N·m or N; inf without a limit."""
         return self.description.effort_limits
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 hash of the description's content: equal for equal robots, on every machine."""
+        return self.description.digest
 
     @property
     def parameters(self) -> dict[str, tuple[int, ...]]:

@@ -125,6 +125,7 @@ PINOCCHIO = {
     "ccrba": "centroidal.matrix(q)",
     "dccrba": "centroidal.rate(q, qd, qdd)",
     "computeCentroidalMap": "centroidal.matrix(q)",
+    "nv": "n",
     "isSameConfiguration": "difference(q0, q1), zero",
     "randomConfiguration": "random_configuration(seed)",
     "lowerPositionLimit": "lower_limits",

@@ -56,7 +56,7 @@ def joint_units(robot: Described | None, n: int) -> tuple[str, ...]:
         The robot has another number of joints, or joints with quaternions.
     """
     if robot is not None and robot.description.loops and n == robot.n:  # of the independent joints
-        return tuple(unit.removesuffix("/s") for unit in robot.velocity_units)
+        return tuple(unit.removesuffix("/s") for unit in robot.description.velocity_units)
     if robot is not None:
         require_plain_coordinates(robot, "a trajectory of joints")
     return position_units(robot, n)
@@ -75,7 +75,7 @@ def position_units(robot: Described | None, nq: int) -> tuple[str, ...]:
     if robot.nq != nq:
         what = "joints" if robot.nq == robot.n else "coordinates"
         raise ArgumentError(f"the trajectory moves {nq} {what}, but robot '{robot.name}' has {robot.nq}")
-    return robot.coordinate_units
+    return robot.description.coordinate_units
 
 
 def common_unit(units: Sequence[str]) -> str:

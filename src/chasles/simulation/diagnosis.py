@@ -157,7 +157,7 @@ def _sticking(
     error = np.abs(run["error"].values[..., -1, :]).reshape(-1, robot.n)
     resting = np.abs(run["qd"].values[..., -1, :]).reshape(-1, robot.n) < _AT_REST
     arrived = np.abs(run["qd_reference"].values[..., -1, :]).reshape(-1, robot.n) < _AT_REST
-    units = [unit.partition("/")[0] for unit in robot.velocity_units]
+    units = [unit.partition("/")[0] for unit in robot.description.velocity_units]
     far = np.array([_FAR[unit] for unit in units])
     stuck = np.where(resting & arrived & (error > far), error / far, 0.0)
     if not stuck.any():

@@ -119,7 +119,7 @@ def require_velocity_limits(robot: Robot, times: Floats, qd: Floats) -> None:
     sample = int(rows.any(axis=(0, 2)).argmax())
     run, joint = (int(place[0]) for place in np.nonzero(rows[:, sample]))
     speed = abs(float(qd.reshape(rows.shape)[run, sample, joint]))
-    unit = robot.velocity_units[joint]
+    unit = robot.description.velocity_units[joint]
     among = "" if rows.shape[0] == 1 else f" of run {run}"
     raise VelocityLimitError(
         f"{robot.velocity_names[joint]}{among} moves at {speed:.4g} {unit} at t = {times[sample]:g} s, beyond its "

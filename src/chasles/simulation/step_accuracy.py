@@ -111,7 +111,7 @@ def _error_of(ready: Prepared, run: tuple[np.intp, ...], qd: Floats) -> float:
         np.broadcast_to(given, (*batch, *given.shape[-3:]))[run],
         *half.packed(values),
     )[2]
-    units = np.array(loop.plant.robot.velocity_units)
+    units = np.array(loop.plant.robot.description.velocity_units)
     share = 2.0**loop.integrator.order / (2.0**loop.integrator.order - 1.0)
     worst = 0.0
     for unit in sorted(set(units)):

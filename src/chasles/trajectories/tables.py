@@ -59,7 +59,7 @@ def joint_dataset(trajectory: JointTrajectory, dt: float, *, robot: Robot | None
     """
     own = trajectory if robot is None else on_manifold(robot, trajectory)
     units, times = position_units(robot, own.n), own.sample_times(dt)
-    rate_units = units if robot is None else tuple(unit.removesuffix("/s") for unit in robot.velocity_units)
+    rate_units = units if robot is None else tuple(unit.removesuffix("/s") for unit in robot.description.velocity_units)
     axis = "joint" if own.n == own.nv else "coordinate"
     data = {}
     for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), along(own, times), strict=True):

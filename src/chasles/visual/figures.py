@@ -139,7 +139,7 @@ def _panels(run: xarray.Dataset) -> list[tuple[Panel, list[str], list[int]]]:
     shift = 0
     if "coordinate" in run["q"].dims:  # of joints with several freedoms
         coordinates = [plot_text(str(name)) for name in run["coordinate"].values]
-        position_units = list(run_robot(run).coordinate_units)
+        position_units = list(run_robot(run).description.coordinate_units)
         shift = len(coordinates)
     many = by_run(run, "tau").shape[0] > MOST_LINES
     panels = []

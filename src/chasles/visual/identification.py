@@ -127,7 +127,9 @@ def _errors(result: Identification) -> str:
     errors = ["prior's error", "model's error", "expected error", "noise floor", "largest error", "error at rest"]
     head = ["joint", "RMS effort, moving", *errors]
     body = []
-    for k, (name, unit) in enumerate(zip(result.robot.velocity_names, result.robot.effort_units, strict=True)):
+    for k, (name, unit) in enumerate(
+        zip(result.robot.velocity_names, result.robot.description.effort_units, strict=True)
+    ):
         floors = (own[k] / size[k] if size[k] else np.nan for own in (result.expected, result.noise))
         shares = (prior.relative()[k], model.relative()[k], *floors)
         body.append(
@@ -165,7 +167,9 @@ def _figure(figure: dict[str, Any]) -> str:
 def _panels(result: Identification, title: str, unit: str = "") -> list[Panel]:
     return [
         Panel(title, plot_text(name), unit or shown_unit(own), 1.0, (k,))
-        for k, (name, own) in enumerate(zip(result.robot.velocity_names, result.robot.effort_units, strict=True))
+        for k, (name, own) in enumerate(
+            zip(result.robot.velocity_names, result.robot.description.effort_units, strict=True)
+        )
     ]
 
 

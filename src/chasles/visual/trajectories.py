@@ -139,7 +139,9 @@ def _add_robot(
     if robot.nq == robot.n:
         return units, limits
     places = coordinates_of_velocities(robot)  # rates are drawn in the colour of a coordinate
-    unit_of = {place: unit.removesuffix("/s") for place, unit in zip(places, robot.velocity_units, strict=True)}
+    unit_of = {
+        place: unit.removesuffix("/s") for place, unit in zip(places, robot.description.velocity_units, strict=True)
+    }
     for name in parts.keys() - {"q"}:
         parts[name] = _spread(parts[name], places, robot.nq)
     for name in ("qd", "tau"):

@@ -70,7 +70,7 @@ def describe(robot: Robot) -> dict[str, Any]:
         "name": robot.name,
         "source": " ".join(description.source.split()),
         "coordinates": robot.nq,
-        "velocities": robot.nv,
+        "velocities": robot.n,
         "joints": [_joint(joint) for joint in description.ordered_joints],
         "links": [
             {"name": link.name, "mass": link.inertia.mass, "center_of_mass": link.inertia.center_of_mass}

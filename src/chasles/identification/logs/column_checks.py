@@ -115,7 +115,7 @@ def checked_positions(recording: LoggedSignals, robot: Robot, unit_known: bool) 
     ArgumentError
         If the unit is not told, and all joints were within their limits in degrees.
     """
-    turning = np.array([unit == "rad" for unit in robot.coordinate_units])
+    turning = np.array([unit == "rad" for unit in robot.description.coordinate_units])
     turning &= robot.upper_limits > robot.lower_limits  # some files have zeros for unknown limits
     lower, upper = np.maximum(robot.lower_limits, -4 * np.pi), np.minimum(robot.upper_limits, 4 * np.pi)
     room = np.where(turning, upper - lower, 1.0)
@@ -143,7 +143,11 @@ def too_fast(recording: LoggedSignals, segments: tuple[slice, ...], robot: Robot
         q, time = recording.q[part][::step], recording.time[part][::step]
         rates = np.maximum(rates, np.abs(np.diff(q, axis=0) / np.diff(time)[:, None]).max(axis=0, initial=0.0))
     joint = int(np.argmax(rates / limits))
-    facts = {"joint": robot.velocity_names[joint], "rate": float(rates[joint]), "unit": robot.coordinate_units[joint]}
+    facts = {
+        "joint": robot.velocity_names[joint],
+        "rate": float(rates[joint]),
+        "unit": robot.description.coordinate_units[joint],
+    }
     return TOO_FAST.above(rates[joint] / limits[joint], **facts)
 
 

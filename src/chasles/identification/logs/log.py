@@ -281,7 +281,7 @@ def _motor_matrix(given: ArrayLike, n: int) -> FloatArray:
 def _factors(quantity: str, unit: Unit | Sequence[Unit], found: Columns, robot: Robot, at_motors: bool) -> FloatArray:
     """Factor to SI units of each column of a quantity."""
     columns = found.names[quantity]
-    kinds = robot.coordinate_units if quantity != "time" else ["s"] * len(columns)
+    kinds = robot.description.coordinate_units if quantity != "time" else ["s"] * len(columns)
     each = [unit] * len(columns) if isinstance(unit, str | float | int) else list(unit)
     if len(each) != len(columns):
         raise ArgumentError(

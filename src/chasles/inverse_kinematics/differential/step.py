@@ -111,7 +111,7 @@ class JointRates:
         beyond = np.maximum(lower - position, position - upper)
         sentences = []
         for joint in np.flatnonzero(self.contradicted):
-            name, unit = robot.velocity_names[joint], robot.velocity_units[joint].removesuffix("/s")
+            name, unit = robot.velocity_names[joint], robot.description.velocity_units[joint].removesuffix("/s")
             if beyond[joint] > 0.0:
                 side = "upper" if position[joint] > upper[joint] else "lower"
                 sentences.append(

@@ -109,7 +109,7 @@ class Tracker:
         self._stops = self.ranges.lower + _AT_LIMIT, self.ranges.upper - _AT_LIMIT
         self.rows = [*self.task.rotations, *(3 + k for k in self.task.displacements)]
         self.redundant = len(self.rows) < robot.n
-        self._units = np.array([self.length if unit == "m" else 1.0 for unit in robot.coordinate_units])
+        self._units = np.array([self.length if unit == "m" else 1.0 for unit in robot.description.coordinate_units])
         self._integrable = tuple(float(weight > 0.0) for weight in self.task.weights) in _INTEGRABLE
         self._jacobian_derivative = robot.jacobian_derivative.specialize(frame="world-aligned", target=target)
         at, ends = {"q": (robot.nq,), "goal": (4, 4)}, {"lower": (robot.nq,), "upper": (robot.nq,)}

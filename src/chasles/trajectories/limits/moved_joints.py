@@ -65,7 +65,7 @@ class MovedJoints(JointTrajectory):
         self._tree = robot.edit.without_loops() if self.closed else robot
         self._places = coordinates_of_velocities(self._tree)
         self.names = self._tree.velocity_names
-        self.units = tuple(unit.removesuffix("/s") for unit in self._tree.velocity_units)
+        self.units = tuple(unit.removesuffix("/s") for unit in self._tree.description.velocity_units)
 
     @property
     def n(self) -> int:

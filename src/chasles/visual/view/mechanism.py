@@ -103,7 +103,7 @@ def mechanism_data(robot: Robot, size: float, laws: Sequence[str] = USUAL) -> di
                 "free": name in floating,
                 "coordinate": places.get(name),
             }
-            for k, (name, unit) in enumerate(zip(robot.velocity_names, robot.effort_units, strict=True))
+            for k, (name, unit) in enumerate(zip(robot.velocity_names, robot.description.effort_units, strict=True))
         ],
         "balls": _balls(robot),
         "payload": {"mass": robot.description.payload.mass, "most": most},
@@ -171,7 +171,7 @@ def _coordinates(
 ) -> list[dict[str, Any]]:
     """Describe each element of q; those of a quaternion have no unit, and their range is that of a unit vector."""
     described: list[dict[str, Any]] = []
-    units = robot.coordinate_units
+    units = robot.description.coordinate_units
     dependent = {
         name
         for joint in robot.description.coordinates
