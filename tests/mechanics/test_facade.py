@@ -236,6 +236,11 @@ def test_a_robot_without_joints() -> None:
             assert np.isfinite(function(np.zeros(0))).all()
 
 
+def test_equal_robots_have_one_digest(panda: ch.Robot) -> None:
+    assert pickle.loads(pickle.dumps(panda)).digest == panda.digest == ch.load("panda").digest
+    assert panda.with_payload(1.0).digest != panda.digest
+
+
 def test_methods_may_be_held_and_shared(panda: ch.Robot) -> None:
     assert panda.mass_matrix is panda.mass_matrix
     held = ch.load("panda").mass_matrix
