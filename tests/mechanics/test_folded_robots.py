@@ -270,7 +270,7 @@ def test_a_floating_robot_against_a_reduced_model_of_pinocchio() -> None:
     values = {"FL_HFE": 0.5, "HR_KFE": -1.2, "HR_HFE": 2.0}
     robot = ch.load(path, check=False).with_free_base(joint="root_joint").edit.lock(values)
     whole = pin.buildModelFromXML(with_complete_digits_of_pi(path.read_text()), pin.JointModelFreeFlyer())
-    whole.armature = np.zeros(whole.n)
+    whole.armature = np.zeros(whole.nv)
     reference = pin.neutral(whole)
     for joint, value in values.items():
         reference[whole.joints[whole.getJointId(joint)].idx_q] = value
