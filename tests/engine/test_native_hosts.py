@@ -67,7 +67,7 @@ def test_quick_code_computes_the_same_bit_for_bit_and_is_kept_apart(
     for quick in ("0", "1"):
         monkeypatch.setenv("CHASLES_QUICK_CODE", quick)
         arm = ch.load("puma560")
-        results.append([arm.forward_dynamics(*Q), *(arm.forward_dynamics(*q) for q in np.swapaxes(Q, 0, 1))])
+        results.append([arm.inverse_dynamics(*Q), *(arm.inverse_dynamics(*q) for q in np.swapaxes(Q, 0, 1))])
         aside.wait()
         entries.append(cache.info().entries)
     for ours, quickly in zip(*results, strict=True):
