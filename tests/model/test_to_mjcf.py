@@ -10,7 +10,7 @@ import pytest
 
 import chasles as ch
 from chasles.base.errors import ModelError
-from chasles.model import Description, Frame, Inertia, Joint, Limits, Link, Mimic, parse_mjcf, to_mjcf
+from chasles.model import Description, Frame, Inertia, Joint, Limits, Link, Mimic, load, parse_mjcf, to_mjcf, write
 
 
 def compiled(robot: ch.Robot) -> tuple[Any, Any]:
@@ -171,3 +171,10 @@ def test_hostile_names_stay_names() -> None:
     links = (Link("a"), Link(name, Inertia(1.0, [0, 0, 0], np.eye(3))))
     robot = Description(name, links=links, joints=(Joint(name + "j", "revolute", "a", name),))
     assert parse_mjcf(to_mjcf(robot)).joint_names == (name + "j",)
+
+
+@pytest.mark.parametrize("form", ["mjcf", "toml"])
+def test_a_plan_whose_loops_nobody_has_closed_is_written(form: str) -> None:
+    plan = load("delta")
+    assert not plan.is_assembled
+    assert plan.loops[0].name in write(plan, form)

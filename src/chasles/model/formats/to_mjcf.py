@@ -114,7 +114,8 @@ class _Writer:
         equalities = [_equality(joint) for joint in self.written if joint.mimic is not None]
         equalities += [line for loop in robot.loops for line in self._held(loop)]
         tendons = [line for loop in robot.loops for line in self._tendon(loop)]
-        motors = [_motor(robot.joint_velocity_names[index]) for index in robot.actuated_indices if robot.actuated]
+        indices = robot.actuated_indices if robot.actuated else ()
+        motors = [_motor(robot.joint_velocity_names[index]) for index in indices]
         lines = [
             f"<mujoco{attributes_text({'model': robot.name})}>",
             '  <compiler angle="radian" autolimits="true" inertiafromgeom="false" boundmass="0" boundinertia="0"/>',
