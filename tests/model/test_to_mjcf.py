@@ -175,6 +175,6 @@ def test_hostile_names_stay_names() -> None:
 
 @pytest.mark.parametrize("form", ["mjcf", "toml"])
 def test_a_plan_whose_loops_nobody_has_closed_is_written(form: str) -> None:
-    plan = load("delta")
+    plan = load("stewart")
     assert not plan.is_assembled
     assert plan.loops[0].name in write(plan, form)
