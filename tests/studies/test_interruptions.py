@@ -43,6 +43,7 @@ motion = ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 1000.0)
 ch.set_threads(1)
 controller = {controller}
 warnings.simplefilter("ignore")
+ch.simulate(arm, controller, motion, duration=0.01, progress=False, {options})  # imports and compiles
 print("ready", flush=True)
 ch.simulate(arm, controller, motion, record=ch.Recording(every=1000), progress=False, {options})
 """
