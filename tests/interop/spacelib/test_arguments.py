@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import sympy
+from tests.engine.direct_calls import needs_direct_calls
 from tests.interop.spacelib.test_mechanics_batches import CALLS, RANDOM
 
 import chasles.interop.spacelib as sl
@@ -153,6 +154,7 @@ def test_a_code_is_the_same_at_the_first_call_and_later(jtype: Any) -> None:
         np.testing.assert_array_equal(sl.makeL2(jtype, sl.X, 0.0, POINT), sl.makeL(sl.Pri, sl.Xaxis, 0.0, POINT))
 
 
+@needs_direct_calls
 @pytest.mark.skipif(not native_available(), reason="there is no machine code")
 def test_codes_by_position_and_by_name_go_straight_to_machine_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same choice of codes does not come through Python's general call again."""
