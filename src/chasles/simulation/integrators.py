@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from numpy.typing import ArrayLike
+
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine.validators import real, whole_number
 from chasles.integrators import DORMAND_PRINCE, INTEGRATORS, RK4, Integrator, Steps, Within
@@ -37,7 +39,7 @@ class ChosenSteps:
     method: str | Integrator
     substeps: int | None
     rtol: float | None = None
-    atol: float | None = None
+    atol: ArrayLike | None = None
     by_stiffness: bool = False
 
     def tolerances(self, method: str | Integrator) -> tuple[float, float]:
@@ -71,12 +73,9 @@ def chosen_steps(choice: str | Integrator | Steps | Within) -> ChosenSteps:
         return ChosenSteps(RK4, 1, by_stiffness=True)
     if isinstance(choice, Within) or name in SCIPY:
         within = choice if isinstance(choice, Within) else Within(name)
-        rtol, atol = within.rtol, within.atol
-        if atol is not None:
-            atol = real(atol, "atol", above=0.0)
         if name == AUTOMATIC:
-            return ChosenSteps(DORMAND_PRINCE, None, rtol, atol, by_stiffness=True)
-        return ChosenSteps(str(name) if name in SCIPY else steps_of(within)[0], None, rtol, atol)
+            return ChosenSteps(DORMAND_PRINCE, None, within.rtol, within.atol, by_stiffness=True)
+        return ChosenSteps(str(name) if name in SCIPY else steps_of(within)[0], None, within.rtol, within.atol)
     method, chosen = steps_of(choice)
     if isinstance(chosen, Within):
         return ChosenSteps(method, None)
