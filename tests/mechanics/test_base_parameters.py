@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
@@ -57,6 +59,41 @@ def test_matrices_and_names(mixed: ch.Robot, panda: ch.Robot) -> None:
         assert np.abs(Y @ base.null_space).max() < 1e-12 * np.abs(Y).max()
         assert close(base.columns(Y) @ base.values, robot.inverse_dynamics(*states), 1e-13)
         assert base.names == tuple(base.parameter_names[k] for k in base.independent)
+
+
+def bent(robot: ch.Robot, change: Callable[[Any], Any]) -> ch.Robot:
+    """Robot whose joint frames have other roll, pitch and yaw angles, as a URDF has them."""
+
+    def other(T: Any) -> Any:
+        angles = Rotation.from_matrix(T[:3, :3]).as_euler("xyz")
+        return np.block([[Rotation.from_euler("xyz", change(angles)).as_matrix(), T[:3, 3:]], [T[3:]]])
+
+    joints = [
+        j.replace(T_parent_joint=other(j.T_parent_joint), T_joint_child=other(j.T_joint_child))
+        for j in robot.description.joints
+    ]
+    return ch.Robot(robot.description.replace(joints=tuple(joints)))
+
+
+@pytest.mark.filterwarnings("ignore:Gimbal lock")
+@pytest.mark.parametrize("digits", [3, 4])  # 1.571 and 1.5708, 3.142 and 3.1416, 0.785 and 0.7854
+@pytest.mark.parametrize("name", ["scara", "puma560", "gen3", "kr16", "jaco", "ur3e", "mimic"])
+def test_rounded_angles_change_no_base_parameter(name: str, digits: int, mixed: ch.Robot) -> None:
+    robot = mixed if name == "mimic" else ch.load(name)
+    robot = robot if robot.description.mass else robot.edit.nominal_bodies()
+    rounded = bent(robot, lambda angles: np.round(angles, digits))
+    base, exact = rounded.inertial.base(), robot.inertial.base(tolerance=1e-9)
+    assert base.names == exact.names
+    states = np.random.default_rng(0).normal(size=(3, 50, robot.n))
+    tau = np.asarray(rounded.inverse_dynamics(*states))
+    own = base.columns(rounded.regressors.torque(*states)) @ base.values
+    assert (np.linalg.norm(own - tau, axis=0) < 2e-3 * np.linalg.norm(tau, axis=0).max()).all()
+
+
+def test_axes_that_are_not_perpendicular_show_more_parameters() -> None:
+    """Half a degree is seen: the second axis of the PUMA then feels the moment of inertia about the first."""
+    tilted = bent(ch.load("puma560"), lambda angles: angles + np.deg2rad(0.5) * (np.abs(angles) > 1.0))
+    assert len(tilted.inertial.base()) > 52
 
 
 def test_the_methods_agree(panda: ch.Robot, mixed: ch.Robot) -> None:

@@ -23,6 +23,7 @@ from chasles.algorithms.forward_dynamics import articulated_body_accelerations a
 from chasles.algorithms.forward_dynamics import forward_dynamics as forward_dynamics
 from chasles.algorithms.forward_dynamics import inverse_mass_matrix as inverse_mass_matrix
 from chasles.algorithms.grouping import Grouping as Grouping
+from chasles.algorithms.grouping import column_kinds as column_kinds
 from chasles.algorithms.grouping import group_columns as group_columns
 from chasles.algorithms.grouping import preferred_columns as preferred_columns
 from chasles.algorithms.grouping import regroup as regroup
