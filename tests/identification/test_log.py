@@ -15,7 +15,7 @@ from tests.identification.synthetic_logs import fourier_motion, real_planar, tab
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
-from chasles.base.findings import codes
+from chasles.base.findings import codes, of_weight
 from chasles.identification.logs.columns import find_columns
 from chasles.identification.logs.ros_bags import decode_joint_state
 
@@ -302,6 +302,11 @@ def test_corrections_of_columns() -> None:
     assert same(ch.Log(ARM, data, columns=corrected))
     with pytest.raises(UnknownNameError, match="Did you mean 'x 1'"):
         ch.Log(ARM, data, columns={"effort": ["x1", "x 2"]})
+
+
+def test_joints_without_limits_may_make_many_turns() -> None:
+    spinning = {"t": MOTION.t, "q": MOTION.q + 10.0 * MOTION.t[:, None], "tau": TAU}
+    assert of_weight(ch.Log(ARM, spinning).findings, "refusal") == ()
 
 
 def test_units_and_motor_side() -> None:

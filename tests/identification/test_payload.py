@@ -13,7 +13,13 @@ import chasles as ch
 from chasles.base.errors import IdentificationError
 from chasles.base.findings import codes
 from chasles.cli.application import application
-from chasles.identification import FourierMotion, RecursivePayload, identify_payload, payload_from_poses
+from chasles.identification import (
+    FourierMotion,
+    RecursivePayload,
+    gains_from_payload,
+    identify_payload,
+    payload_from_poses,
+)
 from chasles.identification.identification import student_quantile
 from chasles.identification.payload import payload_regressor, weighted_by_joint
 
@@ -111,11 +117,24 @@ def test_torques_that_no_payload_explains_are_refused_or_doubted() -> None:
     own = log(0)
     with pytest.raises(IdentificationError, match=r"swapped columns or signs|does not determine"):
         identify_payload(ARM, {**own, "tau": own["tau"][:, [0, 3, 2, 1, 4, 5, 6]]})
-    against = {**own, "qd": -np.gradient(own["q"], own["t"], axis=0)}
-    assert set(codes(identify_payload(ARM, against).findings)) == {"velocity-opposite"}
     lighter = identify_payload(ARM, {**own, "tau": own["tau"] + 4.0 * np.tanh(QD / 0.1)})
     (doubt,) = lighter.findings
     assert (doubt.rule.code, doubt.rule.weight) == ("unexplained-torques", "caution")
+
+
+def test_logs_that_contradict_themselves_are_refused() -> None:
+    against = {**log(0), "qd": -np.gradient(log(0)["q"], T, axis=0)}
+    with pytest.raises(IdentificationError, match="opposite sign of its position's slope") as refused:
+        identify_payload(ARM, against)
+    assert set(codes(refused.value.findings)) == {"velocity-opposite"}
+    loads = {"mass": MASS, "center_of_mass": CENTER}
+    for logs in ((against, log(1)), (log(1), against)):
+        with pytest.raises(IdentificationError, match="opposite sign"):
+            gains_from_payload(ARM, *logs, **loads)
+    with pytest.raises(IdentificationError, match="no effort varies"):
+        identify_payload(ARM, {**log(0), "tau": 0.0 * Q})
+    with pytest.raises(IdentificationError, match="has 7 joints, robot 'planar2r' has 2"):
+        identify_payload(ch.load("planar2r"), ch.Log(ARM, log(0)))
 
 
 def test_recursion_gives_the_least_squares_of_all_samples_and_forgets() -> None:

@@ -167,6 +167,8 @@ def test_bad_input_is_answered(
         attempt(outputs=["q", "torque"])
     with pytest.raises(ArgumentError, match="delays"):
         attempt(delays=[-0.001])
+    with pytest.raises(IdentificationError, match="opposite sign of its position's slope"):
+        attempt(log={**log, "qd": -np.gradient(log["q"], log["t"], axis=0)})
     rng = np.random.default_rng(1)
     noise = {
         "t": log["t"],

@@ -19,7 +19,7 @@ from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.identification.equations import TorqueEquations, UnknownNames, unknowns
 from chasles.identification.filtering import Cutoff, filtered_signals
 from chasles.identification.friction import ALWAYS
-from chasles.identification.logs.log import Log
+from chasles.identification.logs.acceptance import accepted_log
 from chasles.identification.regression import Prior, coloured_covariance, weighted_fit
 from chasles.robot.robot import Robot
 
@@ -117,7 +117,7 @@ def gains_from_payload(
     ArgumentError
         If a log cannot be read, or the mass is not positive.
     IdentificationError
-        If the payload loads no joint.
+        If columns contradict each other or the robot, or the payload loads no joint.
 
     Examples
     --------
@@ -136,7 +136,7 @@ def gains_from_payload(
     """
     if not mass > 0.0:
         raise ArgumentError(f"the known payload needs a positive mass, not {mass!r}")
-    without, carrying = (one if isinstance(one, Log) else Log(robot, one) for one in (log, loaded))
+    without, carrying = accepted_log(robot, log), accepted_log(robot, loaded)
     first = filtered_signals(without, cutoff)
     second = filtered_signals(carrying, Cutoff(first.cutoff.frequency, first.cutoff.bandwidth, "as without payload"))
     own = unknowns(robot, dict.fromkeys(robot.velocity_names, ALWAYS))

@@ -20,7 +20,8 @@ from chasles.identification.estimation import V0_START, Estimate, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import ALWAYS, PERIODIC, TERMS, columns_of
 from chasles.identification.identification import Identification, Parameter
-from chasles.identification.judgement import DOUBTS, judge, refuse
+from chasles.identification.judgement import DOUBTS, judge
+from chasles.identification.logs.acceptance import accepted_log, refuse
 from chasles.identification.logs.log import Log
 from chasles.identification.regression import OUTLIER
 from chasles.model import has_masses
@@ -30,14 +31,6 @@ FloatArray = NDArray[np.float64]
 
 PRIOR_WEIGHT = 10.0
 """Factor on the covariance beside which consistent bodies shall resemble the prior's."""
-OTHER_JOINTS = Rule(
-    "other-joints", 0.0, "each joint has a column",
-    "the log of robot '{log}' has {joints} joints, robot '{robot}' has {own}", "refusal",
-)  # fmt: skip
-NO_EFFORT = Rule(
-    "no-effort", 0.0, "motion without torques tells no mass",
-    "no effort varies in this log: torques or currents are needed", "refusal",
-)  # fmt: skip
 SATURATES = Rule(
     "saturates", 0.8, "a log has some five periods of its slowest motion: less than one of them is left",
     "the effort of '{joint}' saturates in or near {value:.0%} of the {part} samples; too few are left. Move slower or "
@@ -159,11 +152,8 @@ def identify(
         raise ArgumentError(f"identify takes a robot first, not {type(robot).__name__}")
     truth(check, "check")
     share = real(training, "training", above=0.0, at_most=1.0) if unseen is None else 1.0
-    own = _read(robot, log)
-    second = None if unseen is None else _read(robot, unseen)
-    _require_fitting(robot, own, check)
-    if second is not None:
-        _require_fitting(robot, second, check)
+    own = accepted_log(robot, log, check=check, advice=GO_ON)
+    second = None if unseen is None else accepted_log(robot, unseen, check=check, advice=GO_ON)
     train, test = _signals(own, second, share, cutoff)
     for part, signals in (("fitted", train), ("unseen", test)):
         _require_unsaturated(part, signals, robot.velocity_names)
@@ -198,24 +188,11 @@ def identify(
     )  # fmt: skip
     findings = tuple(judge(result, FitAndHeldOut(robot, own, found, equations, other), has_guessed_bodies))
     if check:
-        refuse(findings, GO_ON)
+        refuse(findings, GO_ON, doubts=DOUBTS)
     doubts = [finding for finding in findings if finding.rule.code in DOUBTS]
     if doubts:
         warn("; ".join(map(str, doubts)), IdentificationWarning)
     return replace(result, findings=findings)
-
-
-def _read(robot: Robot, source: Any) -> Log:
-    return source if isinstance(source, Log) else Log(robot, source)
-
-
-def _require_fitting(robot: Robot, log: Log, check: bool) -> None:
-    if log.n != robot.n:
-        refuse(OTHER_JOINTS.told(log.n - robot.n, log=log.robot.name, joints=log.n, robot=robot.name, own=robot.n))
-    if check:
-        refuse(log.findings, GO_ON)
-    if not log.measured.any():
-        refuse(NO_EFFORT.told(0.0))
 
 
 def _require_unsaturated(part: str, signals: Signals, names: Sequence[str]) -> None:

@@ -6,13 +6,12 @@ the log is of another robot or read otherwise than it was written is the owner's
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.errors import IdentificationError
-from chasles.base.findings import Finding, Rule, of_weight
+from chasles.base.findings import Finding, Rule
 from chasles.identification.comparison import Prediction
 from chasles.identification.delays_and_offsets import FitAndHeldOut, misalignments
 from chasles.identification.diagnosis import OTHER_READING, better_readings
@@ -105,14 +104,6 @@ NOTHING_PREDICTED = Rule(
 
 DOUBTS = {MISSED.code, WEIGHT.code, WEIGHT_SHAPE.code, OTHER_READING.code}
 """Findings that say that the log may be of another robot, or be read otherwise than it was written."""
-
-
-def refuse(findings: Sequence[Finding], advice: str = "") -> None:
-    """Raise `IdentificationError` if findings refuse the log; the message also has what the log may be instead."""
-    refusals = of_weight(findings, "refusal")
-    if refusals:
-        said = (*refusals, *(finding for finding in findings if finding.rule.code in DOUBTS))
-        raise IdentificationError(f"{'; '.join(map(str, said))}{advice}", said)
 
 
 def judge(result: Identification, parts: FitAndHeldOut, has_guessed_bodies: bool) -> Iterator[Finding]:

@@ -25,8 +25,7 @@ from chasles.geometry import (
 )
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Identification, student_quantile
-from chasles.identification.judgement import refuse
-from chasles.identification.logs.log import Log
+from chasles.identification.logs.acceptance import accepted_log, refuse
 from chasles.identification.regression import (
     Prior,
     coloured_covariance,
@@ -183,7 +182,7 @@ def identify_payload(
     Raises
     ------
     IdentificationError
-        If the log does not determine a positive mass.
+        If columns contradict each other or the robot, or the log does not determine a positive mass.
 
     Examples
     --------
@@ -202,7 +201,7 @@ def identify_payload(
     (True, True)
     """
     robot = model.model if isinstance(model, Identification) else model
-    own = log if isinstance(log, Log) else Log(robot, log)
+    own = accepted_log(robot, log)
     where = payload_frame(robot, frame)
     signals = filtered_signals(own, cutoff)
     without = (model.torque if isinstance(model, Identification) else robot.inverse_dynamics)(

@@ -23,7 +23,7 @@ from chasles.control import Controller
 from chasles.engine.validators import real, reals
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Parameter
-from chasles.identification.logs.log import Log
+from chasles.identification.logs.acceptance import accepted_log
 from chasles.identification.output_error import (
     FreeParameters,
     OutputErrorFit,
@@ -173,7 +173,8 @@ def refine(
     ArgumentError, UnknownNameError
         An argument does not fit.
     IdentificationError
-        The simulation with the initial values diverges, or no values explain the log.
+        Columns contradict each other or the robot, the simulation with the initial values diverges, or no values
+        explain the log.
 
     Examples
     --------
@@ -195,7 +196,7 @@ def refine(
     True
     """
     whole = as_plant(plant)
-    measured = log if isinstance(log, Log) else Log(whole.robot, log)
+    measured = accepted_log(whole.robot, log, needs_effort="tau" in outputs)
     signals = filtered_signals(measured, cutoff)
     unknowns = FreeParameters.of(whole, parameters)
     chosen = [name for name in OUTPUTS if name in outputs]

@@ -110,6 +110,8 @@ def checked_clock(recording: LoggedSignals) -> None:
 def checked_positions(recording: LoggedSignals, robot: Robot, unit_known: bool) -> tuple[Finding, ...]:
     """Find the joint that is farthest outside of its limits.
 
+    Whether degrees were meant is asked of joints without limits, too: in radians they would make more than two turns.
+
     Raises
     ------
     ArgumentError
@@ -130,7 +132,10 @@ def checked_positions(recording: LoggedSignals, robot: Robot, unit_known: bool) 
     degrees = UNDECLARED_DEGREES.above(far[joint], joint=name)
     if degrees and not unit_known and (beyond(np.pi / 180.0) <= BEYOND_LIMITS.limit).all():
         raise ArgumentError(str(degrees[0]))
+    far = np.where(np.isfinite(robot.lower_limits) & np.isfinite(robot.upper_limits), far, 0.0)
+    joint = int(np.argmax(far))
     q, limits = recording.q[:, joint], {"lower": robot.lower_limits[joint], "upper": robot.upper_limits[joint]}
+    name = robot.velocity_names[joint]
     return BEYOND_LIMITS.above(far[joint], joint=name, least=float(q.min()), most=float(q.max()), **limits)
 
 
