@@ -225,3 +225,9 @@ def test_least_squares_needs_no_pivots() -> None:
 def test_a_tree_without_loops_has_no_constraints() -> None:
     tree = replace(spanning_tree(four_bar()), loops=())
     assert alg.loop_constraints(tree, np.zeros(3)).J.shape == (0, 3)
+
+
+def test_a_power_balance_of_a_tree_leaves_out_the_forces_of_loops_and_is_refused() -> None:
+    tree = spanning_tree(four_bar())
+    with pytest.raises(ArgumentError, match=r"needs a robot without loops.*Recording\(energies=True\)"):
+        alg.power_balance(tree, np.zeros(tree.nq), np.zeros(tree.n), np.zeros(tree.n))

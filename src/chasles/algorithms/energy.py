@@ -21,6 +21,7 @@ from chasles.algorithms.mass_moments import added, inertia_times, mass_moments, 
 from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, inertial_wrench, wrenches_on_bodies
 from chasles.algorithms.spatial import NO_WRENCH, Wrench
 from chasles.base.comparable import comparable
+from chasles.base.errors import ArgumentError
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross
 
@@ -129,6 +130,12 @@ def power_balance(
     q, qd, tau, wrenches
         See `forward_dynamics`, also for the errors.
 
+    Raises
+    ------
+    ArgumentError
+        If the robot has loops: their forces are not among the torques of a tree. The energies that
+        ``chasles.Recording(energies=True)`` records include them.
+
     Returns
     -------
     motors, environment, kinetic, potential, friction
@@ -145,6 +152,11 @@ def power_balance(
     >>> round(float(balance.potential), 5), round(float(balance.kinetic), 5)
     (-110.31986, 110.31986)
     """
+    if tree.loops:
+        raise ArgumentError(
+            "power_balance needs a robot without loops, whose forces are not among the torques of a tree; simulate the "
+            "robot with record=chasles.Recording(energies=True)"
+        )
     qdd = forward_dynamics(tree, q, qd, tau, wrenches)
     return powers_of_motion(tree, q, qd, qdd, wrenches)._replace(motors=tau @ qd)
 
