@@ -8,8 +8,8 @@ import pytest
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
-from chasles.model import Description, Inertia, Joint, Limits, Link
-from chasles.simulation import DivergenceWarning, SamplingWarning, SaturationWarning, VelocityLimitError
+from chasles.model import Description, Inertia, Joint, Limits, Link, Mimic
+from chasles.simulation import DivergenceWarning, LimitError, SamplingWarning, SaturationWarning
 
 MASS, LIMIT = 2.0, 4.0
 REST = ch.PointToPoint([0.0], [0.0], duration=1.0)
@@ -104,7 +104,7 @@ def test_a_run_beyond_velocity_limits_is_refused_on_demand() -> None:
         return 2.0 + 0.0 * now.q
 
     message = r"slide of run 1 moves at 0.501 m/s at t = 0.251 s, beyond its velocity limit of 0.5 m/s: plan a slower"
-    with pytest.raises(VelocityLimitError, match=message):
+    with pytest.raises(LimitError, match=message):
         ch.simulate(slider(velocity=0.5), law, REST, start=ch.State(qd=[[0.0], [0.25]])).require_limits()
     slow = ch.simulate(slider(velocity=2.0), law, REST)
     assert slow.require_limits() is slow
@@ -112,6 +112,49 @@ def test_a_run_beyond_velocity_limits_is_refused_on_demand() -> None:
     assert ch.simulate(slider(velocity=0.0), law, REST).overspeed_time == 0.0
     with pytest.raises(ArgumentError, match="velocity_limits must be True or False, not 'stop'"):
         ch.Plant(slider(), velocity_limits="stop")  # type: ignore[arg-type]
+
+
+def test_positions_and_efforts_beyond_limits_are_refused_on_demand() -> None:
+    """2 N on 2 kg: 0.125 m after 0.5 s, the other way at -1 m/s: -0.375 m."""
+
+    def law(now: ch.control.Now) -> Any:
+        return 2.0 + 0.0 * now.q
+
+    def limited(lower: float, upper: float) -> ch.Robot:
+        description = slider().description
+        joint = description.joints[0].replace(limits=Limits(lower=lower, upper=upper, effort=LIMIT, velocity=0.9))
+        return ch.Robot(description.replace(joints=(joint,)))
+
+    run = ch.simulate(limited(-1.0, 0.125), law, REST)
+    with pytest.raises(LimitError, match=r"slide stands at 0.1255 m at t = 0.501 s, beyond its position limit of 0.1"):
+        run.require_limits()
+    away = ch.simulate(limited(-0.1, 1.0), law, REST, start=ch.State(qd=[-0.8]))
+    with pytest.raises(LimitError, match=r"stands at -0\.\d+ m at t = 0.137 s, beyond its position limit of -0.1 m"):
+        away.require_limits()  # 0.8 t - t² / 2 = 0.1
+    with pytest.raises(LimitError, match=r"moves at 0.901 m/s at t = 0.901 s"):
+        ch.simulate(limited(-1.0, 1.0), law, REST).require_limits()
+    for limits_act in (True, False):
+        pushed = ch.simulate(ch.Plant(limited(-1.0, 1.0), effort_limits=limits_act), push, REST)
+        with pytest.raises(LimitError, match=r"slide needs 12 N at t = 0 s, beyond its effort limit of 4 N: plan a"):
+            pushed.require_limits()
+
+
+def test_limits_of_joints_that_mimic_others_and_of_quaternions() -> None:
+    arm = ch.load("panda").with_free_base()
+    q = arm.neutral.copy()
+    q[7:] = ch.load("panda").home
+    held = ch.simulate(arm, duration=0.01, start=q)
+    assert held.require_limits() is held
+    q[8] = 1.8
+    with pytest.raises(LimitError, match=r"panda_joint2 stands at 1.8 rad at t = 0 s, .* limit of 1.7628 rad"):
+        ch.simulate(arm, duration=0.01, start=q).require_limits()
+    stone = slider().description
+    follower = stone.joints[0].replace(
+        name="follower", child="rider", mimic=Mimic("slide", ratio=2.0), limits=Limits(upper=0.5)
+    )
+    both = ch.Robot(Description("pair", (*stone.links, Link("rider", Inertia(1.0))), (*stone.joints, follower)))
+    with pytest.raises(LimitError, match=r"slide stands at 0.3 m at t = 0 s, beyond its position limit of 0.25 m"):
+        ch.simulate(both, duration=0.01, start=[0.3]).require_limits()
 
 
 def test_without_controller_and_reference_a_robot_falls() -> None:

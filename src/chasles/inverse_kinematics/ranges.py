@@ -58,7 +58,7 @@ def joint_limits(robot: Mechanics) -> JointLimits:
     if known is None:
         own = [robot.description.coordinate_of_velocity[index] for index in robot.description.independent_indices]
         places = np.array([-1 if place is None else place for place in own], dtype=np.intp)
-        lower, upper = _coordinate_limits(robot)
+        lower, upper = coordinate_limits(robot)
         lower, upper = np.where(places >= 0, lower[places], -np.inf), np.where(places >= 0, upper[places], np.inf)
         empty = np.flatnonzero(lower > upper)
         name = robot.velocity_names[empty[0]] if empty.size else None
@@ -75,7 +75,7 @@ def position_limits(robot: Mechanics) -> tuple[NDArray[np.float64], NDArray[np.f
     return limits.lower.copy(), limits.upper.copy()
 
 
-def _coordinate_limits(robot: Mechanics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def coordinate_limits(robot: Mechanics) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Lowest and highest value of each coordinate, (nq,), at which no joint passes a limit."""
     description = robot.description
     lower, upper = robot.lower_limits, robot.upper_limits
@@ -126,7 +126,7 @@ class Ranges:
         """Ranges of a robot for one of its frames, with or without its limits."""
         tree = build_tree(robot.description)
         unlimited = np.full(robot.nq, np.inf)
-        lower, upper = _coordinate_limits(robot) if limits else (-unlimited, unlimited)
+        lower, upper = coordinate_limits(robot) if limits else (-unlimited, unlimited)
         turning, width = _turning_and_width(tree, robot.nq, length)
         moving = _moving(tree, target, robot.nq)
         first, span = _starting(lower, upper, width)

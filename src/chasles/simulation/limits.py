@@ -1,6 +1,9 @@
-"""Where a run met the robot's limits of effort and velocity: how long, and by how much; and limits that act."""
+"""Where a run met the robot's limits: how long, and by how much; limits that act, and limits that are required."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,15 +12,18 @@ from chasles.base.errors import ChaslesError
 from chasles.control.pid import saturated
 from chasles.engine import where
 from chasles.engine.program.scalar import Array
+from chasles.inverse_kinematics.ranges import coordinate_limits
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
 #: Values (..., n), their units, and what labels call them.
 Labelled = tuple[Floats, str, str]
+#: Share of a limit that counts as rounding.
+ROUNDING = 1e-9
 
 
-class VelocityLimitError(ChaslesError, RuntimeError):
-    """A joint moved faster than its velocity limit; see `chasles.simulation.results.Run.require_limits`."""
+class LimitError(ChaslesError, RuntimeError):
+    """A joint exceeded a limit; see `chasles.simulation.results.Run.require_limits`."""
 
 
 def limited_torques(robot: Robot, tau: Array, qd: Array, effort: bool, velocity: bool) -> Array:
@@ -109,19 +115,67 @@ def torques_within(robot: Robot, tau: Floats, qd: Floats, *, effort: bool, veloc
     return tau
 
 
-def require_velocity_limits(robot: Robot, times: Floats, qd: Floats) -> None:
-    """Raise a VelocityLimitError that names the first joint beyond its velocity limit, of velocities (..., k, n)."""
-    fastest = np.where(robot.velocity_limits > 0.0, robot.velocity_limits, np.inf)
-    beyond = np.abs(qd) > fastest * (1.0 + 1e-9)  # a motion planned to the limit may pass it by rounding
-    if not beyond.any():
+class _Checked(NamedTuple):
+    """A recorded quantity, and what a message about it says."""
+
+    limit: str
+    verb: str
+    advice: str
+    values: Floats
+    lower: Floats
+    upper: Floats
+    names: Sequence[str]
+    units: Sequence[str]
+
+
+def require_limits(robot: Robot, times: Floats, q: Floats, qd: Floats, tau: Floats) -> None:
+    """Raise a `LimitError` that names the first joint beyond a limit of the robot.
+
+    Parameters
+    ----------
+    robot
+        Robot with the limits; limits of velocity and effort of 0 are none.
+    times
+        Times of the samples, (k,), s.
+    q, qd, tau
+        Positions (..., k, nq), velocities and demanded torques (..., k, n).
+    """
+    description, ranges = robot.description, coordinate_limits(robot)
+    fastest, strongest = (np.where(size > 0.0, size, np.inf) for size in (robot.velocity_limits, robot.effort_limits))
+    rates = description.velocity_units
+    efforts = ["N" if unit == "m/s" else "N·m" for unit in rates]
+    slower, inside = "plan a slower motion", "plan a motion inside the limits"
+    weaker = "plan a slower motion, lower the gains, or carry less"
+    checked = (
+        _Checked("position", "stands at", inside, q, *ranges, robot.coordinate_names, description.coordinate_units),
+        _Checked("velocity", "moves at", slower, qd, -fastest, fastest, robot.velocity_names, rates),
+        _Checked("effort", "needs", weaker, tau, -strongest, strongest, robot.velocity_names, efforts),
+    )
+    first = [_first_beyond(quantity) for quantity in checked]
+    found = [(place, quantity) for place, quantity in zip(first, checked, strict=True) if place is not None]
+    if not found:
         return
+    (sample, run, joint), quantity = min(found, key=lambda one: one[0][0])
+    values = quantity.values.reshape(-1, *quantity.values.shape[-2:])
+    value, unit = float(values[run, sample, joint]), quantity.units[joint]
+    bound = float((quantity.upper if value > quantity.upper[joint] else quantity.lower)[joint])
+    if quantity.limit != "position":
+        value, bound = abs(value), abs(bound)
+    of_run = "" if len(values) == 1 else f" of run {run}"
+    raise LimitError(
+        f"{quantity.names[joint]}{of_run} {quantity.verb} {value:.4g} {unit} at t = {times[sample]:g} s, beyond its "
+        f"{quantity.limit} limit of {bound:g} {unit}: {quantity.advice}"
+    )
+
+
+def _first_beyond(quantity: _Checked) -> tuple[int, int, int] | None:
+    """Sample, run and joint of the first value beyond its limits; a motion planned to them may pass by rounding."""
+    _, _, _, values, lower, upper, *_ = quantity
+    slack = ROUNDING * np.maximum(*(np.where(np.isfinite(bound), np.abs(bound), 0.0) for bound in (lower, upper)))
+    beyond = (values > upper + slack) | (values < lower - slack)  # never of NaN
+    if not beyond.any():
+        return None
     rows = beyond.reshape(-1, *beyond.shape[-2:])
     sample = int(rows.any(axis=(0, 2)).argmax())
     run, joint = (int(place[0]) for place in np.nonzero(rows[:, sample]))
-    speed = abs(float(qd.reshape(rows.shape)[run, sample, joint]))
-    unit = robot.description.velocity_units[joint]
-    among = "" if rows.shape[0] == 1 else f" of run {run}"
-    raise VelocityLimitError(
-        f"{robot.velocity_names[joint]}{among} moves at {speed:.4g} {unit} at t = {times[sample]:g} s, beyond its "
-        f"velocity limit of {fastest[joint]:g} {unit}: plan a slower motion"
-    )
+    return sample, run, joint

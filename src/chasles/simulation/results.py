@@ -284,12 +284,15 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         return self.assign_attrs(findings=json.dumps([own.record for own in findings])) if findings else self
 
     def require_limits(self) -> Self:
-        """Return the run, if no joint moved faster than its velocity limit.
+        """Return the run, if no joint exceeded a limit of its position, velocity or effort.
+
+        Limits are those of the robot that moved. Of efforts the demanded ones count (``tau_demanded``, where limits
+        acted): a torque that the drive cut off is one that the motion needed.
 
         Raises
         ------
-        VelocityLimitError
-            A joint did; the message names the first one, its time and its speed.
+        LimitError
+            A joint did; the message names the first one, its time, value and limit.
 
         Examples
         --------
@@ -298,10 +301,11 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
         >>> run = ch.simulate(arm, ch.ComputedTorque(arm, kp=400.0, kd=40.0), motion).require_limits()
         """
-        from chasles.simulation.limits import require_velocity_limits
+        from chasles.simulation.limits import require_limits
         from chasles.simulation.metrics import run_robot
 
-        require_velocity_limits(run_robot(self), self["time"].values, self["qd"].values)
+        efforts = self["tau_demanded" if "tau_demanded" in self else "tau"]
+        require_limits(run_robot(self), *(array.values for array in (self["time"], self["q"], self["qd"], efforts)))
         return self
 
     def _repr_html_(self) -> str:

@@ -105,7 +105,8 @@ def simulate(
         ``saturation_excess`` are the time that each joint was at its effort limit and the largest torque demanded
         beyond it, ``overspeed_time`` and ``overspeed_excess`` the time beyond the velocity limit and the largest
         excess. All refer to the recorded samples, and are 0 where no limit was exceeded; `Run.require_limits` raises if
-        a velocity limit was exceeded. Where limits acted, ``tau_demanded`` holds the torques before limiting.
+        a limit of position, velocity or effort was exceeded. Where limits acted, ``tau_demanded`` holds the torques
+        before limiting.
 
     Raises
     ------
