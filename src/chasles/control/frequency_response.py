@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.controller import Controller
-from chasles.control.linear_quadratic.along_motion import MOST_DELAY, delayed_hold
+from chasles.control.linear_law import law_along, open_loop
+from chasles.control.linear_quadratic.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.linear_model import linear_model
-from chasles.control.loop_margins import linear_law, open_loop
 from chasles.engine.validators import real, whole_number
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
@@ -70,7 +70,8 @@ def loop_response(
 ) -> LoopResponse:
     """Linearise a sampled loop at one time of a motion and return its frequency response.
 
-    Law, hold and delay are those of `loop_margins`; ``chasles.plot`` draws the response as Bode diagrams.
+    Law, hold, delay and differentiated velocities are those of `loop_margins`. ``chasles.plot`` draws the response as
+    Bode diagrams.
 
     Parameters
     ----------
@@ -105,7 +106,7 @@ def loop_response(
     times = start + step * np.arange(max(2, math.floor(duration / step + 1e-9) + 1), dtype=np.float64)
     chosen = np.array([min(round((at - start) / step), len(times) - 1)])
     planned = on_manifold(robot, motion)(times)
-    law = linear_law(robot, controller, times, planned, step, 1)
+    law = law_along(robot, controller, times, planned, step)
     held = delayed_hold(*linear_model(robot, planned), step, late)
     angles = np.pi * np.logspace(-_DECADES, 0.0, whole_number(samples, "samples", 2, 1_000_000))
     L = open_loop(law, held.A, held.B_late, chosen, angles)[:, 0]

@@ -11,8 +11,6 @@ from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import NO_REGULATOR, deviation
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
-    MOST_DELAY,
-    delayed_hold,
     held_torques,
     integral_count,
     next_deviation_integral,
@@ -23,6 +21,7 @@ from chasles.control.linear_quadratic.along_motion import (
     sampled_model,
     with_pending_weights,
 )
+from chasles.control.linear_quadratic.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stationary_kalman_gains
 from chasles.control.linear_quadratic.linear_model import discretize, linear_model
 from chasles.control.linear_quadratic.riccati import backward_riccati

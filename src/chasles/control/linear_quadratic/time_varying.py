@@ -11,7 +11,6 @@ from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
-    MOST_DELAY,
     integral_count,
     period_of,
     regulator_law,
@@ -22,6 +21,7 @@ from chasles.control.linear_quadratic.along_motion import (
     stationary_gains,
     with_pending_weights,
 )
+from chasles.control.linear_quadratic.delayed_hold import MOST_DELAY
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
 from chasles.control.linear_quadratic.weights import regulator_gains, weight_matrix
 from chasles.control.now import Now
