@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
-from chasles.control import Contact, Stance, WholeBodyTorque
+from chasles.control import Contact, ContactWarning, Stance, WholeBodyTorque
 from chasles.inverse_kinematics import CenterOfMassTask, FrameTask, PositionTask, PostureTask
 from chasles.model import Description, Inertia, Joint, Limits, Link
 
@@ -82,13 +84,66 @@ def test_moving_states_obey_the_equation_of_motion() -> None:
     horizontal = np.abs(found.contact_forces[:, :2]).max(axis=1)
     assert (horizontal <= 0.6 / np.sqrt(2.0) * found.contact_forces[:, 2] + 1e-5).all()
     assert (found.contact_forces[:, 2] >= -1e-6).all()
-    foot_accelerations = [
-        ROBOT.jacobian(q, frame="world-aligned", target=foot)[3:] @ found.qdd
-        + ROBOT.jacobian_derivative(q, qd, frame="world-aligned", target=foot)[3:] @ qd
-        + 20.0 * ROBOT.jacobian(q, frame="world-aligned", target=foot)[3:] @ qd
-        for foot in FEET
-    ]
-    assert np.abs(foot_accelerations).max() < 0.1
+    np.testing.assert_allclose(foot_accelerations(q, qd, found.qdd), 0.0, atol=1e-6)
+    np.testing.assert_allclose(found.contact_slip, 0.0, atol=1e-6)
+
+
+def foot_accelerations(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+    """Accelerations of the feet beside those that the damping of contacts asks for, (feet, 3)."""
+    return np.array(
+        [
+            ROBOT.jacobian(q, frame="world-aligned", target=foot)[3:] @ (qdd + 20.0 * qd)
+            + ROBOT.jacobian_derivative(q, qd, frame="world-aligned", target=foot)[3:] @ qd
+            for foot in FEET
+        ]
+    )
+
+
+@pytest.mark.parametrize("gain", [15.0, 100.0])
+@pytest.mark.parametrize("seed", range(3))
+def test_contacts_are_kept_whatever_the_tasks_cost(gain: float, seed: int) -> None:
+    """A trunk that is called away as hard as friction and motors allow leaves all feet where they are."""
+    rng = np.random.default_rng(seed)
+    q = ROBOT.integrate(STANDING, 0.05 * rng.normal(size=18))
+    qd = 0.2 * rng.normal(size=18)
+    T = ROBOT.forward_kinematics(q, target="trunk")
+    T[:3, 3] += rng.uniform(-0.2, 0.2, 3)
+    called_away = Stance(
+        [FrameTask(T, "trunk", position_cost=30.0, gain=gain), PostureTask(STANDING, cost=1e-2)], CONTACTS
+    )
+    found = WholeBodyTorque(ROBOT, called_away).solve(q, qd, called_away)
+    np.testing.assert_allclose(foot_accelerations(q, qd, found.qdd), 0.0, atol=1e-6)
+
+
+def test_a_sole_does_not_rotate_on_its_corners() -> None:
+    """Twelve rows of four points at one link, of which six are independent: at rest all points stay exactly."""
+    arm = ch.load("panda").with_payload(200.0, inertia=20.0 * np.eye(3), frame="panda_link0").with_free_base()
+    sole = Contact("panda_link0", points=[[x, y, 0.0] for x in (-0.3, 0.3) for y in (-0.3, 0.3)], friction=0.5)
+    goal = arm.forward_kinematics(arm.home)
+    goal[:3, 3] += [0.1, 0.1, 0.1]
+    reaching = Stance([FrameTask(goal, gain=30.0), PostureTask(arm.home, cost=0.1)], [sole])
+    found = WholeBodyTorque(arm, reaching).solve(arm.home, np.zeros(13), reaching)
+    np.testing.assert_allclose(found.qdd[:6], 0.0, atol=1e-6)
+    assert np.abs(found.qdd[6:]).max() > 1.0
+
+
+def test_contacts_that_cannot_be_kept_slip_with_a_warning() -> None:
+    """A box on an icy slope slides down with g sin α, by Galileo, and on a rough one it stays."""
+    links = (Link("ground"), Link("box", Inertia(2.0, np.zeros(3), 0.01 * np.eye(3))))
+    box = ch.Robot(Description("box", links, (Joint("base", "free", "ground", "box"),), tool="box"))
+    slope, at = np.radians(20.0), np.r_[1.0, np.zeros(6)]
+    normal, downhill = np.array([np.sin(slope), 0.0, np.cos(slope)]), np.array([np.cos(slope), 0.0, -np.sin(slope)])
+    corners = [[x, y, 0.0] for x in (-0.1, 0.1) for y in (-0.1, 0.1)]
+
+    def on(friction: float) -> Any:
+        sole = Contact("box", points=corners, friction=friction, normal=normal)
+        resting = Stance([PostureTask(at, cost=1e-3)], [sole])
+        return WholeBodyTorque(box, resting).solve(at, np.zeros(6), resting)
+
+    np.testing.assert_allclose(on(1.0).contact_slip, 0.0, atol=1e-6)
+    with pytest.warns(ContactWarning, match="cannot all be kept within friction and the motors' limits"):
+        slip = on(1e-9).contact_slip
+    np.testing.assert_allclose(slip, 4 * [9.81 * np.sin(slope) * downhill], atol=0.01)
 
 
 def test_errors_of_tasks_obey_their_equation() -> None:

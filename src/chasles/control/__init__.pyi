@@ -11,6 +11,8 @@ from chasles.control.c_code import law_program as law_program
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics as ClosedLoopKinematics
 from chasles.control.compliant_frame import CompliantFrame as CompliantFrame
 from chasles.control.computed_torque import ComputedTorque as ComputedTorque
+from chasles.control.contact import Contact as Contact
+from chasles.control.contact import ContactWarning as ContactWarning
 from chasles.control.controller import Controller as Controller
 from chasles.control.frequency_response import LoopResponse as LoopResponse
 from chasles.control.frequency_response import loop_response as loop_response
@@ -41,7 +43,6 @@ from chasles.control.robot_controller import RobotController as RobotController
 from chasles.control.robust import DisturbanceObserver as DisturbanceObserver
 from chasles.control.robust import SlidingMode as SlidingMode
 from chasles.control.task_space import pose_reference as pose_reference
-from chasles.control.whole_body import Contact as Contact
 from chasles.control.whole_body import Forces as Forces
 from chasles.control.whole_body import Stance as Stance
 from chasles.control.whole_body import WholeBodyFollowing as WholeBodyFollowing

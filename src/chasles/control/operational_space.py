@@ -15,14 +15,15 @@ from chasles.engine.program.scalar import Array
 
 
 class OperationalSpace(AcceleratedFrame):
-    """tau = Jᵀ (Λ a + μ + p) + (1 - Jᵀ J̄ᵀ) tau_0, with the frame acceleration a that makes the error decay.
+    """tau = Jᵀ (Λ a + μ + p) + (1 - Jᵀ J̄ᵀ) tau_0 + friction, with the frame acceleration a that makes the error decay.
 
     Λ = (J M⁻¹ Jᵀ)⁻¹ is the effective inertia at the frame, μ and p are the Coriolis and gravity forces there, and J̄ =
     M⁻¹ Jᵀ Λ is the dynamically consistent inverse: torques tau_0 projected by 1 - Jᵀ J̄ᵀ move the joints of a redundant
-    arm without accelerating the frame. Here tau_0 = M (ks (posture - q) - kn qd) + c + g + friction. The error
-    equations are those of `ResolvedAcceleration`; for arms without redundant joints the two laws are the same. For
-    redundant arms this law spends the least energy. Near singular configurations a is reduced to the acceleration that
-    the damped inverse of `ResolvedAcceleration` achieves.
+    arm without accelerating the frame. Here tau_0 = M z + c + g with z = ks (posture - q) - kn qd. The model's friction
+    is compensated whole. The error equations are those of `ResolvedAcceleration`; for arms without redundant joints the
+    two laws are the same. Of all joint accelerations that give the frame the acceleration a, those of this law have the
+    least (qdd - z)ᵀ M (qdd - z), as Gauss's principle of least constraint says. Near singular configurations a is
+    reduced to the acceleration that the damped inverse of `ResolvedAcceleration` achieves.
 
     A floating base moves in reaction to the joints; Λ, μ, p and J are then those of the actuated joints, as for space
     manipulators (Umetani and Yoshida, 1989). Standing robots need contact forces: use `WholeBodyTorque`.

@@ -8,21 +8,21 @@ humanoid robots (2015).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.base.errors import ArgumentError
-from chasles.base.sealed import Sealed
+from chasles.base.errors import ArgumentError, warn
+from chasles.control.contact import Contact, ContactWarning, contact_jacobian, with_contacts
 from chasles.control.floating_base import has_motors
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Function, trace
-from chasles.engine.validators import NOT_NEGATIVE, Bound, choice, real, reals
-from chasles.geometry.elementary import Array, rotation_taking_z_to, skew
+from chasles.engine.validators import NOT_NEGATIVE, Bound, choice, reals
+from chasles.geometry.elementary import Array, rotation_taking_z_to
 from chasles.inverse_kinematics import FormulaTask, FrameTask, PostureTask
 from chasles.inverse_kinematics.differential.limits import UNBOUNDED, Inequalities
 from chasles.inverse_kinematics.differential.program import Feasible, minimum
@@ -32,56 +32,10 @@ from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion
 
 Floats = NDArray[np.float64]
-#: Weight of 1 m/s² at a contact point, beside tasks of weight 1.
+#: Weight of 1 m/s² at a contact point that cannot be kept, beside tasks of weight 1.
 _CONTACT_WEIGHT = 1e2
 #: Weights of all accelerations and of all forces, in units of the robot's weight: what tasks leave open is small.
 _SMALL_ACCELERATIONS, _SMALL_FORCES = 1e-5, 1e-4
-
-
-class Contact(Sealed):
-    """Contact points of a link on a plane.
-
-    Parameters
-    ----------
-    frame
-        Name of the frame.
-    points
-        Contact points in the frame's axes, (k, 3), m; default its origin. For a flat foot, its corners.
-    friction
-        Friction coefficient, positive. Forces stay in the pyramid inside the friction cone.
-    normal
-        Normal of the plane, out of the ground, (3,), in world axes.
-    highest_force
-        Largest normal force at each point, N.
-
-    Examples
-    --------
-    >>> Contact("left_sole_link", points=[[0.1, 0.05, 0.0], [0.1, -0.05, 0.0]]).points.shape
-    (2, 3)
-    """
-
-    def __init__(
-        self,
-        frame: str,
-        *,
-        points: ArrayLike = ((0.0, 0.0, 0.0),),
-        friction: float = 0.7,
-        normal: ArrayLike = (0.0, 0.0, 1.0),
-        highest_force: float = np.inf,
-    ) -> None:
-        self.frame = frame
-        self.points = reals(points, "points", ("points", 3))
-        self.friction = real(friction, "friction", above=0.0)
-        given = reals(normal, "normal", (3,))
-        if not np.linalg.norm(given) > 0.0:
-            raise ArgumentError("the normal of a contact must not be zero")
-        self.normal = given / np.linalg.norm(given)
-        self.highest_force = real(highest_force, "highest_force", above=0.0, infinite=True)
-
-    @property
-    def form(self) -> tuple[Hashable, ...]:
-        """Properties on which the contact equations depend."""
-        return self.frame, self.points.tobytes(), self.normal.tobytes()
 
 
 class Stance(NamedTuple):
@@ -115,11 +69,15 @@ class Forces(NamedTuple):
         Accelerations, (n,).
     contact_forces
         Forces of the ground on the contact points, in world axes, (k, 3), N.
+    contact_slip
+        Accelerations of the contact points beyond those that keep them in place, in world axes, (k, 3), m/s². Zero
+        where the contacts hold.
     """
 
     tau: Floats
     qdd: Floats
     contact_forces: Floats
+    contact_slip: Floats
 
 
 class WholeBodyTorque(RobotController):
@@ -128,11 +86,14 @@ class WholeBodyTorque(RobotController):
     In each period accelerations q̈ and contact forces f minimise the weighted squared task errors, subject to
 
         M_b q̈ + h_b = J_bᵀ f                   (no motor at free joints)
+        J q̈ + J' q' = -d J q'                   (contact points stay)
         |f_x|, |f_y| <= μ f_z / √2,  0 <= f_z   (friction)
         |M_a q̈ + h_a - J_aᵀ f| <= τ_max         (motors),
 
-    with fixed contact points. DAQP solves this quadratic program from Python: simulations call the law once a period,
-    and only the plant is compiled.
+    with the rate d of `contact_damping`. Several points of a link that rotates cannot all stay: they move as little as
+    a rigid link allows. If no accelerations meet all constraints, the contact points move instead, as little as the
+    others allow: a warning says so once, and `Forces.contact_slip` by how much. DAQP solves this quadratic program from
+    Python: simulations call the law once a period, and only the plant is compiled.
 
     Parameters
     ----------
@@ -205,10 +166,20 @@ class WholeBodyTorque(RobotController):
         wanted = -float(damping) * velocity - drift
         k = len(J)
         cost = np.zeros((n + k, n + k))
-        cost[:n, :n] = H + _CONTACT_WEIGHT * J.T @ J
+        cost[:n, :n] = H
         cost.flat[:: n + k + 1] += np.r_[np.full(n, _SMALL_ACCELERATIONS), np.full(k, _SMALL_FORCES)]
-        linear = np.concatenate([f - _CONTACT_WEIGHT * J.T @ wanted, np.zeros(k)])
-        found = minimum(cost, linear, self._feasible(contacts, M, h, J))
+        linear = np.concatenate([f, np.zeros(k)])
+        others = self._feasible(contacts, M, h, J)
+        found = minimum(cost, linear, with_contacts(others, J, wanted) if k else others)
+        if k and (found.flag is not None or found.missed.size):
+            warn(
+                f"the contacts {[contact.frame for contact in contacts]} of robot '{robot.name}' cannot all be kept "
+                "within friction and the motors' limits, and slip; contact_slip in the result of solve says how fast",
+                ContactWarning,
+            )
+            cost[:n, :n] += _CONTACT_WEIGHT * J.T @ J
+            linear[:n] -= _CONTACT_WEIGHT * J.T @ wanted
+            found = minimum(cost, linear, others)
         if found.flag is not None or found.missed.size:
             raise ArgumentError(
                 f"no torques within the motors' limits keep the contacts {[contact.frame for contact in contacts]} of "
@@ -217,8 +188,11 @@ class WholeBodyTorque(RobotController):
         qdd, local = found.x[:n], self._unit_force * found.x[n:]
         tau = np.where(motors, M @ qdd + h - J.T @ local, 0.0)
         turns = [rotation_taking_z_to(contact.normal) for contact in contacts for _ in contact.points]
-        forces = [turn @ part for turn, part in zip(turns, local.reshape(-1, 3), strict=True)]
-        return Forces(tau, qdd, np.array(forces).reshape(-1, 3))
+        forces, slip = (
+            np.array([turn @ part for turn, part in zip(turns, parts.reshape(-1, 3), strict=True)]).reshape(-1, 3)
+            for parts in (local, J @ qdd - wanted)
+        )
+        return Forces(tau, qdd, forces, slip)
 
     def _feasible(self, contacts: Sequence[Contact], M: Floats, h: Floats, J: Floats) -> Feasible:
         """Constraints on (q̈, f), the forces in the axes of their planes and in units of the robot's weight."""
@@ -271,7 +245,7 @@ class WholeBodyTorque(RobotController):
         def moved(q: Array, qd: Array, *values: Array) -> tuple[Array, ...]:
             """Velocity of each task's rows, and of all contact points."""
             rows = [task.formula(robot, q, *part).J @ qd for task, part in zip(tasks, split(values), strict=True)]
-            return (*rows, _contact_jacobian(robot, q, contacts) @ qd)
+            return (*rows, contact_jacobian(robot, q, contacts) @ qd)
 
         velocities = Function(trace(moved, state | numbers, name="velocities_of_tasks"))
         rates = velocities.jvp("q")
@@ -294,7 +268,7 @@ class WholeBodyTorque(RobotController):
             gain, further = values[: len(tasks)], values[len(tasks) + len(motion) :]
             drifts = drift(q, qd, further)
             moving = feedforward(values[len(tasks) : len(tasks) + len(motion)], gain, further)
-            contact = _contact_jacobian(robot, q, contacts)
+            contact = contact_jacobian(robot, q, contacts)
             H: Any = np.zeros((n, n))
             f: Any = np.zeros(n)
             for place, (task, part) in enumerate(zip(tasks, split(further), strict=True)):
@@ -359,14 +333,3 @@ class WholeBodyFollowing(WholeBodyTorque):
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
         """Return the designed frequency."""
         return {"gain": design.attainable}
-
-
-def _contact_jacobian(robot: Robot, q: Array, contacts: Sequence[Contact]) -> Array:
-    """Jacobian (3 k, n) of all contact points, in the axes of their planes."""
-    rows = [np.zeros((0, robot.n))]
-    for contact in contacts:
-        motion = robot.pose_and_jacobian.specialize(frame="world-aligned", target=contact.frame)
-        T, J = (np.asarray(part) for part in inlined(motion, q))
-        R_plane_world = rotation_taking_z_to(contact.normal).T
-        rows += [R_plane_world @ (J[3:] - skew(T[:3, :3] @ point) @ J[:3]) for point in contact.points]
-    return np.concatenate(rows)

@@ -118,6 +118,41 @@ def test_an_unknown_payload_lets_vibrations_grow_unless_the_stiffness_is_symmetr
     assert growth["powers"] < -1.0
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_a_pose_is_held_where_the_spring_outweighs_the_load(seed: int) -> None:
+    """Kelvin, Tait and Chetaev: the loaded loop is stable exactly where ω² M + dg/dq is positive definite."""
+    rng, rest = np.random.default_rng(seed), np.zeros(3)
+    rows = [{"a": 0.4, "alpha": rng.uniform(-0.3, 0.3), "mass": 2.0, "inertia": 3 * [0.02]} for _ in range(3)]
+    arm = ch.Robot.from_dh(rows, gravity=(0.0, 9.81, 0.0))
+    q, omega = rng.uniform(-0.3, 0.3, 3) - [0.5 * np.pi, 0.0, 0.0], 8.0  # almost upright
+    M = arm.mass_matrix(q)
+    K = np.hstack([omega**2 * M, 2.0 * omega * M])
+    for mass in (0.0, 1.0, 3.0, 10.0, 100.0):
+        loaded = arm.with_payload(mass)
+        A, B = linear_model(loaded, Motion(q, rest, rest))
+        dg = -loaded.mass_matrix(q) @ A[3:, :3]
+        growth = np.linalg.eigvals(A - B @ K).real.max()
+        assert (growth < 0.0) == (np.linalg.eigvalsh(omega**2 * M + 0.5 * (dg + dg.T))[0] > 0.0)
+        without = linear_model(loaded.with_gravity(rest), Motion(q, rest, rest))
+        assert np.linalg.eigvals(without[0] - without[1] @ K).real.max() < 0.0
+    assert growth > 0.0  # the heaviest load falls
+
+
+@pytest.mark.parametrize(("zeta", "kappa"), [(1.0, 1.0), (0.8, 0.3), (1.5, 2.0)])
+def test_with_an_integral_the_heaviest_load_is_that_of_routh(zeta: float, kappa: float) -> None:
+    M = ch.load("planar2r").mass_matrix([0.3, 0.7])
+    zero, one = np.zeros((2, 2)), np.eye(2)
+    joined = np.block([[zero, one, zero], [zero, zero, zero], [one, zero, zero]])
+    Q, R = frequency_weights(M, 20.0, zeta, kappa)
+    K = continuous_riccati(joined, np.vstack([zero, np.linalg.inv(M), zero]), Q, R).K
+    most = (2.0 * zeta + kappa) * (1.0 + 2.0 * zeta * kappa) / kappa
+    root = np.linalg.cholesky(M)
+    for share, grows in ((0.99, False), (1.01, True)):
+        true = root @ np.diag([most * share, 1.0]) @ root.T
+        B = np.vstack([zero, np.linalg.inv(true), zero])
+        assert (np.linalg.eigvals(joined - B @ K).real.max() > 0.0) == grows
+
+
 def test_frequencies_and_mass_matrices_that_cannot_be_are_refused() -> None:
     with pytest.raises(ArgumentError, match="regulators are not damped less"):
         frequency_weights(np.eye(2), 20.0, 0.5)

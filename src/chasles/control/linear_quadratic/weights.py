@@ -87,10 +87,20 @@ def frequency_weights(
 ) -> Weights:
     """Return weights that make the regulator of a mass matrix a spring ω² M and a damper 2 ζ ω M.
 
-    The regulator of M q̈ = u for these weights has exactly these symmetric gains, as its Riccati equation shows.
-    Springs and dampers are passive, whatever the load: a robot that is heavier than expected oscillates more slowly,
-    but its vibrations do not grow. Other weights do not guarantee this, because their optimal stiffness is in general
-    not symmetric.
+    The regulator of M q̈ = u for these weights has exactly these symmetric gains, as its Riccati equation shows. For a
+    plant whose model has gravity and Coriolis terms the optimal gains differ, the less the larger ω is.
+
+    A robot of another mass matrix M_true at a pose under these gains, in continuous time:
+
+    - It returns to the pose if the stiffness ω² M + ∂g/∂q is positive definite: with the damper, its energy is a
+      Lyapunov function (Kelvin, Tait and Chetaev). Without gravity, every payload is held; a payload above its joint
+      has a negative ∂g/∂q, which must not outweigh the spring.
+    - With integrals and without gravity, it returns if and only if every eigenvalue λ of M⁻¹ M_true is below
+      (2 ζ + κ) (1 + 2 ζ κ) / κ: Routh's condition for λ s³ + (2 ζ + κ) ω s² + (1 + 2 ζ κ) ω² s + κ ω³. For ζ = κ = 1
+      that is 9.
+
+    Delays, and torques held for a period that is not short beside 1 / ω, lower these bounds. Other weights do not
+    guarantee them, because their optimal stiffness is in general not symmetric.
 
     Parameters
     ----------
