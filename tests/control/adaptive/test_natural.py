@@ -13,6 +13,7 @@ from tests.control.sampled_loop import simulate
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import ComputedTorque, NaturalAdaptive
+from chasles.control.adaptive.natural import projected
 from chasles.geometry import pseudo_inertia_from_inertial_parameters
 
 BARE = ch.load("planar2r").with_friction(viscous=0.3, coulomb=0.5, coulomb_velocity=0.2)
@@ -101,3 +102,43 @@ def test_wrong_arguments() -> None:
         controller(bodies=["link9"])
     with pytest.raises(ArgumentError, match="adaptation"):
         controller(adaptation=[1.0, 2.0])
+
+
+def test_projection_keeps_the_bounds_and_never_leads_away_from_a_true_body() -> None:
+    """D(true, projected) <= D(true, J) for random bodies of which the true ones keep the bounds."""
+    rng = np.random.default_rng(0)
+    moved = 0
+    for _ in range(300):
+        roots = rng.normal(size=(2, 4, 4))
+        true, J = roots[0] @ roots[0].T, rng.uniform(0.5, 30.0) * roots[1] @ roots[1].T
+        bounds = true.diagonal() * rng.uniform(1.0, 3.0, 4)
+        nearest = np.array(projected(J, bounds), dtype=float)
+        assert (nearest.diagonal() <= bounds * (1.0 + 1e-12)).all()
+        assert np.linalg.eigvalsh(nearest)[0] > 0.0
+
+        def away(X: np.ndarray, true: np.ndarray = true) -> float:
+            ratio = np.linalg.solve(X, true)
+            return float(np.trace(ratio) - 4.0 - np.linalg.slogdet(ratio)[1])
+
+        assert away(nearest) <= away(J) + 1e-9 * away(J)
+        moved += int(not np.array_equal(nearest, J))
+    assert moved > 200
+
+
+@pytest.mark.parametrize("excess", [10.0, 1e3, 1e6])
+def test_gains_that_are_too_high_do_not_let_estimates_or_errors_grow(excess: float) -> None:
+    model = ch.load("planar2r")
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    fitting = NaturalAdaptive.tuned(model, motion, 1e-3)
+    law = NaturalAdaptive.tuned(model, motion, 1e-3, adaptation=excess * fitting.adaptation)
+    run = ch.simulate(model.with_payload(1.0), law, motion, duration=1.5, record=ch.Recording(memory=True))
+    assert float(run.memory.sel(element="link2.m").max()) <= law.largest_mass[0] * (1.0 + 1e-12)
+    assert smallest_eigenvalue(run.memory.values) > 0.0
+    assert np.abs(run.error.values).max() < 0.05
+
+
+def test_first_estimates_beyond_the_bounds_are_refused() -> None:
+    with pytest.raises(ArgumentError, match="first estimates must be within largest_mass"):
+        controller(largest_mass=0.1)
+    with pytest.raises(ArgumentError, match=r"largest_radius\[0\] is 0.0; it must be positive"):
+        controller(largest_radius=0.0)
