@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
-from chasles.simulation import compiled_loops
+from chasles.simulation import compiled_loops, preparation
 
 ARM = ch.load("planar2r")
 MOTION = ch.PointToPoint([0.0, 0.1], [1.0, -0.5], 0.05)
@@ -21,8 +21,8 @@ def traced(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """The loops that were traced since."""
     compiled_loops._loops.clear()
     loops: list[Any] = []
-    original = compiled_loops.ClosedLoop.scan.func
-    monkeypatch.setattr(compiled_loops.ClosedLoop, "scan", property(lambda self: loops.append(self) or original(self)))
+    original = preparation.scan
+    monkeypatch.setattr(preparation, "scan", lambda loop: loops.append(loop) or original(loop))
     return loops
 
 

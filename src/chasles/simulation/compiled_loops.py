@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import fields
-from typing import cast
 
 import numpy as np
 
@@ -18,10 +17,10 @@ from chasles.simulation.references import LoopReference, TangentReference, Trace
 #: Attributes of a loop whose identity is asked for in their own way.
 _PARTS = ("plant", "controller", "reference", "further")
 #: Functions of loops; each holds its machine code, about a megabyte.
-_loops: LastUsed[dict[str, Function]] = LastUsed(16)
+_loops: LastUsed[dict[Callable[[ClosedLoop], Function], Function]] = LastUsed(16)
 
 
-def compiled_function(loop: ClosedLoop, name: str, make: Callable[[ClosedLoop], Function] | None = None) -> Function:
+def compiled_function(loop: ClosedLoop, make: Callable[[ClosedLoop], Function]) -> Function:
     """Compiled function of a loop, from the last simulations if one computed the same.
 
     Plant, law, reference and integrator are compared by their identity (`chasles.engine.identity`): those of the
@@ -32,20 +31,17 @@ def compiled_function(loop: ClosedLoop, name: str, make: Callable[[ClosedLoop], 
     ----------
     loop
         The loop.
-    name
-        Attribute of the loop that is the function, such as ``"scan"``, or the name of what ``make`` makes.
     make
-        Makes a function of the loop that is none of its attributes.
+        Makes the function, such as `chasles.simulation.loop_programs.scan`.
     """
-    found = getattr if make is None else (lambda loop, _: make(loop))
     try:
         key = _identity(loop)
     except UnidentifiedError:
-        return cast(Function, found(loop, name))
+        return make(loop)
     functions = _loops.setdefault(key, {})
-    if name not in functions:
-        functions[name] = found(loop, name)
-    return functions[name]
+    if make not in functions:
+        functions[make] = make(loop)
+    return functions[make]
 
 
 def _identity(loop: ClosedLoop) -> str:

@@ -247,7 +247,7 @@ def _feedback(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[st
     def torque(part: str, joint: int, change: float) -> float:
         now = loop.layout.split(state[chosen].copy())
         now.plant[part][joint] += change
-        return float(loop.sample(given, now, own).recorded[2][joint])
+        return float(loop.call(given, now, own).recorded[2][joint])
 
     def gains(part: str) -> Floats:
         joints = range(loop.plant.n)

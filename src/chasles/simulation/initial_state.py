@@ -92,9 +92,9 @@ def initial_state(
                 "step_errors": {},
             },
             "sensors": read,
-            "configuration": q if loop.closes_readings else np.zeros(0),
+            "configuration": q if loop.sampled_controller.closes_readings else np.zeros(0),
             "controller": loop.controller.memory,
-            "torques": np.zeros((loop.late, robot.n)),
+            "torques": np.zeros((loop.timing.waiting_torques, robot.n)),
         }
     )
     return np.array(np.broadcast_to(state, (*batch, loop.layout.size)))

@@ -22,6 +22,7 @@ from chasles.simulation.closed_loop import ClosedLoop, no_controller
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import State, given_start, initial_state
 from chasles.simulation.integrators import AUTOMATIC, chosen_steps
+from chasles.simulation.loop_programs import controlled_scan, controller_call, scan
 from chasles.simulation.plant.plant import Plant, as_plant
 from chasles.simulation.plant.sensors import checked_seeds
 from chasles.simulation.recording import Recording
@@ -200,8 +201,8 @@ def _traced(loop: ClosedLoop) -> Function | None:
         return None
     try:
         if isinstance(loop.integrator, str):
-            return compiled_function(loop, "controller_function")
-        return compiled_function(loop, "controlled_scan" if loop.substeps is None else "scan")
+            return compiled_function(loop, controller_call)
+        return compiled_function(loop, controlled_scan if loop.substeps is None else scan)
     except Exception as error:  # a plain Python law may fail on traced values in any way
         if isinstance(error, ChaslesError) and not isinstance(error, TraceError):
             raise  # wrong anyhow

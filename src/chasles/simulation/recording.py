@@ -122,7 +122,7 @@ class RecordedVariables:
         Length of the controller's memory if that is recorded; else None.
     follows_frame
         Whether the reference is the motion of a frame rather than of joints.
-    late
+    waiting_torques
         Number of torques that wait from one call to the next.
     """
 
@@ -130,7 +130,7 @@ class RecordedVariables:
     accounts: EnergyAccounts | None
     memory_size: int | None
     follows_frame: bool
-    late: int
+    waiting_torques: int
 
     @cached_property
     def variables(self) -> tuple[Variable, ...]:
@@ -217,4 +217,4 @@ class RecordedVariables:
     @property
     def _other_torques(self) -> bool:
         """Whether the torques on the joints may be others than those that the controller asks for."""
-        return self.late > 0 or self.equations.plant.motors is not None
+        return self.waiting_torques > 0 or self.equations.plant.motors is not None

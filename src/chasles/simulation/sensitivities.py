@@ -25,6 +25,7 @@ from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import State, given_start, initial_state
 from chasles.simulation.integrators import AUTOMATIC
+from chasles.simulation.loop_programs import scan
 from chasles.simulation.plant.plant import Plant
 from chasles.simulation.preparation import Prepared, Setup, arguments_of, prepare
 from chasles.trajectories.motion import Reference
@@ -107,8 +108,9 @@ def sensitivities(
     change = _slopes_of_start(ready.loop, vary, given_start(start, ready.loop.plant.n), slopes)
     state = np.concatenate([np.broadcast_to(ready.state, change.shape), change], axis=1)
     given = ready.loop.inputs.given(ready.times, 0)
-    scan = compiled_function(ready.loop, "sensitivities", _tangent_scan)
-    _, *samples = scan(state, given, *ready.loop.packed(ready.values), directions)
+    _, *samples = compiled_function(ready.loop, _tangent_scan)(
+        state, given, *ready.loop.packed(ready.values), directions
+    )
     names = [variable.name for variable in ready.loop.variables]
     values = {name: np.asarray(sample[0]) for name, sample in zip(names, samples[: len(names)], strict=True)}
     derivatives = {name: np.asarray(sample) for name, sample in zip(names, samples[len(names) :], strict=True)}
@@ -123,7 +125,7 @@ def can_differentiate(ready: Prepared) -> bool:
 
 def _tangent_scan(loop: ClosedLoop) -> Function:
     """Loop over time of states and their changes: (both, given (S, k, …), values, d_values) -> (both, *samples, *d)."""
-    program = loop.scan.program
+    program = compiled_function(loop, scan).program
     size = loop.layout.size
     moving = [argument.name for argument in program.inputs if argument.name != "given"]
     forward = Function(jvp(program, moving, values=True))

@@ -18,6 +18,7 @@ from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.diagnosis import told
 from chasles.simulation.initial_state import State
 from chasles.simulation.integrators import AUTOMATIC
+from chasles.simulation.loop_programs import controlled_layout
 from chasles.simulation.plant.plant import Plant
 from chasles.simulation.preparation import SEED, Prepared, Setup, prepare
 from chasles.simulation.recording import Recording
@@ -219,12 +220,12 @@ def _start_of_loop(ready: Prepared) -> tuple[Floats, list[Any]]:
         return ready.state, []
     start = {
         "last_call": -np.inf,
-        "pace": first_pace(loop.period, float(loop.clock_before(float(ready.times[0, 0])))),
+        "pace": first_pace(loop.period, float(loop.timing.before_call(float(ready.times[0, 0])))),
         "loop": loop.layout.split(ready.state),
-        "queue": np.zeros((loop.late + 1, loop.plant.n)),
+        "queue": np.zeros((loop.timing.waiting_torques + 1, loop.plant.n)),
     }
     rtol, atol = ready.tolerances
-    return loop.controlled_layout.join(start), [rtol, np.full(loop.steps.layout.size, atol)]
+    return controlled_layout(loop).join(start), [rtol, np.full(loop.steps.layout.size, atol)]
 
 
 def _step(ready: Prepared, show: bool) -> tuple[list[Floats], Floats]:

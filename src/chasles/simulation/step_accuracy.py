@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import warn
 from chasles.simulation.compiled_loops import compiled_function
+from chasles.simulation.loop_programs import scan
 from chasles.simulation.preparation import Prepared
 from chasles.simulation.stiffness import StiffnessWarning
 
@@ -106,7 +107,7 @@ def _error_of(ready: Prepared, run: tuple[np.intp, ...], qd: Floats) -> float:
     half = replace(loop, substeps=2 * loop.substeps, estimates_errors=False)
     given = loop.inputs.given(ready.times, 0)
     values = {name: np.broadcast_to(value, (*batch, *loop.shapes[name]))[run] for name, value in ready.values.items()}
-    finer = compiled_function(half, "scan")(
+    finer = compiled_function(half, scan)(
         ready.in_loop(half).state[run],
         np.broadcast_to(given, (*batch, *given.shape[-3:]))[run],
         *half.packed(values),

@@ -16,6 +16,7 @@ from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.controlled_period import APART, MOST_ATTEMPTS, AttemptState, first_pace, new_period
 from chasles.simulation.integrators import SCIPY_IMPLICIT
+from chasles.simulation.loop_programs import controlled_plant_period, controller_call, plant_period
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -57,14 +58,14 @@ def run(
             if column == 0:
                 record(row, recorded)
             x = advance(float(times[row, column]), x, following["queue"], given)
-            parts = {name: following[name] for name in loop.following}
+            parts = {name: following[name] for name in loop.sampled_controller.shapes}
             state = loop.layout.join({"plant": loop.steps.layout.split(x), **parts})
     return state
 
 
 def compiled_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the compiled controller, over all runs at once."""
-    function, packed = compiled_function(loop, "controller_function"), loop.packed(values)
+    function, packed = compiled_function(loop, controller_call), loop.packed(values)
 
     def control(given: Floats, state: Floats) -> tuple[Mapping[str, Any], list[Any]]:
         following, *recorded = function(given, state, *packed)
@@ -75,7 +76,7 @@ def compiled_control(loop: ClosedLoop, values: Values) -> Control:
 
 def plain_control(loop: ClosedLoop, values: Values) -> Control:
     """Return the controller as plain Python, called for one run after another."""
-    layout = Layout({"queue": (loop.late + 1, loop.plant.n), **loop.following})
+    layout = Layout({"queue": (loop.timing.waiting_torques + 1, loop.plant.n), **loop.sampled_controller.shapes})
 
     def control(given: Floats, state: Floats) -> tuple[Mapping[str, Any], list[Any]]:
         batch = state.shape[:-1]
@@ -86,9 +87,9 @@ def plain_control(loop: ClosedLoop, values: Values) -> Control:
         for run in np.ndindex(batch):
             own = {name: value[run] for name, value in broadcast.items()}
             now = loop.layout.split(state[run].copy())
-            sample = loop.sample(loop.inputs.layout.split(each[run]), now, own)
-            following[run] = layout.join({"queue": np.array(sample.queue), **sample.following})
-            for array, value in zip(recorded, sample.recorded, strict=True):
+            called = loop.call(loop.inputs.layout.split(each[run]), now, own)
+            following[run] = layout.join({"queue": np.array(called.queue), **called.following})
+            for array, value in zip(recorded, called.recorded, strict=True):
                 array[run] = value
         return layout.split(following), recorded
 
@@ -97,7 +98,7 @@ def plain_control(loop: ClosedLoop, values: Values) -> Control:
 
 def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
     """Return the compiled plant over one period in steps of a fixed length, over all runs at once."""
-    function, packed = compiled_function(loop, "plant_function"), loop.packed(values)
+    function, packed = compiled_function(loop, plant_period), loop.packed(values)
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
         return np.asarray(function(x, t, queue, given, *packed))
@@ -107,12 +108,12 @@ def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
 
 def controlled_step(loop: ClosedLoop, values: Values, rtol: float, atol: float) -> Advance:
     """Return the compiled plant over one period in steps that the error controls, over all runs at once."""
-    function, layout = compiled_function(loop, "period_function"), loop.steps.layout
+    function, layout = compiled_function(loop, controlled_plant_period), loop.steps.layout
     pace: AttemptState | None = None
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
         nonlocal pace
-        before = first_pace(loop.period, float(loop.clock_before(t))) if pace is None else pace
+        before = first_pace(loop.period, float(loop.timing.before_call(t))) if pace is None else pace
         held = loop.held_inputs(given, values)
         state = {"pace": new_period(before), "x": layout.split(x)}
         state, _, _ = function(state, t, queue, rtol, np.full(layout.size, atol), held, MOST_ATTEMPTS)
@@ -134,8 +135,8 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
     jacobian = rates.jacobian("rates", "x") if method in SCIPY_IMPLICIT else None
 
     def advance_one(t: float, x: Floats, queue: Floats, given: Floats, own: Values) -> Floats:
-        before: Any = loop.clock_before(t)
-        for stage in loop.stages:
+        before: Any = loop.timing.before_call(t)
+        for stage in loop.timing.stages:
             command = queue[stage.torque]
             held = loop.held_inputs(given, own, command)
             ends = _breaks(loop, t, stage.begin * loop.period, stage.end * loop.period, own)

@@ -24,6 +24,7 @@ from chasles.robot.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop, no_controller
 from chasles.simulation.initial_state import State, initial_state
 from chasles.simulation.limits import limited_torques
+from chasles.simulation.loop_programs import plant_period
 from chasles.simulation.plant.friction import Friction
 from chasles.simulation.plant.plant import Plant
 from chasles.trajectories import PointToPoint
@@ -119,6 +120,11 @@ class PageLoops:
         return self._loop(as_controller(no_controller))
 
     @cached_property
+    def free_motion(self) -> Function:
+        """The plant's motion over one period."""
+        return plant_period(self.free)
+
+    @cached_property
     def tuned(self) -> dict[str, list[RobotController]]:
         """Laws by their names, each with its gains for all bandwidths."""
         robot = self.robot
@@ -184,7 +190,7 @@ class PageLoops:
         ) -> tuple[Any, ...]:
             following, demanded = call(state, given, plant, gains)
             tau = where(limited > 0.0, limited_torques(robot, demanded, state.plant.qd, True, False), demanded)
-            x = free.steps.layout.split(free.plant_function(state.plant, given.t, np.array([tau]), given, plant))
+            x = free.steps.layout.split(self.free_motion(state.plant, given.t, np.array([tau]), given, plant))
             return {"plant": where_stopped(robot, x, stops), **following}, state.plant.q, tau
 
         inputs: dict[str, Shapes] = {"state": loop.layout.shapes, "given": loop.inputs.layout.shapes}
@@ -195,7 +201,7 @@ class PageLoops:
         """Return one call of the law: (state, given, plant, gains) -> (memories, torques)."""
 
         def call(state: Record, given: Record, plant: Mapping[str, Any], gains: Mapping[str, Any]) -> tuple[Any, Any]:
-            result = loop.sample(given, state, {**plant, **gains})
+            result = loop.call(given, state, {**plant, **gains})
             return result.following, result.queue[0]
 
         inputs: dict[str, Shapes] = {"state": loop.layout.shapes, "given": loop.inputs.layout.shapes}
