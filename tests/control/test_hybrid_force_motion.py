@@ -42,6 +42,22 @@ def test_the_force_obeys_its_equation_against_an_elastic_wall() -> None:
     assert np.abs(others[-1]).max() < 1e-5
 
 
+@pytest.mark.parametrize(("share", "settles"), [(0.8, True), (1.2, False)])
+def test_the_integral_of_the_force_is_stable_below_the_bound_of_routh(share: float, settles: bool) -> None:
+    """m kfi < (1 + kf) D, on a shallow wall where the inertia m is all but constant."""
+    arm, q = frictionless("panda"), np.array(ch.load("panda").home)
+    T, J = arm.forward_kinematics(q), arm.jacobian(q, frame="world-aligned")[5]
+    m = 1.0 / (J @ arm.inverse_mass_matrix(q) @ J)
+
+    def wall(t: Any, pose: Any, twist: Any) -> Any:
+        return np.array([0.0, 0.0, 0.0, 0.0, 0.0, 5000.0 * (T[2, 3] - pose[2, 3])])
+
+    law = HybridForceMotion(arm, {"z": -1.0}, kfi=share * 2.0 * 150.0 / m, **GAINS)
+    run = simulate(arm, law, at_rest(T), duration=0.8, period=2e-4, q0=q, wrench=wall, save_every=5)
+    off = np.abs(5000.0 * (T[2, 3] - arm.forward_kinematics(run.q)[:, 2, 3]) - 1.0)
+    assert (off[-100:].max() < 0.5 * off[100:200].max()) == settles
+
+
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_force_and_motion_are_both_right_along_a_tilted_wall(name: str) -> None:
     """The tool slides along a circle in the wall; once the force has arrived, it no longer disturbs the motion."""

@@ -184,6 +184,28 @@ SINGULAR = {
 
 
 @pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("name", ["puma560", "panda"])
+def test_joint_accelerations_are_bounded_near_singular_poses(name: str, law: Any) -> None:
+    """max(√2 / threshold, 1 / (√2 largest_damping)) per commanded acceleration; √cond(M) times for redundant joints."""
+    arm, rng = frictionless(name), np.random.default_rng(0)
+    threshold, damping = 0.05, 0.08
+    law = law(arm, kp=0.0, kd=0.0, threshold=threshold, largest_damping=damping)
+    bound = max(np.sqrt(2.0) / threshold, 1.0 / (np.sqrt(2.0) * damping))
+    largest = 0.0
+    for distance in np.geomspace(1e-6, 0.5, 40):
+        q = SINGULAR[name] + distance * rng.normal(size=arm.n)
+        J = arm.jacobian(q, frame="world-aligned")
+        wanted = np.linalg.svd(J)[0][:, -1]  # the direction that the joints move least
+        T, still = arm.forward_kinematics(q), np.zeros(arm.n)
+        tau, _ = called(law, q, still, PoseMotion(T, np.zeros(6), wanted))
+        gain = np.linalg.norm(arm.forward_dynamics(q, still, tau))
+        spread = np.sqrt(np.linalg.cond(arm.mass_matrix(q))) if isinstance(law, OperationalSpace) and arm.n > 6 else 1.0
+        assert gain <= bound * spread * (1.0 + 1e-6)
+        largest = max(largest, gain / (bound * spread))
+    assert largest > 0.02
+
+
+@pytest.mark.parametrize("law", LAWS)
 @pytest.mark.parametrize("name", list(SINGULAR))
 def test_a_singular_pose_stays_bounded(name: str, law: Any) -> None:
     """Starting in it, driven through it, and pulled beyond the reach."""

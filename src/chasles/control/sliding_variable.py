@@ -72,7 +72,7 @@ def friction_moved(robot: Robot, q: Array, qd: Array, reference: Motion, rate: A
     """Return the model's friction at the reference velocity of `sliding` less that at the measured one.
 
     Sampled, compensation of friction at the measured velocity is a positive feedback, unstable for light joints. At the
-    reference there is no feedback, and as friction never falls with velocity, s times the difference only takes energy
-    away.
+    reference there is no feedback, and as the model's friction never falls with velocity, s times the difference only
+    takes energy away.
     """
     return robot.friction_torque(q, sliding(robot, q, qd, reference, rate).qd_reference) - robot.friction_torque(q, qd)

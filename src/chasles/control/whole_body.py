@@ -286,7 +286,8 @@ class WholeBodyTorque(RobotController):
 class WholeBodyFollowing(WholeBodyTorque):
     """Whole-body torques that track a joint motion with frames and posture, on fixed supports.
 
-    The errors of all tasks obey e'' + 2 w e' + w² e = 0 with the gain w, apart from the hold between samples.
+    The errors of all tasks obey e'' + 2 w e' + w² e = 0 with the gain w, apart from the hold between samples, while
+    they are small (frames and posture then agree on one motion) and motors and supports give the torques.
 
     Parameters
     ----------

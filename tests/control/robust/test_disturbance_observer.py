@@ -64,6 +64,21 @@ def test_no_bandwidth_makes_the_observer_unstable(bandwidth: float) -> None:
     assert np.abs(run.memory[100:, :2] - PUSH).max() < 0.05
 
 
+@pytest.mark.parametrize(("heavier", "bandwidth"), [(3.0, 1e3 * np.log(3.0)), (2.2, 1e3 * np.log(11.0)), (0.1, 5e4)])
+def test_a_model_that_is_too_heavy_makes_fast_compensation_unstable(heavier: float, bandwidth: float) -> None:
+    """The pole of the loop is 1 - (1 - exp(-bandwidth h)) times the ratio of the inertias: above -1 below the limit."""
+    rod = ch.Robot.from_dh([{"a": 0.5, "mass": 2.0, "inertia": [0.0, 0.1, 0.1]}], gravity=(0.0, 0.0, 0.0))
+    model = rod.with_motor_inertia((heavier - 1.0) * rod.mass_matrix([0.0]).item()) if heavier > 1.0 else rod
+    plant = rod if heavier > 1.0 else rod.with_motor_inertia((1.0 / heavier - 1.0) * rod.mass_matrix([0.0]).item())
+    idle = PythonLaw(lambda now: 0.0 * now.qd)
+    for share, stable in ((0.95, True), (1.05, heavier < 2.0)):
+        law = DisturbanceObserver(model, idle, bandwidth=share * bandwidth)
+        run = simulate(
+            plant, Pushed(law, np.array([0.5])), waves([[0.0]], [[1.0]]), duration=0.4, period=1e-3, q0=[0.0]
+        )
+        assert (abs(run.memory[-1, 0] - 0.5) < 0.05) == stable
+
+
 def test_unknown_payload_is_compensated() -> None:
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
     loaded = ARM.with_payload(2.0)

@@ -33,11 +33,12 @@ class ModelReferenceAdaptive(ContinuousLaw):
 
     For decoupled joints of constant inertia J, J q'' + b q' + c q + f = tau, the function V = J (e, e') P (e, e')ᵀ +
     sum of (K - ideal)² / alpha never grows, and the error goes to zero. In an arm, coupling disturbs each joint;
-    ``leakage``, K' = alpha r phi - leakage (K - initial), then keeps the gains bounded.
+    ``leakage``, K' = alpha r phi - leakage (K - initial), then keeps the gains bounded as long as the errors are.
 
     Source: Seraji, "Decentralized adaptive control of manipulators: theory, simulation, and experimentation", IEEE
     Trans. Robotics and Automation 5(2), 1989; leakage: Ioannou and Kokotovic, "Instability analysis and improvement of
-    robustness of adaptive control", Automatica 20(5), 1984. It requires no model, only the number of joints.
+    robustness of adaptive control", Automatica 20(5), 1984. It requires no model, only the number of joints; `tuned`
+    takes its first gains and adaptation gains from a model.
 
     Parameters
     ----------

@@ -25,9 +25,9 @@ class SlotineLi(ContinuousLaw):
     """tau = Y(q, qd, qd_r, qdd_r) theta - Kd s, theta' = -Gamma Yᵀ s.
 
     With e = q_ref - q: qd_r = qd_ref + rate e, s = qd - qd_r, and Y theta = M qdd_r + C qd_r + g + friction evaluated
-    with the estimate theta. The energy-like V = sᵀ M s / 2 + (theta - true)ᵀ Gamma⁻¹ (theta - true) / 2 never grows, V'
-    = -sᵀ Kd s, so the tracking error goes to zero whatever the true parameters are. The estimates stay bounded, and
-    converge to the true parameters if the motion excites all of them.
+    with the estimate theta. In continuous time and within the torque limits, the energy-like V = sᵀ M s / 2 + (theta -
+    true)ᵀ Gamma⁻¹ (theta - true) / 2 never grows, V' = -sᵀ Kd s, so the tracking error goes to zero whatever the true
+    parameters are. The estimates stay bounded, and converge to the true parameters if the motion excites all of them.
 
     In the sampled law, model friction is evaluated at the reference velocity qd_r instead of the measured one, where
     its compensation would be a positive feedback. This removes further energy.
@@ -60,7 +60,7 @@ class SlotineLi(ContinuousLaw):
 
     Examples
     --------
-    Nothing is known of a payload of 2 kg; a computed-torque law of the same quickness errs ten times as much.
+    The mass and first moment of the second link are unknown, as with an unknown payload:
 
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")

@@ -33,8 +33,8 @@ class GainScheduledRegulator(RobotController):
 
     At times ``update_period`` apart, K is the stationary linear-quadratic regulator of the exact linear model there, as
     if the robot stayed in that state for ever. Between these times K is held or interpolated. The law models a
-    controller that solves its Riccati equation on line, at a lower rate than it samples. It requires the full dynamic
-    model.
+    controller that solves its Riccati equation on line, at a lower rate than it samples. Each frozen loop is stable
+    with its own K; the time-varying loop has no such proof (see `loop_margins`). It requires the full dynamic model.
 
     Parameters
     ----------

@@ -27,9 +27,10 @@ from chasles.trajectories import Motion
 class LinearQuadraticRegulator(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) - K (q - q_ref, qd - qd_ref, z) with a constant gain K for one pose.
 
-    K minimises ∫ (δxᵀ Q δx + δτᵀ R δτ) dt for the exact linear model of the robot at rest in the pose, δx = (δq, δq̇).
-    With ``integral_error`` the integral z of δq is weighted as well, and constant disturbances leave no error. The
-    reference may move near the pose. It requires the full dynamic model.
+    K minimises ∫ (δxᵀ Q δx + δτᵀ R δτ) dt, or its sum over the calls for torques held between them, for the exact
+    linear model of the robot at rest in the pose, δx = (δq, δq̇). With ``integral_error`` the integral z of δq is
+    weighted as well, and constant disturbances leave no error. The reference may move near the pose. It requires the
+    full dynamic model.
 
     Source: Anderson and Moore, Optimal Control: Linear Quadratic Methods.
 
