@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeGuard
 
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
@@ -105,13 +105,7 @@ class Program:
     ) -> Program:
         """Freeze the part of a graph that the results depend on, with values renumbered."""
         roots = [x.index if isinstance(x, Scalar) else graph.add(("constant", float(x) + 0.0)) for x in results]
-        needed = bytearray(len(graph.instructions))
-        for index in roots:
-            needed[index] = True
-        for index in range(len(needed) - 1, -1, -1):
-            if needed[index]:
-                for operand in operands(graph.instructions[index]):
-                    needed[operand] = True
+        needed = _needed(graph, roots)
         number: list[int] = [-1] * len(needed)
         instructions: list[Instruction] = []
         programs: list[Program] = []
@@ -132,8 +126,8 @@ class Program:
             elif operation not in ("constant", "input"):
                 instruction = (operation, *[number[k] for k in instruction[1:]])
             instructions.append(instruction)
-        found = tuple([number[k] for k in roots])
-        return cls(name, tuple(inputs), tuple(outputs), tuple(instructions), found, tuple(programs), True)
+        numbered = tuple([number[k] for k in roots])
+        return cls(name, tuple(inputs), tuple(outputs), tuple(instructions), numbered, tuple(programs), True)
 
     def renamed(self, name: str) -> Program:
         """Return the program under another name."""
@@ -319,6 +313,18 @@ def operands(instruction: Instruction) -> tuple[int, ...]:
     return instruction[2:] if operation == "call" else instruction[1:]
 
 
+def _needed(graph: Graph, roots: Sequence[int]) -> bytearray:
+    """Whether the roots depend on each instruction of a graph."""
+    needed = bytearray(len(graph.instructions))
+    for index in roots:
+        needed[index] = True
+    for index in range(len(needed) - 1, -1, -1):
+        if needed[index]:
+            for operand in operands(graph.instructions[index]):
+                needed[operand] = True
+    return needed
+
+
 def _elements(shape: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
     if not shape:
         yield ()
@@ -345,48 +351,75 @@ def _check_arguments(program: Program) -> None:
 
 def _check_instructions(program: Program) -> None:
     """Refuse what no target could translate; programs also come from files."""
-    inputs = sum(a.size for a in program.inputs)
-    types: list[Any] = []  # "r", "c", or the number of items of a call
-
-    def require(condition: bool, index: int, reason: str) -> None:
-        if not condition:
-            raise ArgumentError(f"program '{program.name}', instruction {index}: {reason}")
-
-    def is_value(operand: object, index: int) -> bool:
-        return type(operand) is int and 0 <= operand < index
-
-    for index, (operation, *rest) in enumerate(program.instructions):
-        if operation == "constant":
-            require(len(rest) == 1 and type(rest[0]) is float, index, "a constant must be a float")
-            types.append("r")
-        elif operation == "input":
-            require(len(rest) == 1 and is_value(rest[0], inputs), index, f"there are {inputs} input scalars")
-            types.append("r")
-        elif operation == "item":
-            items = types[rest[0]] if len(rest) == 2 and is_value(rest[0], index) else None
-            require(type(items) is int and is_value(rest[1], items), index, "no such item of a call")
-            behind = rest[0] == index - 1 or program.instructions[index - 1][:2] == ("item", rest[0])
-            require(behind, index, "an item must stand right behind its call or another item of it")
-            types.append("r")
-        elif operation == "call":
-            require(bool(rest) and is_value(rest[0], len(program.programs)), index, "no such program to call")
-            called = program.programs[rest[0]]
-            expected = sum(a.size for a in called.inputs)
-            require(len(rest) - 1 == expected, index, f"'{called.name}' takes {expected} scalars, not {len(rest) - 1}")
-            require(all(is_value(k, index) and types[k] == "r" for k in rest[1:]), index, "an operand is no number")
-            types.append(len(called.results))
-        else:
-            require(operation in OPERATIONS, index, f"unknown operation {operation!r}")
-            table = OPERATIONS[operation]
-            require(len(rest) == table.arity, index, f"'{operation}' takes {table.arity} operands, not {len(rest)}")
-            for operand, kind in zip(rest, table.takes, strict=True):
-                require(is_value(operand, index) and types[operand] == kind, index, f"wrong operand {operand!r}")
-            types.append(table.gives)
+    check = _InstructionCheck(program)
+    for operation, *rest in program.instructions:
+        known = {"constant": check.constant, "input": check.input, "item": check.item, "call": check.call}
+        check.types.append(known[operation](rest) if operation in known else check.operation(operation, rest))
     expected = sum(a.size for a in program.outputs)
     if len(program.results) != expected:
         raise ArgumentError(
             f"program '{program.name}' has {len(program.results)} results for {expected} output scalars"
         )
     for value in program.results:
-        if not (is_value(value, len(types)) and types[value] == "r"):
+        if not check.is_number(value):
             raise ArgumentError(f"program '{program.name}': result {value!r} is no number")
+
+
+class _InstructionCheck:
+    """Check of one instruction after another: each method returns the type of the instruction's value.
+
+    Attributes
+    ----------
+    types
+        Types of the values so far: "r" for a number, "c" for a condition, or the number of items of a call.
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.inputs = sum(a.size for a in program.inputs)
+        self.types: list[Any] = []
+
+    def require(self, condition: bool, reason: str) -> None:
+        if not condition:
+            raise ArgumentError(f"program '{self.program.name}', instruction {len(self.types)}: {reason}")
+
+    def is_number(self, operand: object) -> bool:
+        return _is_index(operand, len(self.types)) and self.types[operand] == "r"
+
+    def constant(self, rest: Sequence[Any]) -> str:
+        self.require(len(rest) == 1 and type(rest[0]) is float, "a constant must be a float")
+        return "r"
+
+    def input(self, rest: Sequence[Any]) -> str:
+        self.require(len(rest) == 1 and _is_index(rest[0], self.inputs), f"there are {self.inputs} input scalars")
+        return "r"
+
+    def item(self, rest: Sequence[Any]) -> str:
+        index = len(self.types)
+        items = self.types[rest[0]] if len(rest) == 2 and _is_index(rest[0], index) else None
+        self.require(type(items) is int and _is_index(rest[1], items), "no such item of a call")
+        behind = rest[0] == index - 1 or self.program.instructions[index - 1][:2] == ("item", rest[0])
+        self.require(behind, "an item must stand right behind its call or another item of it")
+        return "r"
+
+    def call(self, rest: Sequence[Any]) -> int:
+        programs = self.program.programs
+        self.require(bool(rest) and _is_index(rest[0], len(programs)), "no such program to call")
+        called = programs[rest[0]]
+        expected = sum(a.size for a in called.inputs)
+        self.require(len(rest) - 1 == expected, f"'{called.name}' takes {expected} scalars, not {len(rest) - 1}")
+        self.require(all(map(self.is_number, rest[1:])), "an operand is no number")
+        return len(called.results)
+
+    def operation(self, name: Any, rest: Sequence[Any]) -> str:
+        self.require(name in OPERATIONS, f"unknown operation {name!r}")
+        table = OPERATIONS[name]
+        self.require(len(rest) == table.arity, f"'{name}' takes {table.arity} operands, not {len(rest)}")
+        for operand, kind in zip(rest, table.takes, strict=True):
+            fits = _is_index(operand, len(self.types)) and self.types[operand] == kind
+            self.require(fits, f"wrong operand {operand!r}")
+        return table.gives
+
+
+def _is_index(operand: object, count: int) -> TypeGuard[int]:
+    return type(operand) is int and 0 <= operand < count

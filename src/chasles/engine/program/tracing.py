@@ -68,21 +68,28 @@ def trace(
             raise
         raise refusal from error
     values = returned if isinstance(returned, tuple) else (returned,)
-    if outputs is None and hasattr(returned, "_fields"):
-        outputs = returned._fields
-    elif outputs is None:
-        outputs = ["result"] if len(values) == 1 else [f"result_{k}" for k in range(len(values))]
-    if len(outputs) != len(values):
-        raise ArgumentError(f"the function returned {len(values)} outputs, but {len(outputs)} names were given")
+    names = _output_names(returned) if outputs is None else outputs
+    if len(names) != len(values):
+        raise ArgumentError(f"the function returned {len(values)} outputs, but {len(names)} names were given")
     title = str(name or getattr(function, "__name__", "function"))
     shapes: list[Argument] = []
     results: list[Any] = []
-    for key, value in zip(outputs, values, strict=True):
+    for key, value in zip(names, values, strict=True):
         layout = Layout.of(value) if is_record(value) else None
         flat, shape = flatten(value if layout is None else layout.join(value))
         shapes.append(Argument(key, shape, layout))
         results += [_checked_result(x, graph, title) for x in flat]
     return Program.from_graph(title, arguments, shapes, graph, results)
+
+
+def _output_names(returned: object) -> Sequence[str]:
+    """Default names of the outputs: the fields of a named tuple, ``result``, or ``result_0``, ``result_1``, …."""
+    if not isinstance(returned, tuple):
+        return ["result"]
+    fields: Sequence[str] | None = getattr(returned, "_fields", None)
+    if fields is not None:
+        return fields
+    return ["result"] if len(returned) == 1 else [f"result_{k}" for k in range(len(returned))]
 
 
 def flatten(value: object) -> tuple[list[Any], tuple[int, ...]]:

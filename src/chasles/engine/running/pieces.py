@@ -63,28 +63,18 @@ def call_in_pieces(
         # NumPy words the error.
         return ufunc(*arrays) if out is None else ufunc(*arrays, out=out)
     batch, shapes = fit
-    if given is not None and kernel.shape != "map" and any(array.dtype != dtype for array in given):
+    if given is None:
+        outputs = [empty(shape, dtype) for shape in shapes]
+        _compute(_Call(ufunc, kernel, arrays, outputs, owner), batch, work)
+        return _as_ufuncs_return(outputs)
+    if kernel.shape != "map" and any(array.dtype != dtype for array in given):
         # What goes on from piece to piece must not be rounded in between.
         exact = call_in_pieces(ufunc, kernel, arrays, None, dtype, work, owner)
-        for array, values in zip(given, exact if isinstance(exact, tuple) else (exact,), strict=True):
-            np.copyto(array, values, casting="same_kind")
+        _copy(exact if isinstance(exact, tuple) else (exact,), given)
         return out
-    outputs = [empty(shape, dtype) for shape in shapes] if given is None else given
-    if given is not None:
-        arrays = [_apart(array, core, outputs, kernel) for array, core in zip(arrays, kernel.inputs, strict=True)]
-    threads = get_threads() if work > WORTH_THREADS else 1
-    if batch and threads == 1 and kernel.shape == "map" and work <= UNINTERRUPTED_WORK:
-        ufunc(*arrays, out=tuple(outputs))
-    elif batch:
-        call = _Call(ufunc, kernel, arrays, outputs, owner)
-        run_all(_tasks(call, batch, threads), threads)
-    else:
-        single = _Call(ufunc, kernel, [array[np.newaxis] for array in arrays], [o[np.newaxis] for o in outputs], owner)
-        run_all(_tasks(single, (1,), 1), 1)
-    if given is not None:
-        return out
-    results = [output if output.ndim else output[()] for output in outputs]  # as ufuncs do: no arrays of no dimension
-    return results[0] if len(results) == 1 else tuple(results)
+    arrays = [_apart(array, core, given, kernel) for array, core in zip(arrays, kernel.inputs, strict=True)]
+    _compute(_Call(ufunc, kernel, arrays, given, owner), batch, work)
+    return out
 
 
 class _Call:
@@ -106,6 +96,18 @@ class _Call:
         arrays = [cut(array, core) for array, core in zip(self.arrays, self.kernel.inputs, strict=True)]
         outputs = [cut(array, core) for array, core in zip(self.outputs, self.kernel.outputs, strict=True)]
         return _Call(self.ufunc, self.kernel, arrays, outputs, self.owner)
+
+
+def _compute(call: _Call, batch: tuple[int, ...], work: int) -> None:
+    """Compute the outputs of a call, by several threads if that is worth it."""
+    threads = get_threads() if work > WORTH_THREADS else 1
+    if not batch:
+        inputs, outputs = ([array[np.newaxis] for array in arrays] for arrays in (call.arrays, call.outputs))
+        run_all(_tasks(_Call(call.ufunc, call.kernel, inputs, outputs, call.owner), (1,), 1), 1)
+    elif threads == 1 and call.kernel.shape == "map" and work <= UNINTERRUPTED_WORK:
+        call.ufunc(*call.arrays, out=tuple(call.outputs))
+    else:
+        run_all(_tasks(call, batch, threads), threads)
 
 
 def _cut(array: Array, core: CoreArray, axis: int, start: int, stop: int) -> Array:
@@ -200,6 +202,17 @@ def _run_solve(call: _Call, samples: int) -> Iterator[None]:
         iterations[unfinished] += more
         done[unfinished] = now_done
         yield
+
+
+def _as_ufuncs_return(outputs: Sequence[Array]) -> Any:
+    """Numbers in place of arrays without dimensions, and one result alone."""
+    results = [output if output.ndim else output[()] for output in outputs]
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _copy(results: Sequence[Array], arrays: Sequence[Array]) -> None:
+    for result, array in zip(results, arrays, strict=True):
+        np.copyto(array, result, casting="same_kind")
 
 
 def _are_arrays_of(given: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> bool:

@@ -106,8 +106,28 @@ class Runner:
             return self._inside_trace(arguments)
         if len(arguments) != len(self._ranks):  # NumPy would take further arguments for outputs and overwrite them
             raise TypeError(f"{self.usage} takes {len(self._ranks)} arguments, not {len(arguments)}")
-        given, foreign = arguments, False
-        work = self._work
+        given, foreign, samples = self._arrays(arguments)
+        if foreign and out is None and (call := foreign_call(given)) is not None:
+            return self._in_result(call(self.call, self.kernel, self.dtype, given))
+        if isinstance(out, tuple):
+            out = tuple(out)  # NumPy takes no named tuple, which is what an earlier call returned
+            self._check_apart(out)
+        runs = samples if self.shape == "map" else samples * self._repetitions(given)
+        ufunc = self._few if samples <= self._few_samples else self._many
+        if ufunc is None:
+            ufunc = self._chosen(samples, runs)
+        try:
+            if runs * self._work > WORTH_PIECES:
+                result = self._long_call(ufunc, given, out, runs * self._work, samples)
+            else:
+                result = ufunc(*given) if out is None else ufunc(*given, out=out)
+        except (TypeError, ValueError, SystemError) as error:
+            return self._answer_to(error, arguments, given, out)
+        return self._in_result(result)
+
+    def _arrays(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], bool, int]:
+        """Return arrays and floats to compute with, whether some are of another library, and the number of samples."""
+        given, foreign, samples = arguments, False, 1
         batch: tuple[int, ...] = ()
         for k, (argument, rank) in enumerate(zip(arguments, self._ranks)):  # noqa: B905  (they are as many)
             kind = argument.__class__
@@ -119,41 +139,32 @@ class Runner:
                 if argument.__class__ is not np.ndarray:
                     foreign = True
                     continue
-            if argument.ndim > rank and (own := argument.shape[: argument.ndim - rank]) != batch:
-                work *= math.prod(own)
-                batch = own
-        if foreign and out is None and (call := foreign_call(given)) is not None:
-            return self._in_result(call(self.call, self.kernel, self.dtype, given))
-        if isinstance(out, tuple):
-            out = tuple(out)  # NumPy takes no named tuple, which is what an earlier call returned
-            self._check_apart(out)
-        samples = work // self._work
-        if self.shape != "map":
-            work *= self._repetitions(given)
-        ufunc = self._few if samples <= self._few_samples else self._many
-        if ufunc is None:
-            ufunc = self._chosen(samples, work // self._work)
-        try:
-            in_pieces = get_threads() > 1 or out is None
-            if work > UNINTERRUPTED_WORK or (work > WORTH_PIECES and in_pieces):
-                latest = ufunc if samples <= self._few_samples else self._call_latest
-                found = call_in_pieces(latest, self.kernel, given, out, self.dtype, work, self)
-            else:
-                found = ufunc(*given) if out is None else ufunc(*given, out=out)
-        except (TypeError, ValueError) as error:
-            if holds_traced(arguments):
-                return self._inside_trace(arguments)
-            raise explained(error, self.usage, self._cores, given, self.kernel.outputs, out) from None
-        except SystemError as error:  # how NumPy passes on that a kernel found no memory
-            raise error.__cause__ or error from None
-        return self._in_result(found)
+            if argument.ndim > rank and (axes := argument.shape[: argument.ndim - rank]) != batch:
+                samples *= math.prod(axes)
+                batch = axes
+        return given, foreign, samples
 
-    def _in_result(self, found: Any) -> Any:
+    def _long_call(self, ufunc: Callable[..., Any], given: Sequence[Any], out: Any, work: int, samples: int) -> Any:
+        """Compute in pieces where several threads share them, interrupts are to be answered or memory is recycled."""
+        if work > UNINTERRUPTED_WORK or out is None or get_threads() > 1:
+            latest = ufunc if samples <= self._few_samples else self._call_latest
+            return call_in_pieces(latest, self.kernel, given, out, self.dtype, work, self)
+        return ufunc(*given, out=out)
+
+    def _answer_to(self, error: Exception, arguments: Sequence[Any], given: Sequence[Any], out: Any) -> Any:
+        """Join the trace if arguments are traced scalars; else explain why NumPy refused the call."""
+        if isinstance(error, SystemError):  # how NumPy passes on that a kernel found no memory
+            raise error.__cause__ or error from None
+        if holds_traced(arguments):
+            return self._inside_trace(arguments)
+        raise explained(error, self.usage, self._cores, given, self.kernel.outputs, out) from None
+
+    def _in_result(self, result: Any) -> Any:
         if self._gives_records:
-            every = found if found.__class__ is tuple else (found,)
-            each = [a if core.layout is None else core.layout.split(a) for core, a in zip(self.kernel.outputs, every)]  # noqa: B905
-            found = each[0] if len(each) == 1 else tuple(each)
-        return found if self.result is None or found.__class__ is not tuple else self.result(*found)
+            arrays = result if result.__class__ is tuple else (result,)
+            each = [a if core.layout is None else core.layout.split(a) for core, a in zip(self.kernel.outputs, arrays)]  # noqa: B905
+            result = each[0] if len(each) == 1 else tuple(each)
+        return result if self.result is None or result.__class__ is not tuple else self.result(*result)
 
     @cached_property
     def _gives_records(self) -> bool:
@@ -301,8 +312,8 @@ class Runner:
         if len(arguments) != len(self.program.inputs):
             raise TypeError(f"{self.usage} takes {len(self.program.inputs)} arguments, not {len(arguments)}")
         known = any(not holds_traced([argument]) for argument in arguments)
-        found = call_traced(self.program, arguments, inline=known or self.program.operation_count <= INLINE_LIMIT)
-        return self._in_result(found)
+        inline = known or self.program.operation_count <= INLINE_LIMIT
+        return self._in_result(call_traced(self.program, arguments, inline=inline))
 
 
 def holds_traced(arguments: Sequence[Any]) -> bool:
