@@ -26,6 +26,7 @@ from chasles.visual.raster import Theme
 from chasles.visual.robot_plots import Plane
 from chasles.visual.view.inline import InlineView
 from chasles.visual.view.live import LiveView
+from chasles.visual.view.loops import PageLaw
 from chasles.visual.view.views import Notebook
 
 _File = str | PathLike[str]
@@ -38,6 +39,7 @@ class ViewOptions(TypedDict, total=False):
     packages: Packages | None
     notebook: Notebook
     obstacles: Sequence[Body | HalfSpace]
+    laws: Sequence[PageLaw]
 
 class MovieOptions(TypedDict, total=False):
     size: tuple[int, int]
@@ -103,7 +105,6 @@ def view(
     *,
     path: _File,
     companions: _Robots = (),
-    laws: Sequence[str] = (),
     **options: Unpack[ViewOptions],
 ) -> Path: ...
 @overload
@@ -114,7 +115,6 @@ def view(
     *,
     path: None = None,
     companions: _Robots = (),
-    laws: Sequence[str] = (),
     **options: Unpack[ViewOptions],
 ) -> _Shown: ...
 @overload

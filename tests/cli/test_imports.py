@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from chasles.cli.commands.simulate import LAWS_OF_FRAMES, LAWS_OF_JOINTS
+from chasles.cli.options import LAWS_OF_FRAMES, LAWS_OF_JOINTS
 from chasles.studies.controllers import KINDS
 
 #: Packages that cost half of a second and more.
@@ -62,6 +62,7 @@ def test_commands_import_what_they_need(commands):
         ("chasles si", "simulate"),
         ("chasles simulate --wa", "--waypoint"),
         ("chasles simulate ur5 --law pid", "pid"),
+        ("chasles view ur5 --law slo", "slotine-li"),
         ("chasles convert panda a.toml --to modified-d", "modified-dh"),
         ("chasles info pand", "panda"),
     ],

@@ -68,6 +68,7 @@ class ViewOptions(TypedDict, total=False):
     packages: Mapping[str, str | PathLike[str]] | None
     notebook: Literal["", "page", "widget"]
     obstacles: Sequence[Any]
+    laws: Sequence[Any]
 
 
 class MovieOptions(TypedDict, total=False):
@@ -336,6 +337,12 @@ def view(*subjects: object, **options: object) -> Any:
         Folders of packages of meshes, by name; see `chasles.model.mesh_path`.
     notebook
         ``"page"`` shows the page in a notebook; ``"widget"`` (extra ``widget``) also links it with Python.
+    obstacles
+        Bodies in the world (with frame None) and half-spaces to show, as for `chasles.clearance`.
+    laws
+        Control laws under which the page simulates the robot: names of `chasles.control.laws`, whose gains follow from
+        the law's rule; controllers, as they are; or functions, as for `chasles.simulate`. Default: ``"pd-gravity"`` and
+        ``"computed-torque"``.
 
     Returns
     -------
@@ -347,7 +354,7 @@ def view(*subjects: object, **options: object) -> Any:
     ArgumentTypeError
         Nothing is known to show of this type.
     ArgumentError
-        The subject does not fit the robot, or the file cannot be written.
+        The subject does not fit the robot, a page cannot run a law, or the file cannot be written.
 
     Examples
     --------

@@ -6,6 +6,19 @@ from typing import Annotated
 
 import typer
 
+#: Kinds of controllers, as in studies: what importing them costs is too much for a shell that completes a name.
+LAWS_OF_JOINTS = (
+    "pd", "pd-gravity", "pid", "computed-torque", "disturbance-observer", "nominal-torque", "time-varying-regulator",
+    "gain-scheduled-regulator", "linear-quadratic-regulator", "linear-quadratic-gaussian", "lee-chung", "slotine-li",
+    "composite-adaptive", "model-reference-adaptive", "natural-adaptive", "sliding-mode",
+)  # fmt: skip
+LAWS_OF_FRAMES = ("operational-space", "resolved-acceleration", "impedance", "whole-body-torque")
+
+
+def control_laws(incomplete: str) -> list[str]:
+    """Return the names of control laws that begin so."""
+    return [name for name in LAWS_OF_JOINTS + LAWS_OF_FRAMES if name.startswith(incomplete)]
+
 
 def shipped_robots(incomplete: str) -> list[str]:
     """Return the names of shipped robots that begin so."""

@@ -24,7 +24,6 @@ from chasles.mechanics.other_names import hint, translation
 
 if TYPE_CHECKING:
     from chasles.base.verbs import Shown
-    from chasles.distances.bodies import Body, HalfSpace
     from chasles.inverse_kinematics import InverseKinematics
     from chasles.model import ReadFormat
     from chasles.model.robot_check import RobotCheck
@@ -144,7 +143,6 @@ class Robot(Mechanics):
         *,
         path: str | PathLike[str],
         companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
-        laws: Sequence[str] = ...,
         **options: Unpack[verbs.ViewOptions],
     ) -> Path: ...
     @overload
@@ -154,7 +152,6 @@ class Robot(Mechanics):
         *,
         path: None = None,
         companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
-        laws: Sequence[str] = ...,
         **options: Unpack[verbs.ViewOptions],
     ) -> Shown: ...
     def view(
@@ -162,13 +159,8 @@ class Robot(Mechanics):
         q: ArrayLike | None = None,
         *,
         path: str | PathLike[str] | None = None,
-        title: str | None = None,
-        browser: bool = True,
-        packages: Mapping[str, str | PathLike[str]] | None = None,
-        notebook: str = "",
         companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
-        obstacles: Sequence[Body | HalfSpace] = (),
-        laws: Sequence[str] = ("pd-gravity", "computed-torque"),
+        **options: Unpack[verbs.ViewOptions],
     ) -> Path | Shown:
         """Show the robot on an interactive page: move it by sliders, by its tool, or from Python.
 
@@ -178,22 +170,12 @@ class Robot(Mechanics):
             Initial configuration, shape (nq,), rad (m for prismatic joints); default `home`.
         path
             File for the page, which then needs neither Python nor a network. Default: a live page.
-        title
-            Title of the page; default the robot's name.
-        browser
-            Whether to open the live page in the browser.
-        packages
-            Folders of the packages that hold the meshes, by name; see `chasles.model.mesh_path`.
-        notebook
-            In a notebook: ``"page"`` shows the page in place, also after export to HTML; ``"widget"`` (extra
-            ``widget``) shows it with a link to Python, as the traits ``q`` and ``waypoints``.
         companions
             Further robots in the scene, for comparison: robots, shown at their `home`, or pairs of a robot and its
             configuration.
-        obstacles
-            Bodies in the world (with frame None) and half-spaces to show, as for `chasles.clearance`.
-        laws
-            Kinds of control laws, from `chasles.control.laws`, that the page can simulate the robot with.
+        options
+            ``title``, ``browser``, ``packages``, ``notebook``, ``obstacles`` and ``laws``, the control laws under which
+            the page simulates the robot; see `chasles.view`.
 
         Returns
         -------
@@ -205,11 +187,10 @@ class Robot(Mechanics):
         >>> import chasles as ch, tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
         ...     page = ch.load("panda").view(path=folder + "/panda.html")
-        ...     page.stat().st_size < 200_000
+        ...     page.stat().st_size < 250_000
         True
         """
-        options = {"title": title, "browser": browser, "packages": packages, "notebook": notebook}
-        return verbs.view(self, q, path=path, companions=companions, obstacles=obstacles, laws=laws, **options)
+        return verbs.view(self, q, path=path, companions=companions, **options)
 
 
 @verbs.check.register(Robot)

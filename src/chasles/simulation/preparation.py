@@ -124,7 +124,7 @@ def prepare(
         raise ArgumentError(f"record must be a chasles.Recording, such as Recording(every=10), not {record!r}")
     start = given_start(setup.start, plant.n)
     reference = _planned(setup, plant.robot, start)
-    in_loop = _followed(reference, plant, controller)
+    in_loop = followed_reference(reference, plant, controller)
     chosen = chosen_steps(setup.integrator)
     period = real(setup.period, "period", above=0.0)
     length = in_loop.duration if setup.duration is None else real(setup.duration, "duration", above=0.0)
@@ -171,8 +171,8 @@ def _planned(setup: Setup, robot: Robot, start: State) -> Any:
     return motion
 
 
-def _followed(motion: Any, plant: Plant, controller: Controller) -> LoopReference:
-    """The motion as the loop evaluates it, if plant and controller can follow it."""
+def followed_reference(motion: Any, plant: Plant, controller: Controller) -> LoopReference:
+    """Return a motion as the loop evaluates it, if plant and controller can follow it."""
     reference = loop_reference(motion, takes_poses=controller.reference_kind == "pose")
     check_partners(plant, controller, reference)
     if 0 in reference.batch:

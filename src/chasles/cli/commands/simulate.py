@@ -14,7 +14,16 @@ import typer
 
 from chasles.base.errors import ArgumentError, import_extra
 from chasles.base.writing import NETCDF, PAGE
-from chasles.cli.options import JsonOption, PackagesOption, RobotArgument, ToolOption, UncheckedOption
+from chasles.cli.options import (
+    LAWS_OF_FRAMES,
+    LAWS_OF_JOINTS,
+    JsonOption,
+    PackagesOption,
+    RobotArgument,
+    ToolOption,
+    UncheckedOption,
+    control_laws,
+)
 from chasles.cli.output import errors, joint_table, require_writable, results, say, show_json
 from chasles.cli.signatures import takes
 from chasles.visual.summary import tracking_summary
@@ -23,19 +32,6 @@ if TYPE_CHECKING:
     from chasles.integrators import Steps
     from chasles.robot.robot import Robot
     from chasles.simulation.results import Run
-
-#: Kinds of controllers, as in studies: what importing them costs is too much for a shell that completes a name.
-LAWS_OF_JOINTS = (
-    "pd", "pd-gravity", "pid", "computed-torque", "disturbance-observer", "nominal-torque", "time-varying-regulator",
-    "gain-scheduled-regulator", "linear-quadratic-regulator", "linear-quadratic-gaussian", "lee-chung", "slotine-li",
-    "composite-adaptive", "model-reference-adaptive", "natural-adaptive", "sliding-mode",
-)  # fmt: skip
-LAWS_OF_FRAMES = ("operational-space", "resolved-acceleration", "impedance", "whole-body-torque")
-
-
-def _control_laws(incomplete: str) -> list[str]:
-    """Return the names of control laws that begin so."""
-    return [name for name in LAWS_OF_JOINTS + LAWS_OF_FRAMES if name.startswith(incomplete)]
 
 
 @takes(
@@ -63,7 +59,7 @@ def simulate(
         typer.Option(
             metavar="LAW",
             help=f"Control law: {', '.join(LAWS_OF_JOINTS)}. Laws of frames: {', '.join(LAWS_OF_FRAMES)}.",
-            autocompletion=_control_laws,
+            autocompletion=control_laws,
         ),
     ] = "computed-torque",
     targets: Annotated[

@@ -8,7 +8,14 @@ from typing import Annotated
 import typer
 
 from chasles.base.errors import ArgumentError, import_extra
-from chasles.cli.options import ForceOption, PackagesOption, RobotArgument, ToolOption, UncheckedOption
+from chasles.cli.options import (
+    ForceOption,
+    PackagesOption,
+    RobotArgument,
+    ToolOption,
+    UncheckedOption,
+    control_laws,
+)
 from chasles.cli.output import results, say
 
 
@@ -17,12 +24,33 @@ def view(
     output: Annotated[
         Path | None, typer.Option("--out", "--output", "-o", help="Write a self-contained page to this file instead.")
     ] = None,
+    laws: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--law",
+            metavar="LAW",
+            help="Law of the page; may be repeated. Names: chasles laws [default: pd-gravity, computed-torque].",
+            autocompletion=control_laws,
+        ),
+    ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="NAME=VALUE",
+            help="Setting of all laws, as for `chasles simulate`; the page then has no bandwidths. May be repeated.",
+        ),
+    ] = None,
+    goal: Annotated[
+        str | None,
+        typer.Option(help="Move from home to these joint positions, or random:SEED; the laws can follow the motion."),
+    ] = None,
     browser: Annotated[bool, typer.Option(help="Open the page in the browser.")] = True,
     packages: PackagesOption = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
 ) -> None:
-    """Show a robot in the browser: move joints or tool, and see frames, torques and the velocity ellipsoid.
+    """Show a robot in the browser: move joints or tool, hold it under control laws, push it, see torques and errors.
 
     The page is served to this machine only (127.0.0.1), until it is closed or Ctrl-C is pressed. With **--out** the
     page is a file that works without Chasles and without a network.
@@ -35,23 +63,51 @@ def view(
         chasles view panda
 
         chasles view my_robot.urdf --out my_robot.html
+
+        chasles view ur5e --law pid --law slotine-li --law operational-space
+
+        chasles view puma560 --goal random:3 --law time-varying-regulator --out puma.html
+
+        chasles view xarm6 --law impedance --set stiffness=400 --set damping=80 --set components=x,y,z
     """
+    from chasles.base import verbs
+    from chasles.cli import motions
+    from chasles.cli.settings import Settings
     from chasles.cli.values import loaded, package_folders
-    from chasles.visual.view.views import open_live, write_view
+    from chasles.engine.validators import choice
+    from chasles.studies.controllers import check_settings, make_controller
+    from chasles.trajectories import PointToPoint
+    from chasles.visual.view.handed import PERIOD
+    from chasles.visual.view.live import LiveView
+    from chasles.visual.view.loops import USUAL
 
     folders = package_folders(packages)
     arm = loaded(robot, folders, tool=tool, unchecked=unchecked)
-    if output is not None:
-        page = write_view(arm, arm.home, output, None, packages=folders)
+    kinds = list(laws or USUAL)
+    chosen = [Settings.of(settings or [], choice(kind, "control law", control_laws(""))) for kind in kinds]
+    for name in chosen[0].plant:
+        raise ArgumentError(f"--set: '{name}' belongs to the plant, which the sliders of the page set")
+    subjects = []
+    if goal is not None:
+        target = motions.goal_of(arm, goal)
+        subjects = [PointToPoint(arm.home, target, motions.times_of(arm, arm.home, [target], None)[-1])]
+    options = {"browser": browser, "packages": folders, "laws": kinds}
+    if settings:
+        still = PointToPoint(arm.home, arm.home, 1.0)
+        options["laws"] = [
+            make_controller(own.kind, check_settings(own.kind, own.tuning([], arm)), arm, still, PERIOD)
+            for own in chosen
+        ]
+    page = verbs.view(arm, *subjects, path=output, **options)
+    if not isinstance(page, LiveView):
         results().print(f"Written: {page}", markup=False, highlight=False, soft_wrap=True)
         return
-    live = open_live(arm, arm.home, None, browser, packages=folders)
     try:
-        results().print(f"Open at {live.url}", markup=False, highlight=False, soft_wrap=True)
+        results().print(f"Open at {page.url}", markup=False, highlight=False, soft_wrap=True)
         results().print("Close the page or press Ctrl-C to stop.")
-        live.wait()
+        page.wait()
     except KeyboardInterrupt:  # before waiting
-        live.close()
+        page.close()
 
 
 def plot(

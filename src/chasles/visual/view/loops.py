@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.cached import cached_property
-from chasles.base.errors import ArgumentError
+from chasles.base.errors import ArgumentError, ChaslesError, TraceError
 from chasles.control import Controller, laws
 from chasles.control.python_law import as_controller
-from chasles.control.robot_controller import RobotController
+from chasles.control.robot_controller import RobotController, has_rule
 from chasles.engine import Function, Record, maximum, minimum, trace, where
 from chasles.engine.program.records import Shapes
 from chasles.engine.program.scalar import Real
@@ -21,66 +21,38 @@ from chasles.engine.validators import choice
 from chasles.integrators import RK4
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.robot.robot import Robot
+from chasles.simulation.call_inputs import CallInput, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop, no_controller
 from chasles.simulation.initial_state import State, initial_state
 from chasles.simulation.limits import limited_torques
 from chasles.simulation.loop_programs import plant_period
 from chasles.simulation.plant.friction import Friction
 from chasles.simulation.plant.plant import Plant
-from chasles.trajectories import PointToPoint
-from chasles.trajectories.motion import Motion
+from chasles.simulation.plant.wrenches import ExternalWrench
+from chasles.simulation.preparation import check_partners
+from chasles.trajectories import JointTrajectory, PointToPoint
+from chasles.visual.view.handed import (
+    PERIOD,
+    HandedMotion,
+    PlannedMotion,
+    packed_table,
+    require_room,
+    schedule_at_rest,
+    schedule_layout,
+)
 
-#: Time between two calls of the law, s, and length of the integration step.
-PERIOD = 1e-3
-#: Natural frequencies, rad/s, for which a page has gains.
+#: Law of a page: its name in `chasles.control.laws`, a controller, or a plain function.
+PageLaw = str | Controller | Callable[..., Any]
+#: Natural frequencies, rad/s, for which a page has gains of a law with a rule for them.
 BANDWIDTHS = (1.0, 2.0, 4.0, 6.0, 8.0, 12.0, 16.0, 20.0, 30.0)
+#: The one of laws with a schedule, whose gains are many numbers, and of a page at first.
+USUAL_BANDWIDTH = 8.0
 #: Laws of a page, if none are named.
 USUAL = ("pd-gravity", "computed-torque")
 #: Name of the loop without a law.
 NONE = "none"
 _PAYLOAD, _FRICTION = "payload.mass", "friction.viscous"
-
-
-@dataclass(frozen=True)
-class HandedMotion:
-    """Motion of a robot that the page hands to its loop at every call, in the robot's velocities; rest at home."""
-
-    robot: Robot
-    batch = ()
-    start_time = 0.0
-    duration = 0.0
-
-    @property
-    def n(self) -> int:
-        """Number of coordinates."""
-        return self.robot.nq
-
-    @property
-    def parameters(self) -> Mapping[str, NDArray[np.float64]]:
-        """None."""
-        return {}
-
-    @property
-    def shapes(self) -> Mapping[str, Shapes]:
-        """Time and motion."""
-        return {"t": (), "motion": Motion._make([(self.robot.nq,), (self.robot.n,), (self.robot.n,)])}
-
-    def at(self, given: Any, parameters: Mapping[str, Any]) -> Motion:
-        """Motion that is handed over."""
-        motion: Motion = given.motion
-        return motion
-
-    def given(self, times: NDArray[np.float64]) -> Mapping[str, Any]:
-        """Times, and rest at them."""
-        return {"t": times, "motion": self.along(times, {})}
-
-    def along(self, times: NDArray[np.float64], parameters: Mapping[str, Any]) -> Motion:
-        """Rest at times of any shape."""
-        return Motion._make(np.broadcast_to(part, (*times.shape, part.size)) for part in self.start({}, varied=False))
-
-    def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
-        """Rest."""
-        return Motion(self.robot.home, np.zeros(self.robot.n), np.zeros(self.robot.n))
+_PUSH = ExternalWrench("push", times=[0.0], samples=np.zeros((1, 6)), axes="world")
 
 
 @dataclass(frozen=True)
@@ -90,29 +62,36 @@ class PageLoops:
     Attributes
     ----------
     robot
-        Robot on the page, and the laws' model of it.
-    kinds
-        Names of the laws in `chasles.control.laws`.
+        Robot on the page, and the model of laws that are named.
+    laws
+        Laws of the page.
+    q
+        Configuration at the start, shape (nq,), at which laws with a schedule hold.
+    motion
+        Motion that the laws can follow.
     """
 
     robot: Robot
-    kinds: Sequence[str]
-
-    def __post_init__(self) -> None:
-        for kind in self.kinds:
-            choice(kind, "law", laws())
+    laws: Sequence[PageLaw]
+    q: NDArray[np.float64]
+    motion: JointTrajectory | None = None
 
     @cached_property
     def plant(self) -> Plant:
-        """Robot with viscous friction, if its joints can have it, and without effort limits."""
+        """Robot with viscous friction, if its joints can have it, pushed at its tool, and without effort limits."""
         robot = self.robot
         friction = Friction(robot, viscous=0.0) if self.has_friction else None
-        return Plant(robot, friction=friction, effort_limits=False)  # the page says whether they act
+        return Plant(robot, friction=friction, wrenches=[_PUSH], effort_limits=False)  # the page says whether they act
 
     @property
     def has_friction(self) -> bool:
         """Whether `chasles.Friction` takes the robot: its joints have one degree of freedom each."""
         return not any(joint.has_quaternion for joint in self.robot.description.coordinates)
+
+    @cached_property
+    def planned(self) -> PlannedMotion | None:
+        """Motion at all calls."""
+        return None if self.motion is None else PlannedMotion(self.robot, self.motion)
 
     @cached_property
     def free(self) -> ClosedLoop:
@@ -125,13 +104,19 @@ class PageLoops:
         return plant_period(self.free)
 
     @cached_property
-    def tuned(self) -> dict[str, list[RobotController]]:
-        """Laws by their names, each with its gains for all bandwidths."""
-        robot = self.robot
-        still = PointToPoint(robot.home, robot.home, 1.0)
-        return {
-            kind: [laws()[kind].tuned(robot, still, PERIOD, frequency=w) for w in BANDWIDTHS] for kind in self.kinds
-        }
+    def designs(self) -> dict[str, list[Controller]]:
+        """Laws by their names on the page: for all bandwidths, or as they are given."""
+        designs: dict[str, list[Controller]] = {}
+        for law in self.laws:
+            if isinstance(law, str):
+                designs[law] = self._tuned(law)
+                continue
+            controller = as_controller(law)
+            name = controller.name
+            while name in designs:
+                name += "'"
+            designs[name] = [controller]
+        return designs
 
     def functions(self) -> dict[str, Function]:
         """Return the scans of the loops by name, such as ``loop computed-torque``.
@@ -139,7 +124,7 @@ class PageLoops:
         Each is a function of (state, given (S, k, …), limited, stops, plant, gains) and gives (next state, torques).
         ``limited`` says whether effort limits act, ``stops`` whether position limits do.
         """
-        every: dict[str, Sequence[Controller]] = {NONE: [self.free.controller], **self.tuned}
+        every: dict[str, Sequence[Controller]] = {NONE: [self.free.controller], **self.designs}
         return {f"loop {kind}": self._scan(kind, [self._loop(law) for law in own]) for kind, own in every.items()}
 
     def data(self) -> dict[str, Any]:
@@ -147,14 +132,23 @@ class PageLoops:
         places = self.free.layout.slices["plant"]
         own = self.free.steps.layout.slices
         described = []
-        for kind, tuned in self.tuned.items():
-            gains = [_numbers(x for part in law.parameters.values() for x in np.ravel(part).tolist()) for law in tuned]
-            states = [self._at_rest(self._loop(law)) for law in tuned]
+        for kind, designs in self.designs.items():
+            law = designs[0]
+            states = [self._at_rest(self._loop(each)) for each in designs]
             states = states[:1] if all(state == states[0] for state in states) else states
-            described.append({"kind": kind, "name": tuned[0].name, "states": states, "gains": gains})
+            gains = [
+                _numbers(number for part in each.parameters.values() for number in np.ravel(part)) for each in designs
+            ]
+            schedule = _numbers(schedule_at_rest(law, self.robot, self.q)) if law.has_schedule else None
+            described.append({"kind": kind, "name": law.name, "states": states, "gains": gains, "schedule": schedule})
+        try:
+            tables, not_followed = self._tables(), ""
+        except ChaslesError as error:
+            tables, not_followed = {}, str(error)
         return {
             "period": PERIOD,
             "bandwidths": BANDWIDTHS,
+            "usual": USUAL_BANDWIDTH,
             "laws": described,
             "free": self._at_rest(self.free),
             "plant": [places.start, places.stop],
@@ -162,20 +156,41 @@ class PageLoops:
             "qd": [places.start + own["qd"].start, places.start + own["qd"].stop],
             "friction": self.has_friction,
             "known": float(self.robot.description.payload.mass),
+            "start": self.q.tolist(),
+            "begin": float(self.planned.times[0]) if self.planned is not None and tables else 0.0,
+            "tables": tables,
+            "notFollowed": not_followed,
         }
+
+    def _tables(self) -> dict[str, dict[str, Any]]:
+        """Return the motion at all calls, and the schedules of laws along it, as packed tables."""
+        if self.planned is None:
+            return {}
+        tables = {"motion": packed_table(np.concatenate(self.planned.motion, axis=-1))}
+        for kind, (law, *_) in self.designs.items():
+            if law.has_schedule:
+                tables[kind] = packed_table(self.planned.schedule(law))
+        require_room(tables, float(self.planned.times[-1] - self.planned.times[0]))
+        return tables
+
+    def _tuned(self, kind: str) -> list[Controller]:
+        """Return a law of the catalogue with its gains by its rule, for each bandwidth."""
+        usual = _tuned_at_rest(kind, self.robot, USUAL_BANDWIDTH)
+        return [usual] if usual.has_schedule else [_tuned_at_rest(kind, self.robot, w) for w in BANDWIDTHS]
 
     def _loop(self, law: Controller) -> ClosedLoop:
         varied = (_PAYLOAD, _FRICTION) if self.has_friction else (_PAYLOAD,)
+        reference = HandedMotion(self.robot, self.q)
+        check_partners(self.plant, law, reference)
+        further: dict[str, CallInput] = {"wrenches": SampledWrenches([_PUSH], PERIOD)}
         if law.has_schedule:
-            raise ArgumentError(
-                f"law '{law.name}' computes values along a motion beforehand, which a page cannot: choose another one"
-            )
-        reference = HandedMotion(self.robot)
-        return ClosedLoop(self.plant, law, reference, varied, PERIOD, 1, RK4, False, {})
+            layout = schedule_layout(law, self.robot, self.q)
+            further["schedule"] = ScheduledValues(np.zeros((1, layout.size)), layout)
+        return ClosedLoop(self.plant, law, reference, varied, PERIOD, 1, RK4, False, further)
 
     def _at_rest(self, loop: ClosedLoop) -> list[float | str]:
         plant = {name: np.zeros(shape) for name, shape in self.free.shapes.items()}
-        return _numbers(initial_state(loop, {**loop.nominal, **plant}, {}, State()).tolist())
+        return _numbers(initial_state(loop, {**loop.nominal, **plant}, {}, State()))
 
     def _scan(self, kind: str, loops: Sequence[ClosedLoop]) -> Function:
         calls = [self._call(kind, loop) for loop in (loops[0], loops[-1])]
@@ -190,7 +205,8 @@ class PageLoops:
         ) -> tuple[Any, ...]:
             following, demanded = call(state, given, plant, gains)
             tau = where(limited > 0.0, limited_torques(robot, demanded, state.plant.qd, True, False), demanded)
-            x = free.steps.layout.split(self.free_motion(state.plant, given.t, np.array([tau]), given, plant))
+            outside = Record({name: given[name] for name in ("t", "motion", "wrenches")})
+            x = free.steps.layout.split(self.free_motion(state.plant, given.t, np.array([tau]), outside, plant))
             return {"plant": where_stopped(robot, x, stops), **following}, state.plant.q, tau
 
         inputs: dict[str, Shapes] = {"state": loop.layout.shapes, "given": loop.inputs.layout.shapes}
@@ -206,15 +222,34 @@ class PageLoops:
 
         inputs: dict[str, Shapes] = {"state": loop.layout.shapes, "given": loop.inputs.layout.shapes}
         inputs |= {"plant": self.free.shapes, "gains": self._gains(loop)}
-        return Function(trace(call, inputs, name=f"call {kind}", outputs=["following", "tau"]))
+        instead = "a page runs laws of plain arithmetic; simulate this one in Python and view the run"
+        if not loop.controller.traceable:
+            raise ArgumentError(f"law '{kind}' is computed step by step in Python, which a page cannot do: {instead}")
+        try:
+            return Function(trace(call, inputs, name=f"call {kind}", outputs=["following", "tau"]))
+        except Exception as error:  # a plain Python law may fail on traced values in any way
+            if isinstance(error, ChaslesError) and not isinstance(error, TraceError):
+                raise  # wrong anyhow
+            raise ArgumentError(f"law '{kind}' cannot be compiled for a page ({error}): {instead}") from error
 
     def _gains(self, loop: ClosedLoop) -> dict[str, tuple[int, ...]]:
         return {name: shape for name, shape in loop.shapes.items() if name not in self.free.shapes}
 
 
+def _tuned_at_rest(kind: str, robot: Robot, frequency: float) -> RobotController:
+    """Return a law of `chasles.control.laws` with its gains for rest at home and the period of pages."""
+    law = laws()[choice(kind, "law", laws())]
+    if not has_rule(law):
+        raise ArgumentError(
+            f"no rule gives the gains of law '{kind}': hand the page the law itself, such as "
+            f"laws=[ch.control.{law.__name__}(robot, …)]; on the command line, give its settings with --set"
+        )
+    return law.tuned(robot, PointToPoint(robot.home, robot.home, 1.0), PERIOD, frequency=frequency)
+
+
 def _numbers(values: Iterable[float]) -> list[float | str]:
     """Numbers for JSON, which has no infinity: a text that JavaScript reads as one."""
-    return [x if np.isfinite(x) else "Infinity" if x > 0.0 else "-Infinity" for x in values]
+    return [float(x) if np.isfinite(x) else "Infinity" if x > 0.0 else "-Infinity" for x in values]
 
 
 def where_stopped(robot: Robot, x: Record, stops: Real) -> Record:

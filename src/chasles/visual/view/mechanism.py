@@ -18,9 +18,10 @@ from chasles.inverse_kinematics.frame import RobotFrame
 from chasles.inverse_kinematics.iteration import search
 from chasles.inverse_kinematics.task import PoseWeights
 from chasles.robot.robot import Robot
+from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.tangent import tangent_motion
 from chasles.visual.dexterity import tool_space
-from chasles.visual.view.loops import USUAL, PageLoops
+from chasles.visual.view.loops import USUAL, PageLaw, PageLoops
 
 #: A slider without limits covers this much to either side: half a turn, or this many sizes of the robot.
 _HALF_TURN = np.pi
@@ -31,7 +32,13 @@ _TASKS = {"reach_pose": "pose", "reach_position": "position"}
 _MOST_SIMULATED = 64
 
 
-def mechanism_data(robot: Robot, size: float, laws: Sequence[str] = USUAL) -> dict[str, Any]:
+def mechanism_data(
+    robot: Robot,
+    size: float,
+    laws: Sequence[PageLaw] = USUAL,
+    q: NDArray[np.float64] | None = None,
+    motion: JointTrajectory | None = None,
+) -> dict[str, Any]:
     """Return the kernels and data of a page, ready for JSON.
 
     Parameters
@@ -41,7 +48,11 @@ def mechanism_data(robot: Robot, size: float, laws: Sequence[str] = USUAL) -> di
     size
         Length of the robot, m, used as the range of prismatic joints without limits.
     laws
-        Names of the laws, of `chasles.control.laws`, under which the page can simulate the robot.
+        Laws under which the page can simulate the robot.
+    q
+        Configuration at the start, shape (nq,); default home.
+    motion
+        Motion that the laws can follow.
 
     Returns
     -------
@@ -62,7 +73,7 @@ def mechanism_data(robot: Robot, size: float, laws: Sequence[str] = USUAL) -> di
         "torque": robot.inverse_dynamics.specialize(vary=["payload.mass"]),
         "integrate": robot.integrate,
     }
-    loops = None if passive else PageLoops(robot, laws)
+    loops = None if passive else PageLoops(robot, laws, robot.home if q is None else q, motion)
     if loops is not None:
         functions |= {"mass": robot.mass_matrix.specialize(vary=["payload.mass"]), **loops.functions()}
     if not _is_plain(robot):

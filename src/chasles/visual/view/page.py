@@ -15,12 +15,13 @@ from chasles._version import __version__
 from chasles.distances.bodies import Body, HalfSpace
 from chasles.engine.targets.wasm import program_script
 from chasles.robot.robot import Robot
+from chasles.trajectories import JointTrajectory
 from chasles.visual.bodies import Packages, robot_bodies
 from chasles.visual.encoding import embedded_json
 from chasles.visual.page import document, scene_script
 from chasles.visual.scene import add_obstacles, bodies_data, still_scene
 from chasles.visual.view.companions import Companion, add_companions
-from chasles.visual.view.loops import USUAL
+from chasles.visual.view.loops import USUAL, PageLaw
 from chasles.visual.view.mechanism import mechanism_data
 
 #: The browser itself refuses whatever would leave the page; a live page may also talk to its own server.
@@ -29,8 +30,8 @@ _POLICY = (
     "img-src data: blob:; connect-src {connect}; base-uri 'none'; form-action 'none'"
 )
 _SCRIPTS = (
-    *("numbers.js", "mechanism.js", "gizmo.js", "panels.js", "player.js", "motion.js", "simulation.js"),
-    *("pendant.js", "link.js", "view.js"),
+    *("numbers.js", "mechanism.js", "gizmo.js", "panels.js", "player.js", "motion.js", "closed_loop.js"),
+    *("simulation.js", "pendant.js", "link.js", "view.js"),
 )
 
 
@@ -47,7 +48,8 @@ def view_page(
     packages: Packages | None = None,
     companions: Sequence[Companion] = (),
     obstacles: Sequence[Body | HalfSpace] = (),
-    laws: Sequence[str] = USUAL,
+    laws: Sequence[PageLaw] = USUAL,
+    motion: JointTrajectory | None = None,
 ) -> str:
     """Return the text of the page.
 
@@ -76,7 +78,9 @@ def view_page(
     obstacles
         Bodies in the world and half-spaces.
     laws
-        Kinds of the laws, of `chasles.control.laws`, under which the page simulates the robot.
+        Laws under which the page simulates the robot: names of `chasles.control.laws`, controllers or functions.
+    motion
+        Motion that the laws can follow, in place of a goal.
     """
     shown = [q, *(ghosts or {}).values()]
     for run in (recording or {}).get("runs", {}).values():
@@ -100,7 +104,7 @@ def view_page(
         "recording": _recorded(recording),
         "live": live,
         "framed": framed,
-        **mechanism_data(robot, scene["size"], laws),
+        **mechanism_data(robot, scene["size"], laws, q, motion),
     }
     facts = f"{robot.n} degrees of freedom" if robot.n != 1 else "1 degree of freedom"
     content = f"""<header>

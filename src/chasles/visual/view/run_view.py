@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from os import PathLike
+from typing import Unpack
 
 import numpy as np
 import xarray
 from numpy.typing import NDArray
 
 from chasles.base import verbs
-from chasles.distances.bodies import Body, HalfSpace
 from chasles.simulation.metrics import run_robot
-from chasles.visual.bodies import Packages
+from chasles.trajectories import CubicSpline
 from chasles.visual.panels import shown_runs
 from chasles.visual.scene import last_finite
 from chasles.visual.summary import by_run, require_run, run_labels
 from chasles.visual.view.companions import Companion
-from chasles.visual.view.views import Notebook, Viewed, frame_count, shown
+from chasles.visual.view.views import Viewed, frame_count, shown
 
 
 @verbs.view.register(xarray.Dataset)
@@ -25,12 +25,8 @@ def run_view(
     run: xarray.Dataset,
     *,
     path: str | PathLike[str] | None = None,
-    title: str | None = None,
-    browser: bool = True,
-    packages: Packages | None = None,
-    notebook: Notebook = "",
     companions: Sequence[xarray.Dataset] = (),
-    obstacles: Sequence[Body | HalfSpace] = (),
+    **options: Unpack[verbs.ViewOptions],
 ) -> Viewed:
     """Play a simulation; see `Run.view`."""
     require_run(run)
@@ -42,18 +38,23 @@ def run_view(
     frames = np.unique(np.linspace(0, len(times) - 1, min(count, len(times))).round().astype(np.intp))
     q = last_finite(by_run(run, "q")[drawn][:, frames], robot.neutral)
     runs = {labels[k]: part for k, part in zip(drawn, q, strict=True)}
-    return shown(
-        robot,
-        q[0, 0],
-        path,
-        title,
-        browser,
-        notebook,
-        packages=packages,
-        companions=[_sampled(other, times[frames]) for other in companions],
-        obstacles=obstacles,
-        recording={"times": times[frames], "runs": runs},
-    )
+    others = [_sampled(other, times[frames]) for other in companions]
+    recording = {"times": times[frames], "runs": runs}
+    return shown(robot, q[0, 0], path, companions=others, recording=recording, motion=reference_of(run), **options)
+
+
+def reference_of(run: xarray.Dataset) -> CubicSpline | None:
+    """Return the reference of a simulation's first run: the cubic spline through its recorded samples.
+
+    None if the reference is the motion of a frame, or its records are not finite.
+    """
+    if "q_reference" not in run:
+        return None
+    q, qd = by_run(run, "q_reference")[0], by_run(run, "qd_reference")[0]
+    if len(q) < 2 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
+        return None
+    ends = {} if q.shape != qd.shape else {"start_velocity": qd[0], "end_velocity": qd[-1]}
+    return CubicSpline(np.asarray(run["time"].values, dtype=np.float64), q, **ends)
 
 
 def _sampled(run: xarray.Dataset, times: NDArray[np.float64]) -> Companion:

@@ -13,16 +13,13 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base import verbs
 from chasles.base.errors import ArgumentError
 from chasles.base.writing import PAGE, path_to_write, write
-from chasles.distances.bodies import Body, HalfSpace
 from chasles.engine.validators import choice, reals
 from chasles.inverse_kinematics.solution import Solution
 from chasles.robot.robot import Robot
 from chasles.trajectories import CartesianTrajectory, JointTrajectory
-from chasles.visual.bodies import Packages
 from chasles.visual.panels import shown_runs
 from chasles.visual.view.inline import InlineView, widget
 from chasles.visual.view.live import LiveView
-from chasles.visual.view.loops import USUAL
 from chasles.visual.view.page import view_page
 
 _FRAME_RATE = 60.0
@@ -41,20 +38,14 @@ def robot_view(
     q: ArrayLike | None = None,
     *,
     path: str | PathLike[str] | None = None,
-    title: str | None = None,
-    browser: bool = True,
-    packages: Packages | None = None,
-    notebook: Notebook = "",
     companions: Sequence[Robot | tuple[Robot, ArrayLike]] = (),
-    obstacles: Sequence[Body | HalfSpace] = (),
-    laws: Sequence[str] = USUAL,
+    **options: Unpack[verbs.ViewOptions],
 ) -> Viewed:
     """Show a robot; see `Robot.view`."""
     start = robot.home if q is None else reals(q, "q", (robot.nq,))
     pairs = [other if isinstance(other, tuple) else (other, other.home) for other in companions]
     others = [(other, reals(at, f"companions[{k}]", (other.nq,))) for k, (other, at) in enumerate(pairs)]
-    content = {"packages": packages, "companions": others, "obstacles": obstacles, "laws": laws}
-    return shown(robot, start, path, title, browser, notebook, **content)
+    return shown(robot, start, path, companions=others, **options)
 
 
 @verbs.view.register(Robot, Solution)
@@ -63,11 +54,7 @@ def solution_view(
     solution: Solution,
     *,
     path: str | PathLike[str] | None = None,
-    title: str | None = None,
-    browser: bool = True,
-    packages: Packages | None = None,
-    notebook: Notebook = "",
-    obstacles: Sequence[Body | HalfSpace] = (),
+    **options: Unpack[verbs.ViewOptions],
 ) -> Viewed:
     """Show the first configuration of a solution and up to 16 others as ghosts; see `Solution.view`."""
     rows = np.asarray(solution.q, dtype=np.float64).reshape(-1, solution.q.shape[-1])
@@ -84,18 +71,7 @@ def solution_view(
         return kind if success[k] else f"{kind}, not reached"
 
     ghosts = {f"{n + 2}: {label(k)}": rows[k] for n, k in enumerate(others)}
-    return shown(
-        robot,
-        rows[first],
-        path,
-        title,
-        browser,
-        notebook,
-        packages=packages,
-        obstacles=obstacles,
-        ghosts=ghosts,
-        first=f"1: {label(first)}",
-    )
+    return shown(robot, rows[first], path, ghosts=ghosts, first=f"1: {label(first)}", **options)
 
 
 @verbs.view.register(Robot, JointTrajectory)
@@ -104,11 +80,7 @@ def motion_view(
     trajectory: JointTrajectory,
     *,
     path: str | PathLike[str] | None = None,
-    title: str | None = None,
-    browser: bool = True,
-    packages: Packages | None = None,
-    notebook: Notebook = "",
-    obstacles: Sequence[Body | HalfSpace] = (),
+    **options: Unpack[verbs.ViewOptions],
 ) -> Viewed:
     """Play a motion of joints; see `JointTrajectory.view`."""
     if trajectory.n != robot.nq:
@@ -122,9 +94,7 @@ def motion_view(
     q = np.moveaxis(np.asarray(trajectory(moving).q), 0, -2).reshape(batch, len(times), robot.nq)
     runs = {f"motion {k + 1}": part for k, part in enumerate(q[shown_runs(batch)])}
     recording = {"times": times, "runs": runs}
-    return shown(
-        robot, q[0, 0], path, title, browser, notebook, packages=packages, obstacles=obstacles, recording=recording
-    )
+    return shown(robot, q[0, 0], path, recording=recording, motion=trajectory, **options)
 
 
 @verbs.view.register(Robot, CartesianTrajectory)
@@ -144,8 +114,9 @@ def shown(
     robot: Robot,
     q: NDArray[np.float64],
     path: str | PathLike[str] | None,
-    title: str | None,
-    browser: bool,
+    *,
+    title: str | None = None,
+    browser: bool = True,
     notebook: Notebook = "",
     **content: Any,
 ) -> Viewed:

@@ -152,13 +152,16 @@ class Pendant {
 
   /** Lets the robot follow the motion under the controller that is chosen, and plays what it did. */
   simulate() {
-    const motion = this.motion(), { page } = this, { mechanism } = page;
+    const motion = this.motion(), { page } = this;
     page.simulation.stop();
-    const found = page.simulation.follow(motion), { error, joint, time } = found.worst, { name, unit } = mechanism.data.velocities[joint];
+    const { chosen } = page.simulation;
+    if (chosen?.schedule) {
+      this.report.textContent = `“${chosen.name}” computes values along a motion beforehand, in Python: it follows the motion that a page was made of, chasles.view(robot, motion, laws=…), and no taught one. Choose another controller.`;
+      return;
+    }
+    const found = page.simulation.follow(motion);
     this.simulated = { ...page.simulation.options, loop: found.loop };
-    const amount = unit === "N·m" ? `${shortNumber(error / DEGREE)}°` : `${shortNumber(1000 * error)} mm`;
-    this.report.textContent = !found.finite ? `The simulation stopped at ${found.time.toFixed(2)} s: its numbers are not finite any more.` :
-      `Largest error: ${amount} of ${name} at ${time.toFixed(2)} s.` + (found.saturated ? ` A torque was at its limit for ${found.saturated.toFixed(2)} s.` : "");
+    this.report.textContent = page.simulation.outcome(found);
     page.playMotion({ times: found.times, runs: [{ label: "simulated", q: found.q }, { label: "planned", q: found.wanted }] });
     page.player.play();
   }
@@ -167,9 +170,9 @@ class Pendant {
   get simulationText() {
     if (!this.simulated) return "";
     const { law, bandwidth, mass, limited, loop } = this.simulated, list = values => `[${Array.from(values, String).join(", ")}]`;
-    const { period } = this.page.data.simulation;
+    const { period, laws } = this.page.data.simulation, catalogued = law === "none" || laws.find(({ kind }) => kind === law).gains.length > 1;
     return `    loaded = arm.with_payload(${mass})  # kg\n    still = ch.PointToPoint(arm.home, arm.home, 1.0)\n` +
-      (law === "none" ? "    law = None\n" : `    law = ch.control.laws()[${JSON.stringify(law)}].tuned(arm, still, ${period}, frequency=${bandwidth})  # the model without that payload\n`) +
+      (law === "none" ? "    law = None\n" : !catalogued ? `    law = ...  # ${JSON.stringify(law)}, as the page was given it\n` : `    law = ch.control.laws()[${JSON.stringify(law)}].tuned(arm, still, ${period}, frequency=${bandwidth})  # the model without that payload\n`) +
       `    plant = ch.Plant(loaded${loop.viscous?.some(Boolean) ? `, friction=ch.Friction(loaded, viscous=${list(loop.viscous)})` : ""}${limited ? "" : ", effort_limits=False"})\n` +
       `    run = ch.simulate(plant, law, motion, integrator="rk4")\n    print(run.metrics())\n`;
   }

@@ -140,7 +140,7 @@ class ViewPage {
     if (byHand) this.player?.pause();
     if (byHand && !this.pendant.branches.includes(q)) this.pendant.forgetBranches();
     if (byHand && this.simulation.holds) {  // the robot follows by its own motion
-      this.simulation.loop.reference = { q, qd: new Float64Array(this.mechanism.n), qdd: new Float64Array(this.mechanism.n) };
+      this.simulation.aim(q);
       return;
     }
     if (byHand) this.simulation.stop();
