@@ -190,7 +190,21 @@ def test_a_law_that_cannot_be_repeated_is_warned_of() -> None:
         return np.array([float(value) * 0.0 for value in now.qd])
 
     with pytest.warns(StiffnessWarning, match=r"steps of 0.01 s are too long .*'stone'.*Steps\('rk4', \d+\)"):
-        ch.simulate(STONE, law, duration=0.3, period=0.01, start=ch.State(qd=SPIN))
+        run = ch.simulate(STONE, law, duration=0.3, period=0.01, start=ch.State(qd=SPIN))
+    assert [finding.rule.code for finding in run.findings] == ["coarse-steps"]
+
+
+def test_a_fast_start_that_one_step_throws_out_is_not_put_down_to_the_law() -> None:
+    """Three links at 120 rad/s and 10 ms: the classical method diverges, whatever the law; SciPy's solution is kept."""
+    links = [{"a": 0.3, "alpha": 0.5 * np.pi, "mass": 1.0, "inertia": 3 * [0.01]} for _ in range(3)]
+    arm = ch.Robot.from_dh(links)
+    starts = ch.State([0.3, -0.5, 0.8], np.array([[120.0, -60.0, 90.0], [1.0, 0.5, -1.0]]))
+    runs = [
+        ch.simulate(arm, lambda now: -0.01 * now.qd, duration=0.3, period=0.01, start=starts, integrator=integrator)
+        for integrator in ("automatic", ch.integrators.Within("DOP853", 1e-10, 1e-12))
+    ]
+    difference = np.abs(runs[0].qd - runs[1].qd).max(["time", "joint"]) / np.abs(runs[1].qd).max(["time", "joint"])
+    assert (difference.values < 1e-3).all()
 
 
 @pytest.mark.parametrize(("method", "size"), [("rk4", 1.0), ("euler", 0.15), ("semi-implicit-euler", 0.15)])
@@ -203,6 +217,9 @@ def test_steps_of_ones_own_choice_are_warned_of(method: str, size: float) -> Non
     true = np.sqrt((missed**2).sum(axis=-1).mean()) / np.linalg.norm(spins[1])
     said = next(str(each.message) for each in caught if each.category is StiffnessWarning)
     assert float(said.partition("about ")[2].partition(" ")[0]) == pytest.approx(true, rel=0.3)
+    (finding,) = run.findings
+    assert str(finding) == said
+    assert finding.value == pytest.approx(true, rel=0.3)
 
 
 def test_who_ignores_the_warning_does_not_pay_for_it(monkeypatch: pytest.MonkeyPatch) -> None:

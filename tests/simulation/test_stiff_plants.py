@@ -250,7 +250,7 @@ def test_what_does_not_act_fast_goes_on_by_runge_and_kutta() -> None:
 
 def test_explicit_steps_are_no_choice_for_dry_friction_and_say_so() -> None:
     with pytest.warns(StiffnessWarning, match=r"dry friction of robot 'block' jumps at rest, .* choose 'rodas5p'"):
-        ch.simulate(
+        run = ch.simulate(
             block(coulomb_friction=4.0),
             lambda now: 0.0 * now.q,
             STAY,
@@ -258,6 +258,7 @@ def test_explicit_steps_are_no_choice_for_dry_friction_and_say_so() -> None:
             integrator="dormand-prince",
             start=ch.State(qd=[1.0]),
         )
+    assert [finding.rule.code for finding in run.findings] == ["dry-friction-jumps"]
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.7e-3, 1.5e-3])

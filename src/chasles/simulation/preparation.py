@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, ChaslesError, TraceError, warn
+from chasles.base.findings import Finding
 from chasles.control import Controller
 from chasles.control.python_law import as_controller
 from chasles.engine import Function, Layout
@@ -28,7 +29,7 @@ from chasles.simulation.plant.sensors import checked_seeds
 from chasles.simulation.recording import Recording
 from chasles.simulation.references import LoopReference, TangentReference, loop_reference
 from chasles.simulation.step_errors import STEP_ERRORS, has_estimate
-from chasles.simulation.stiffness import SamplingWarning, is_stiff, warn_if_stiff
+from chasles.simulation.stiffness import SamplingWarning, is_stiff, stiffness_findings
 from chasles.trajectories import ClosedMotion, JointTrajectory, PointToPoint
 
 Floats = NDArray[np.float64]
@@ -62,8 +63,8 @@ class Prepared:
         Relative and absolute tolerance of steps that the error controls.
     automatic
         Whether the method was left to the simulation.
-    known_as_stiff
-        Whether it was warned that what acts in the plant is too fast for a method of the user's choice.
+    stiff
+        Findings that what acts in the plant is too fast for a method of the user's choice.
     """
 
     loop: ClosedLoop
@@ -75,7 +76,7 @@ class Prepared:
     state: Floats
     tolerances: tuple[float, float]
     automatic: bool = False
-    known_as_stiff: bool = False
+    stiff: tuple[Finding, ...] = ()
 
     def with_error_control(self) -> Prepared:
         """Return the same simulation in steps that the error controls."""
@@ -152,12 +153,12 @@ def prepare(
             f"there are no runs to simulate: the batch of start and varied values is {state.shape[:-1]}"
         )
     automatic = chosen.by_stiffness and loop.substeps is not None
-    loop, known_as_stiff = _in_steps_for_stiffness(loop, chosen.by_stiffness, state, values)
+    loop, stiff = _in_steps_for_stiffness(loop, chosen.by_stiffness, state, values)
     advice = controller.period_warning(loop.period)
     if advice is not None:
         warn(f"controller '{controller.name}': {advice}", SamplingWarning)
     tolerances = chosen.tolerances(loop.integrator)
-    ready = Prepared(loop, None, reference, times, given, values, state, tolerances, automatic, known_as_stiff)
+    ready = Prepared(loop, None, reference, times, given, values, state, tolerances, automatic, stiff)
     if estimate_errors and loop.substeps is not None and has_estimate(loop.integrator):
         ready = ready.in_loop(replace(loop, estimates_errors=True))
     return replace(ready, compiled=_traced(ready.loop))
@@ -184,12 +185,12 @@ def followed_reference(motion: Any, plant: Plant, controller: Controller) -> Loo
 
 def _in_steps_for_stiffness(
     loop: ClosedLoop, by_stiffness: bool, state: Floats, values: Values
-) -> tuple[ClosedLoop, bool]:
-    """The loop, by an implicit method if that is left open and needed, and whether it was warned of another one."""
+) -> tuple[ClosedLoop, tuple[Finding, ...]]:
+    """The loop, by an implicit method if that is left open and needed, and findings about another one."""
     q = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
     if not by_stiffness:
-        return loop, warn_if_stiff(loop, q, values)
-    return (replace(loop, integrator=RODAS5P, substeps=None) if is_stiff(loop, q, values) else loop), False
+        return loop, stiffness_findings(loop, q, values)
+    return (replace(loop, integrator=RODAS5P, substeps=None) if is_stiff(loop, q, values) else loop), ()
 
 
 def _traced(loop: ClosedLoop) -> Function | None:

@@ -22,7 +22,7 @@ from chasles.simulation.loop_programs import controlled_layout
 from chasles.simulation.plant.plant import Plant
 from chasles.simulation.preparation import SEED, Prepared, Setup, prepare
 from chasles.simulation.recording import Recording
-from chasles.simulation.step_accuracy import runs_to_repeat, warn_of_plain_law, warn_of_steps
+from chasles.simulation.step_accuracy import plain_law_findings, runs_to_repeat, step_findings
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
@@ -144,12 +144,15 @@ def simulated(
     if progress is None:
         progress = is_watched() and _is_long(ready)
     recorded, state = _recorded(ready, progress)
+    coarse = ready.stiff
     if not ready.automatic:
-        warn_of_steps(ready, state, recorded[1])
+        coarse += step_findings(ready, state, recorded[1])
+    elif ready.loop.estimates_errors and ready.compiled is None:
+        coarse += plain_law_findings(ready, state, recorded[1])
     elif ready.loop.estimates_errors:
         ready, recorded = _with_error_control(ready, recorded, state, progress)
     run = _label(ready, recorded)
-    return run.with_findings(told(run, ready.loop, ready.state, ready.times, ready.values))
+    return run.with_findings((*coarse, *told(run, ready.loop, ready.state, ready.times, ready.values)))
 
 
 def _recorded(ready: Prepared, progress: bool) -> tuple[list[Floats], Floats]:
@@ -163,9 +166,6 @@ def _with_error_control(
     ready: Prepared, recorded: list[Floats], state: Floats, progress: bool
 ) -> tuple[Prepared, list[Floats]]:
     """Repeat the runs whose steps miss too much, with steps that the error controls; the others stay as they are."""
-    if ready.compiled is None:
-        warn_of_plain_law(ready, state, recorded[1])
-        return ready, recorded
     coarse = runs_to_repeat(ready, state, recorded[1])
     if not coarse.any():
         return ready, recorded

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import warn
+from chasles.base.findings import Finding, Rule
 from chasles.control.friction_rate import fastest_friction_rate
 from chasles.model import Joint
 from chasles.simulation.closed_loop import ClosedLoop
@@ -21,6 +22,17 @@ _LONGEST = {"rk4": 2.0, "euler": 1.5, "semi-implicit-euler": 1.5}
 _IMPLICIT_FRICTION = "implicit-friction-euler"
 #: Up to this rate times the period the classical method is accurate as well, to a percent of what dies out.
 _ACCURATE = 1.0
+
+ACTS_TOO_FAST = Rule(
+    "stiff-plant", 1.0, "the method's interval of stability over the rate, with a margin for other configurations",
+    "the {acting} at {rate:.3g} 1/s, too fast for steps of {step:g} s: use "
+    "integrator=chasles.integrators.Steps('{method}', {enough}) or a stiff one ('rodas5p')", "caution",
+)  # fmt: skip
+DRY_FRICTION = Rule(
+    "dry-friction-jumps", np.nan, "a step across a jump overshoots rest by what the friction does in it",
+    "the dry friction of robot '{robot}' jumps at rest, where no step is short enough for '{method}': leave the "
+    "integrator out, or choose 'rodas5p'", "caution",
+)  # fmt: skip
 
 
 class StiffnessWarning(UserWarning):
@@ -110,30 +122,26 @@ def is_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]
     return rate * loop.period > _ACCURATE
 
 
-def warn_if_stiff(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> bool:
-    """Warn if an explicit method is not one for what acts in the plant at the start; return whether it was."""
+def stiffness_findings(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping[str, Any]) -> tuple[Finding, ...]:
+    """Find, and warn of, an explicit method that is none for what acts in the plant at the start."""
     if isinstance(loop.integrator, str) or loop.integrator.implicit:
-        return False
+        return ()
+    robot, method = loop.plant.name, loop.integrator.name
     if loop.substeps is None:
-        if _friction_jumps(loop, values):
-            warn(
-                f"the dry friction of robot '{loop.plant.name}' jumps at rest, where no step is short enough for "
-                f"'{loop.integrator.name}': leave the integrator out, or choose 'rodas5p'",
-                StiffnessWarning,
-            )
-        return False
-    if loop.integrator.name == _IMPLICIT_FRICTION and loop.plant.is_robot:
-        return False
-    rate, what = fastest_of(loop, q, values)
-    step, longest = loop.period / loop.substeps, _LONGEST.get(loop.integrator.name, 1.5)
-    too_fast = rate * step > longest
-    if too_fast:
-        enough = math.ceil(rate * loop.period / longest)
-        verb = "acts" if what == "friction" else "act"
-        warn(
-            f"the {what} of robot '{loop.plant.name}' {verb} at {rate:.3g} 1/s, too fast for steps of "
-            f"{step:g} s: use integrator=chasles.integrators.Steps('{loop.integrator.name}', {enough}) or a stiff one "
-            "('rodas5p')",
-            StiffnessWarning,
+        found = DRY_FRICTION.told(np.nan, robot=robot, method=method) if _friction_jumps(loop, values) else ()
+    elif method == _IMPLICIT_FRICTION and loop.plant.is_robot:
+        return ()
+    else:
+        rate, what = fastest_of(loop, q, values)
+        step, longest = loop.period / loop.substeps, _LONGEST.get(method, 1.5)
+        found = ACTS_TOO_FAST.above(
+            rate * step / longest,
+            acting=f"{what} of robot '{robot}' {'acts' if what == 'friction' else 'act'}",
+            rate=rate,
+            step=step,
+            method=method,
+            enough=math.ceil(rate * loop.period / longest),
         )
-    return too_fast
+    if found:
+        warn(str(found[0]), StiffnessWarning)
+    return found
