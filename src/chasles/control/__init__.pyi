@@ -31,6 +31,7 @@ from chasles.control.momentum_observer import CollisionAlarm as CollisionAlarm
 from chasles.control.momentum_observer import MomentumObserver as MomentumObserver
 from chasles.control.nominal_torque import NominalTorque as NominalTorque
 from chasles.control.now import Now as Now
+from chasles.control.online_law import OnlineLaw as OnlineLaw
 from chasles.control.operational_space import OperationalSpace as OperationalSpace
 from chasles.control.pd import PD as PD
 from chasles.control.pd import PDGravity as PDGravity

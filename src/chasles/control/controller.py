@@ -215,8 +215,8 @@ class Controller(HasBounds, Sealed):
         """
         if self.has_schedule and schedule is None:
             raise ArgumentError(
-                f"controller '{self.name}' computes a schedule along a whole motion: give schedule=, the row of "
-                "controller.schedule(times, motion) for this call, or use chasles.simulate"
+                f"controller '{self.name}' computes a schedule along a whole motion: use chasles.control.OnlineLaw, or "
+                "give schedule=, the row of controller.schedule(times, motion) for this call"
             )
         wrench = None
         if self.measured_wrench is not None:
