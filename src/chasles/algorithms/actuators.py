@@ -138,20 +138,20 @@ def bounded_forces(B: Array, tau: Array, bounds: Array) -> Array:
     result = np.full(B.shape[:-1], np.nan)
     left = np.arange(len(B))
     for _ in range(ITERATIONS):
-        own = B[left]
-        wish = np.einsum("kij,kj->ki", own, multipliers[left])
+        columns = B[left]
+        wish = np.einsum("kij,kj->ki", columns, multipliers[left])
         forces = np.clip(wish, -bounds, bounds)
-        missing = tau[left] - np.einsum("kij,ki->kj", own, forces)
+        missing = tau[left] - np.einsum("kij,ki->kj", columns, forces)
         reached = np.linalg.norm(missing, axis=-1) <= NEGLIGIBLE_FORCE * np.linalg.norm(tau[left], axis=-1)
         result[left[reached]] = forces[reached]
-        left, own, wish, missing = (values[~reached] for values in (left, own, wish, missing))
+        left, columns, wish, missing = (values[~reached] for values in (left, columns, wish, missing))
         if not left.size:
             break
-        H = np.einsum("kij,ki,kil->kjl", own, np.abs(wish) < bounds, own)
-        size = np.einsum("kij,kij->k", own, own)[:, None, None]
+        H = np.einsum("kij,ki,kil->kjl", columns, np.abs(wish) < bounds, columns)
+        size = np.einsum("kij,kij->k", columns, columns)[:, None, None]
         step = np.linalg.solve(H + 1e-12 * size * np.eye(H.shape[-1]), missing[..., None])[..., 0]
         trials = multipliers[left, None] + SHORTENED[:, None] * step[:, None]
-        wishes = np.einsum("kij,ktj->kti", own, trials)
+        wishes = np.einsum("kij,ktj->kti", columns, trials)
         bounded = np.clip(wishes, -bounds, bounds)
         cost = np.sum((wishes - 0.5 * bounded) * bounded, axis=-1) - np.einsum("ktj,kj->kt", trials, tau[left])
         multipliers[left] = trials[np.arange(len(left)), np.argmin(cost, axis=-1)]

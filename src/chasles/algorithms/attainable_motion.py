@@ -93,8 +93,8 @@ def _direction(gravity: Array) -> Array:
 def _products_with_joint(motion: AttainableMotion) -> Array:
     """Products of the twists that a body has when its own joint moves too."""
     mixed = np.einsum("ki,j->kij", motion.twists, motion.screw)
-    own = np.outer(motion.screw, motion.screw)[None]
-    return np.concatenate([motion.products, mixed + mixed.transpose(0, 2, 1), own])
+    square = np.outer(motion.screw, motion.screw)[None]
+    return np.concatenate([motion.products, mixed + mixed.transpose(0, 2, 1), square])
 
 
 def _closed(rows: Array, generator: Array, tolerance: float) -> Array:

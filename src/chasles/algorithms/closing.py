@@ -184,10 +184,10 @@ def close_loops(
 
 def tree_size(tree: Tree) -> float:
     """Characteristic length of a robot: the longest distance between neighbouring frames, m; 1 if all coincide."""
-    places = [body.p_parent_body for body in tree.bodies]
-    places += [place.p_body_frame for loop in tree.loops for place in (loop.first, loop.second)]
-    places += [np.array([constraint.length]) for loop in tree.loops for constraint in loop.constraints]
-    return max((float(np.linalg.norm(p)) for p in places), default=0.0) or 1.0
+    vectors = [body.p_parent_body for body in tree.bodies]
+    vectors += [place.p_body_frame for loop in tree.loops for place in (loop.first, loop.second)]
+    vectors += [np.array([constraint.length]) for loop in tree.loops for constraint in loop.constraints]
+    return max((float(np.linalg.norm(p)) for p in vectors), default=0.0) or 1.0
 
 
 def column_scales(tree: Tree, size: float) -> Array:

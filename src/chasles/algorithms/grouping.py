@@ -138,11 +138,11 @@ def exchangeable(motion: AttainableMotion, tolerance: float) -> Array:
     """
     S = motion.screw
     turn = twist_product(S)
-    own = np.outer(S, S)[None]
+    of_axis = np.outer(S, S)[None]
     mixed = np.einsum("i,kj->kij", S, np.vstack([motion.twists, motion.gravity]))
     turned = turn @ motion.products
     turned = turned + turned.transpose(0, 2, 1)
-    tests = np.concatenate([own, mixed, turned])
+    tests = np.concatenate([of_axis, mixed, turned])
     inertias = spatial_inertia_from_pseudo_inertia(pseudo_inertia_from_inertial_parameters(np.eye(10)))
     conditions = np.einsum("kij,pij->kp", tests, inertias)
     armature = np.zeros((len(tests), 1))

@@ -122,7 +122,7 @@ def _varies(tree: Tree) -> bool:
 def _shares_quaternions(tree: Tree) -> bool:
     """Whether some, but not all velocities of a spherical or free joint are independent."""
     for joint in configuration.quaternion_joints(tree):
-        own = [*range(joint.angular.start, joint.angular.stop), *range(joint.linear.start, joint.linear.stop)]
-        if 0 < len(set(own) & set(tree.independent)) < len(own):
+        coordinates = [*range(joint.angular.start, joint.angular.stop), *range(joint.linear.start, joint.linear.stop)]
+        if 0 < len(set(coordinates) & set(tree.independent)) < len(coordinates):
             return True
     return False

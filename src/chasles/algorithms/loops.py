@@ -247,8 +247,8 @@ def joint_acceleration_along(tree: Tree, q: Array, qd: Array, qd_reference: Arra
     """Return the rates of the joints' reference velocities G q̇ᵣ while the robot moves: G q̈ᵣ + Ġ q̇ᵣ."""
     G = velocity_map(tree, q)
     change = loop_jacobian_derivative(tree, q, G @ qd) @ (G @ qd_reference)
-    own = with_zeros(tree, dependent_rates(tree, loop_constraints(tree, q).J, -change[:, None]))
-    accelerations: Array = G @ qdd_reference + own[:, 0]
+    of_loops = with_zeros(tree, dependent_rates(tree, loop_constraints(tree, q).J, -change[:, None]))
+    accelerations: Array = G @ qdd_reference + of_loops[:, 0]
     return accelerations
 
 
@@ -287,15 +287,15 @@ class _Ways(NamedTuple):
 
 
 def _ways_round(tree: Tree, q: Array, loop: LoopConstraint) -> _Ways:
-    places = loop.first, loop.second
-    ways = [carriers_of(tree, place.body) for place in places]
+    attachments = loop.first, loop.second
+    ways = [carriers_of(tree, place.body) for place in attachments]
     common = WORLD
     while ways[0] and ways[1] and ways[0][0] == ways[1][0]:
         common, ways = ways[0][0], [way[1:] for way in ways]
     in_parent = poses_in_parent(tree, joint_positions(tree, q))
     screws: tuple[list[Array], list[Array]] = ([], [])
     ends: list[Pose] = []
-    for way, place, of_way in zip(ways, places, screws, strict=True):
+    for way, place, of_way in zip(ways, attachments, screws, strict=True):
         R, p = np.eye(3), np.zeros(3)
         for index in way:
             body, (R_parent_body, p_parent_body) = tree.bodies[index], in_parent[index]

@@ -90,7 +90,7 @@ def _mobility(description: Description) -> Mobility:
     kept = tuple(int(row) for row in np.flatnonzero(largest > max(NEGLIGIBLE, WEAK_PER_GAP * tree.tolerance)))
     if tree.tolerance:  # without those that rounded numbers alone make, the others close better
         home = close_loops(replace(tree, constraints=kept), home.q)
-    motions = [_null_space(J, rank) for J, found in zip(jacobians, ranks, strict=True) if found == rank]
+    motions = [_null_space(J, rank) for J, rank_of_J in zip(jacobians, ranks, strict=True) if rank_of_J == rank]
     independent = tuple(sorted(_independent(description, motions)))
     return Mobility(independent, kept, len(jacobians[0]), rank, home.q)
 
@@ -136,15 +136,15 @@ def closed_configurations(tree: Tree, q: Array, count: int, generator: np.random
     [(2,), (2,)]
     """
     scale = column_scales(tree, tree_size(tree))
-    found, reach = 0, 0.6
+    count_closed, reach = 0, 0.6
     for _ in range(4 * count):
         closing = close_loops(tree, integrate(tree, q, reach * generator.normal(size=tree.n) * scale))
         if closing.is_closed:
-            found += 1
+            count_closed += 1
             yield closing.q
         else:
             reach = max(0.8 * reach, 1e-3)
-        if found == count:
+        if count_closed == count:
             return
 
 
@@ -200,7 +200,7 @@ def regular_configurations(
         start = min(near, key=lambda place: float(np.abs(difference(tree, q, place)).max()), default=q)
         G_start = motions(start)
     largest = LARGEST_GAIN * float(np.linalg.norm(G_start, 2))
-    found: list[Array] = []
+    configurations: list[Array] = []
     here, G = start, G_start
     for step in range(20 * count):
         if step % STEPS_OF_A_WALK == 0:
@@ -213,12 +213,12 @@ def regular_configurations(
             continue
         if np.linalg.det(np.linalg.qr(G)[0].T @ _turned_like(G, G_next)) > 0.5:
             here, G = closing.q, G_next
-            found.append(here)
-        if len(found) == count:
-            return found
+            configurations.append(here)
+        if len(configurations) == count:
+            return configurations
     raise ModelError(
-        f"only {len(found)} of {20 * count} random steps from the home configuration lead to a regular configuration: "
-        "the home is singular or nearly so; give the robot another home, or other independent velocities"
+        f"only {len(configurations)} of {20 * count} random steps from the home configuration lead to a regular "
+        "configuration: the home is singular or nearly so; give the robot another home, or other independent velocities"
     )
 
 
@@ -268,7 +268,7 @@ def _independent(description: Description, motions: Sequence[Array]) -> list[int
         }
         if max(strengths.values(), default=0.0) <= WEAK:  # as a rod between two spherical joints spins
             strengths |= {single: choice.strength(single) for single in singles if choice.has_place(single)}
-        choice.take(max(strengths.items(), key=lambda found: found[1])[0])
+        choice.take(max(strengths.items(), key=lambda candidate: candidate[1])[0])
     return choice.taken
 
 

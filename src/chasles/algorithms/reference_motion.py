@@ -250,8 +250,10 @@ def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> MomentumAndDrift:
     rates = joint_rates(tree, qd)
     poses = poses_in_parent(tree, joint_positions(tree, q))
     velocities = body_velocities(tree, poses, rates)
-    own = [inertia_times(mass, velocity) for mass, velocity in zip(grouped_mass_moments(tree), velocities, strict=True)]
-    carried = transmitted_wrenches(tree, poses, own)  # momenta add up and change frame as wrenches do
+    of_bodies = [
+        inertia_times(mass, velocity) for mass, velocity in zip(grouped_mass_moments(tree), velocities, strict=True)
+    ]
+    carried = transmitted_wrenches(tree, poses, of_bodies)  # momenta add up and change frame as wrenches do
     pairs = list(zip(tree.bodies, carried, velocities_after(tree, poses, velocities), strict=True))
     momenta = vector_of_coordinates(tree, [along_joint(body, H) for body, H, _ in pairs])
     turned = vector_of_coordinates(tree, [H.power(screw_rate(body, velocity)) for body, H, velocity in pairs])

@@ -222,7 +222,7 @@ def acceleration_seen_from_link(tree: Tree, index: int, acceleration: Accelerati
     return Acceleration(R.T @ omega, R.T @ omega_dot, R.T @ U @ R, R.T @ (a + U @ p))
 
 
-def screws_in_bodies(tree: Tree, poses: Sequence[Pose], own: Sequence[Twist]) -> list[dict[int, Twist]]:
+def screws_in_bodies(tree: Tree, poses: Sequence[Pose], screws_of_bodies: Sequence[Twist]) -> list[dict[int, Twist]]:
     """For every body the screws, in its frame, of the joints that move it, by the joint's number.
 
     `own` are the screws, or their rates, of every joint in the frame of its own body.
@@ -234,7 +234,7 @@ def screws_in_bodies(tree: Tree, poses: Sequence[Pose], own: Sequence[Twist]) ->
             joint: Twist(R.T @ twist.angular, R.T @ (twist.linear + skew(twist.angular) @ p))
             for joint, twist in seen.items()
         }
-        screws.append(here | {index: own[index]})
+        screws.append(here | {index: screws_of_bodies[index]})
     return screws
 
 
@@ -250,7 +250,7 @@ def matrix_of_rows(
     `joint_columns` holds viscous friction, Coulomb friction and armature, each (bodies,), felt at the joint itself.
     `screws` takes the place of the joints' screws, each in the frame of its body.
     """
-    own = [screw(body) for body in tree.bodies] if screws is None else screws
+    screws_of_bodies = [screw(body) for body in tree.bodies] if screws is None else screws
     inertial = 10 * len(tree.carriers)
     width = inertial + 3 * len(tree.bodies)
     first_columns = {index: 10 * k for k, index in enumerate(tree.carriers)}
@@ -262,7 +262,7 @@ def matrix_of_rows(
         for column, value in enumerate(values, start=first_column):
             row[column] = row[column] + body.ratio * value
 
-    for index, seen in enumerate(screws_in_bodies(tree, poses, own)):
+    for index, seen in enumerate(screws_in_bodies(tree, poses, screws_of_bodies)):
         for joint, twist in seen.items():
             if index in first_columns:
                 powers = power_columns(columns[index], seen_from_link(tree, index, twist))

@@ -112,15 +112,15 @@ def singularities(
     regular = [(_motions(tree, other, tolerance), other) for other in others]
     freedoms = min((N.shape[1] for N, _ in regular), default=len(tree.independent))
     N = _motions(tree, q, tolerance)
-    twists, own = _twists(tree, q, target, size) @ N, ROWS[part]
+    twists, rows = _twists(tree, q, target, size) @ N, ROWS[part]
     motors = N[list(tree.actuated)]
     # Beside their own largest value motors that lose everything at once, as a single one does, would keep their rank.
     strengths = [float(np.linalg.norm(M[list(tree.actuated)], 2)) for M, _ in regular]
     _, sizes, directions = np.linalg.svd(motors)
     idle = directions[int(np.sum(sizes > tolerance * max(strengths, default=1.0))) :].T
-    elsewhere_twists = [(_twists(tree, other, target, size) @ M)[own] for M, other in regular]
+    elsewhere_twists = [(_twists(tree, other, target, size) @ M)[rows] for M, other in regular]
     reach = max((_rank(twist, tolerance) for twist in elsewhere_twists), default=0)
-    left, sizes, _ = np.linalg.svd(twists[own])
+    left, sizes, _ = np.linalg.svd(twists[rows])
     usual = max((float(np.linalg.norm(twist, 2)) for twist in elsewhere_twists), default=1.0)
     kept = int(np.sum(sizes > tolerance * usual))
     directions = left[:, kept:].T
@@ -128,7 +128,7 @@ def singularities(
     together = np.hstack([*elsewhere_twists, np.zeros((len(left), 1))])
     carried = np.linalg.svd(together)[0][:, _rank(together, tolerance) :].T
     lost = np.zeros((max(0, reach - kept), 6))
-    lost[:, own] = np.linalg.svd(directions - directions @ carried.T @ carried)[2][: len(lost)]
+    lost[:, rows] = np.linalg.svd(directions - directions @ carried.T @ carried)[2][: len(lost)]
     units = np.array([1.0] * 3 + [1.0 / size] * 3)
     return Singularities(
         target,

@@ -35,11 +35,11 @@ class LastUsed(Generic[T]):
     def setdefault(self, key: str, value: T) -> T:
         """Return the value of a key; a key without one gets the given value."""
         with self._lock:
-            found = self._values.setdefault(key, value)
+            kept = self._values.setdefault(key, value)
             self._values.move_to_end(key)
             while len(self._values) > self.size:
                 self._values.popitem(last=False)
-        return found
+        return kept
 
     def clear(self) -> None:
         """Forget all values."""
@@ -68,5 +68,5 @@ class cached_property(functools.cached_property[T]):  # noqa: N801  (takes the p
             return self
         values = instance.__dict__
         name = self.attrname or self.func.__name__
-        found: T = values[name] if name in values else values.setdefault(name, self.func(instance))
-        return found
+        computed: T = values[name] if name in values else values.setdefault(name, self.func(instance))
+        return computed

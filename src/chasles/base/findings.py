@@ -78,8 +78,8 @@ class Finding:
     def record(self) -> dict[str, object]:
         """Plain data: for JSON, tables and tests."""
         rule = self.rule
-        own = {"code": rule.code, "weight": rule.weight, "value": self.value, "limit": rule.limit}
-        return {**own, "because": rule.because, "sentence": str(self), **self.facts}
+        of_rule = {"code": rule.code, "weight": rule.weight, "value": self.value, "limit": rule.limit}
+        return {**of_rule, "because": rule.because, "sentence": str(self), **self.facts}
 
     @classmethod
     def of_record(cls, record: Mapping[str, Any]) -> Finding:

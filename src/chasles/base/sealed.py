@@ -29,14 +29,14 @@ class CheckedMembers(ABCMeta):
             if cls.__abstractmethods__:
                 _require_known_members(cls, ())
             try:
-                made = cls._construct(*args, **keywords)
+                instance = cls._construct(*args, **keywords)
             except TypeError as error:
                 if isinstance(error, ChaslesError) or (refusal := _misfit(cls, args, keywords)) is None:
                     raise
                 raise refusal from None
-            if isinstance(made, cls) and not _is_ours(cls):
-                _require_known_members(cls, tuple(made.__dict__))
-            return made
+            if isinstance(instance, cls) and not _is_ours(cls):
+                _require_known_members(cls, tuple(instance.__dict__))
+            return instance
 
         def _construct(cls, *args, **keywords):
             return super().__call__(*args, **keywords)
@@ -53,12 +53,12 @@ class _SealedClass(CheckedMembers):
     if not TYPE_CHECKING:
 
         def _construct(cls, *args, **keywords):
-            made = cls.__new__(cls, *args, **keywords)
-            if isinstance(made, cls):
-                made.__dict__[_UNDER_CONSTRUCTION] = True
-                made.__init__(*args, **keywords)
-                del made.__dict__[_UNDER_CONSTRUCTION]
-            return made
+            instance = cls.__new__(cls, *args, **keywords)
+            if isinstance(instance, cls):
+                instance.__dict__[_UNDER_CONSTRUCTION] = True
+                instance.__init__(*args, **keywords)
+                del instance.__dict__[_UNDER_CONSTRUCTION]
+            return instance
 
 
 def _misfit(
@@ -83,11 +83,11 @@ def _is_ours(cls: type) -> bool:
 @lru_cache(maxsize=256)
 def _require_known_members(cls: type, assigned: tuple[str, ...]) -> None:
     """Raise `ArgumentError` if a user's class misspells a member of the class of ours that it extends, or lacks one."""
-    own = [kind for kind in cls.__mro__ if not _is_ours(kind) and kind is not object]
+    users_classes = [kind for kind in cls.__mro__ if not _is_ours(kind) and kind is not object]
     ours = [kind for kind in cls.__mro__ if _is_ours(kind)]
     base = next(iter(ours), Sealed)
     annotated = {name for kind in ours for name in inspect.get_annotations(kind)}
-    defined = set(assigned).union(*map(vars, own))
+    defined = set(assigned).union(*map(vars, users_classes))
     _require_no_misspelling(cls, base, defined, annotated, _names_in_constructors(ours))
     missing = sorted(name for name in annotated - defined if not name.startswith("_") and not hasattr(cls, name))
     if missing and not getattr(cls, "__abstractmethods__", ()):

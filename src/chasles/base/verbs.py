@@ -159,7 +159,7 @@ class Verb(Generic[Result]):
         return None, missing
 
     def _has_pairs_with(self, first: type) -> bool:
-        return any(len(own) == 2 and issubclass(first, own[0]) for own in self._implementations)
+        return any(len(kinds) == 2 and issubclass(first, kinds[0]) for kinds in self._implementations)
 
     def _unknown(self, kinds: tuple[type, ...], missing: ImportError | None) -> Exception:
         """Return the error for types that no implementation takes."""
@@ -171,16 +171,20 @@ class Verb(Generic[Result]):
             error = MissingExtraError(package, "plot", f"{self.__name__} of the type {shown}")
             error.__cause__ = missing
             return error
-        known = ", ".join(" and ".join(kind.__name__ for kind in own) for own in self._implementations)
+        known = ", ".join(" and ".join(kind.__name__ for kind in kinds) for kinds in self._implementations)
         noun = "types" if len(kinds) == 2 else "type"
         return ArgumentTypeError(f"{self.__name__} does not know the {noun} {shown}; it takes: {known or 'nothing'}")
 
     def _registered(self, kinds: tuple[type, ...]) -> Callable[..., Result] | None:
         """Return the function of the nearest base classes."""
-        known = [own for own in self._implementations if len(own) == len(kinds) and all(map(issubclass, kinds, own))]
+        known = [
+            registered
+            for registered in self._implementations
+            if len(registered) == len(kinds) and all(map(issubclass, kinds, registered))
+        ]
         if not known:
             return None
-        return self._implementations[max(known, key=lambda own: sum(len(kind.__mro__) for kind in own))]
+        return self._implementations[max(known, key=lambda registered: sum(len(kind.__mro__) for kind in registered))]
 
     def _refuse_other_order(self, subjects: tuple[object, ...], options: Mapping[str, object]) -> None:
         """Raise `ArgumentTypeError` if the verb takes the first subject after one that is given later."""

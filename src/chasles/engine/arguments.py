@@ -99,14 +99,14 @@ def defaults_of(plain: Callable[..., object], names: list[str]) -> dict[str, obj
         parameters = inspect.signature(plain).parameters
     except (TypeError, ValueError):  # some callables written in C have no signature
         return {}
-    places = [name for name in parameters if name in names]
-    if places != list(parameters)[: len(places)] or places != names[: len(places)]:
+    shared = [name for name in parameters if name in names]
+    if shared != list(parameters)[: len(shared)] or shared != names[: len(shared)]:
         raise ArgumentError(
             f"{getattr(plain, '__name__', 'the function')} takes {', '.join(parameters)} in this order; "
             f"name the shapes in the same one, not {', '.join(names)}"
         )
     return {
-        name: parameters[name].default for name in places if parameters[name].default is not inspect.Parameter.empty
+        name: parameters[name].default for name in shared if parameters[name].default is not inspect.Parameter.empty
     }
 
 
@@ -127,9 +127,9 @@ def explained(
     for core, argument in zip(cores, arguments, strict=True):
         shape = np.shape(argument)
         lead = max(len(shape) - len(core.dims), 0)
-        batches[core.name], own = shape[:lead], shape[lead:]
-        fits = len(own) == len(core.dims)
-        for dim, size in zip(core.dims, own, strict=False):
+        batches[core.name], core_shape = shape[:lead], shape[lead:]
+        fits = len(core_shape) == len(core.dims)
+        for dim, size in zip(core.dims, core_shape, strict=False):
             if isinstance(dim, int):
                 fits &= dim == size
             elif sizes.setdefault(dim, (core.name, size))[1] != size:
@@ -155,8 +155,10 @@ def explained(
 
 
 def _would_fit(shape: tuple[int, ...], core: CoreArray) -> bool:
-    own = shape[len(shape) - len(core.dims) :] if len(shape) >= len(core.dims) else ()
-    return bool(own) and all(not isinstance(dim, int) or dim == size for dim, size in zip(core.dims, own, strict=True))
+    core_shape = shape[len(shape) - len(core.dims) :] if len(shape) >= len(core.dims) else ()
+    return bool(core_shape) and all(
+        not isinstance(dim, int) or dim == size for dim, size in zip(core.dims, core_shape, strict=True)
+    )
 
 
 def _is_table(kind: type) -> bool:

@@ -95,10 +95,10 @@ class Family(Function, ABC):
             return self._plain.call(arguments, out)
         arrays, options = self._sorted(arguments, keywords)
         function = self._chosen(options)
-        found = function._runner.call(arrays, out)
+        result = function._runner.call(arrays, out)
         if arrays is arguments:
             self._choose_directly(function, options)
-        return found
+        return result
 
     def _sorted(self, arguments: Sequence[Any], keywords: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
         """Return the arrays in order, and the options: the arguments themselves where nothing must be moved."""

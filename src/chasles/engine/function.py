@@ -106,10 +106,10 @@ class Function(DirectlyCalled, Generic[Result]):
         """
         if named or (self._defaults and len(arguments) < len(self.kernel.inputs)):
             arguments = tuple(self._in_order(arguments, named))
-        found = self._runner.call(arguments, out)
+        result = self._runner.call(arguments, out)
         if self.__call__ == self.general_call and self._runner.is_compiled:
             self._go_directly(self)
-        return found
+        return result
 
     def _go_directly(self, function: Function) -> None:
         """From now on let calls go straight to the machine code of a function."""

@@ -79,8 +79,8 @@ def _elementwise(name: str, traced: Callable[..., Any], doc: str) -> Callable[..
         arrays = [boxed(operand) for operand in operands]
         if any(array.dtype == object for array in arrays):
             with np.errstate(all="ignore"):  # SymPy's work on a NaN is no event in the caller's arithmetic
-                found = over_objects(*arrays)
-            return traced_array(found) if any(isinstance(a, Traced | TracedArray) for a in operands) else found
+                values = over_objects(*arrays)
+            return traced_array(values) if any(isinstance(a, Traced | TracedArray) for a in operands) else values
         return operation.numpy(*arrays)
 
     function.__name__ = function.__qualname__ = traced.__name__ if name != "abs" else "absolute"

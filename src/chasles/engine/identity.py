@@ -193,10 +193,10 @@ class _Content:
             home, name = thing.__module__ or "builtins", thing.__qualname__
         if home.partition(".")[0] not in _NAMED:
             return self._versioned(thing).hex()
-        found: Any = sys.modules.get(home)
+        member: Any = sys.modules.get(home)
         for part in name.split("."):
-            found = getattr(found, part, None)
-        if found is not thing:
+            member = getattr(member, part, None)
+        if member is not thing:
             raise UnidentifiedError(f"{name} is not what the module {home} calls so")
         return f"{home}.{name}"
 

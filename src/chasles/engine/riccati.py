@@ -39,5 +39,5 @@ def compile_riccati(states: int, inputs: int, *, keep: bool) -> Callable[..., tu
     cost = ("s", n, n) if keep else (n, n)
     given = {"A": ("s", n, n), "B": ("s", n, m), "weights": ("s", w, w), "terminal": (n, n)}
     outputs = {"gains": ("s", m, n), "cost": cost}
-    taken, made = ([CoreArray(name, dims) for name, dims in arrays.items()] for arrays in (given, outputs))
-    return loop_call(code.address(ENTRY), "riccati", taken, made, "float64", "", code)
+    taken, computed = ([CoreArray(name, dims) for name, dims in arrays.items()] for arrays in (given, outputs))
+    return loop_call(code.address(ENTRY), "riccati", taken, computed, "float64", "", code)

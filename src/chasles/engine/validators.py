@@ -133,8 +133,8 @@ class HasBounds:
 
     def replaced(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Return all parameters by name, those in `values` replaced."""
-        own: Mapping[str, Any] = self.parameters  # type: ignore[attr-defined]
-        return {**own, **values}
+        current: Mapping[str, Any] = self.parameters  # type: ignore[attr-defined]
+        return {**current, **values}
 
     def check_parameters(self, parameters: Mapping[str, NDArray[np.float64]]) -> None:
         """Refuse values of a constructor that are out of bounds or contradict each other.
@@ -163,9 +163,9 @@ class HasBounds:
         ArgumentError
             The message names the parameter and the run.
         """
-        own: Mapping[str, Any] = self.parameters  # type: ignore[attr-defined]
+        current: Mapping[str, Any] = self.parameters  # type: ignore[attr-defined]
         for name, value in values.items():
-            nominal = np.asarray(own[name], dtype=np.float64)
+            nominal = np.asarray(current[name], dtype=np.float64)
             default = FINITE if np.isfinite(nominal).all() else NUMBER
             self.bounds.get(name, default).check(value, f"vary['{prefix}.{name}']", nominal.ndim)
         if values:
@@ -368,11 +368,11 @@ def _of_shape(array: NDArray[np.float64], name: str, shape: Shape, broadcast: bo
             return np.broadcast_to(array, whole).copy()
         except ValueError:
             raise ArgumentError(f"{name} has shape {array.shape}; expected {_written(shape)} or one number") from None
-    own = array.shape[max(array.ndim - len(sizes), 0) :]
+    core_shape = array.shape[max(array.ndim - len(sizes), 0) :]
     fits = array.ndim == len(sizes) or (batched and array.ndim > len(sizes))
-    if not fits or any(isinstance(size, int) and size != given for size, given in zip(sizes, own, strict=True)):
+    if not fits or any(isinstance(size, int) and size != given for size, given in zip(sizes, core_shape, strict=True)):
         turned = ""
-        if batched and own[::-1] == sizes and own != own[::-1]:
+        if batched and core_shape[::-1] == sizes and core_shape != core_shape[::-1]:
             turned = "; is it transposed?"
         expected = "one number" if shape == () else _written(shape)
         raise ArgumentError(f"{name} has shape {array.shape}; expected {expected}{turned}")

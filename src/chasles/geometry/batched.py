@@ -178,12 +178,12 @@ class Batched(Family, Generic[Result]):
             for array, (name, kind) in zip(arrays, self._kinds.items(), strict=True):
                 kind.check(array, f"{self._name}: {name}")
         function = self._chosen(options)
-        found = function._runner.call(arrays, out)
+        result = function._runner.call(arrays, out)
         if self._dtypes:
-            return self._converted(found, function)
+            return self._converted(result, function)
         if arrays is arguments and not check and out is None:
             self._choose_directly(function, options)
-        return found
+        return result
 
     def general_of(self, function: Function, options: Mapping[str, Any]) -> Callable[..., Any]:
         """Return what calls with these options are left to: symbols come here, too."""

@@ -185,14 +185,14 @@ def intersect_lines(
     squared_sine = normal @ normal
     offset = p2 - p1
     parallel = is_parallel(squared_sine, tolerance)
-    beside = elementary.cross(u1, offset)
+    perpendicular = elementary.cross(u1, offset)
 
     along1 = (elementary.cross(offset, u2) @ normal) / generally(parallel, 1.0, squared_sine)
     point1 = p1 + generally(parallel, 0.0, along1) * u1
     point2 = p2 + ((point1 - p2) @ u2) * u2
 
-    direction = normalize(generally(parallel, beside, normal))
-    distance = generally(parallel, norm(beside), absolute(offset @ direction))
+    direction = normalize(generally(parallel, perpendicular, normal))
+    distance = generally(parallel, norm(perpendicular), absolute(offset @ direction))
     size = largest_component(p1, p2, point1, point2)
     meeting = distance <= maximum(tolerance * size, absolute_tolerance)
     kind = generally(

@@ -301,8 +301,8 @@ def intersect_line_and_plane(
     )
     along = where(parallel, where(contained, 0.0, np.nan), -distance / where(parallel, 1.0, sine))
     point = p + along * u
-    beside = parallel & (absolute(distance) < np.inf)
-    defined = are_finite(point) | beside
+    never_meet = parallel & (absolute(distance) < np.inf)
+    defined = are_finite(point) | never_meet
     kind = where(defined, kind, float(LinePlanePair.UNDEFINED))
     return LinePlaneIntersection(kind, where(defined, point, np.nan))
 

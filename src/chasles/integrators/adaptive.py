@@ -135,8 +135,8 @@ def _run_block(
         saved = _save(problem.times, before, ends, interpolant, runs, saved, y)
         if kept is not None:
             _keep(before, ends, interpolant, runs, kept)
-        for whole, own in zip(progress, state.progress, strict=True):
-            whole[runs] = own
+        for whole, of_block in zip(progress, state.progress, strict=True):
+            whole[runs] = of_block
         running = state.progress.status == IntegrationStatus.RUNNING
         state = RunState(Progress(*(part[running] for part in state.progress)), state.y[running])
         runs, saved = runs[running], saved[running]

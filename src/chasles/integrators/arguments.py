@@ -119,10 +119,10 @@ def flattened(state: Floats, times: Floats, given: GivenParameters) -> tuple[Pro
     try:
         batch = np.broadcast_shapes(state.shape[:-1], *batches)
     except ValueError:
-        listing = ", ".join(f"{name} {own}" for name, own in zip(given.names, batches, strict=True))
+        listing = ", ".join(f"{name} {shape}" for name, shape in zip(given.names, batches, strict=True))
         raise ArgumentError(f"batch axes do not broadcast: y0 {state.shape[:-1]}, {listing}") from None
     flat = np.broadcast_to(state, (*batch, state.shape[-1])).reshape(-1, state.shape[-1])
-    shared = tuple(all(size == 1 for size in own) for own in batches)
+    shared = tuple(all(size == 1 for size in shape) for shape in batches)
     parameters = tuple(
         value.reshape(shape) if same else np.broadcast_to(value, (*batch, *shape)).reshape(-1, *shape)
         for value, shape, same in zip(given.values, given.shapes, shared, strict=True)

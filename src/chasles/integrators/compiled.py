@@ -134,9 +134,9 @@ def compiled_integrator(program: Program, integrator: Integrator, control: StepC
 
     A method of a user's counts by the step that it takes along this right-hand side.
     """
-    own = CompiledIntegrator(program, integrator, control)
+    compiled = CompiledIntegrator(program, integrator, control)
     try:
-        key = own.identity
+        key = compiled.identity
     except UnidentifiedError:
-        return own
-    return _kept.setdefault(key, own)
+        return compiled
+    return _kept.setdefault(key, compiled)

@@ -53,5 +53,5 @@ def integrate_with_fixed_steps(
     reached = finite.sum(axis=1)
     status = np.where(reached == times.size, int(IntegrationStatus.ARRIVED), int(IntegrationStatus.NOT_FINITE))
     last = times[np.minimum(reached, times.size - 1)]
-    made = np.full(len(y0), steps * (times.size - 1))
-    return DenseSolution(states, last, status, made, np.zeros_like(made), pieces)
+    step_counts = np.full(len(y0), steps * (times.size - 1))
+    return DenseSolution(states, last, status, step_counts, np.zeros_like(step_counts), pieces)

@@ -74,8 +74,8 @@ class ClosingSearch:
         A few searches call `constraints` in place of `algorithms.loop_constraints`, such as a compiled one.
         """
         if len(guesses) < WORTH_COMPILING and "_search" not in self.__dict__:
-            found = [algorithms.close_loops(self.tree, q, held, most_iterations, constraints) for q in guesses]
-            return _together(found, guesses)
+            closings = [algorithms.close_loops(self.tree, q, held, most_iterations, constraints) for q in guesses]
+            return _together(closings, guesses)
         moving = np.ones(self.tree.n)
         moving[list(held)] = 0.0
         state = _layout(self.tree.nq).join(ClosingState.at(guesses))
@@ -135,14 +135,14 @@ class ClosingSearch:
         return Function(trace(partial(algorithms.integrate, self.tree), shapes, name="displace", outputs=["q_next"]))
 
 
-def _together(found: Sequence[Closing], guesses: Array) -> Closings:
+def _together(closings: Sequence[Closing], guesses: Array) -> Closings:
     return Closings(
-        np.array([one.q for one in found]).reshape(guesses.shape),
-        np.array([one.gap for one in found]),
-        np.array([one.tolerated for one in found], dtype=bool),
-        np.array([one.flipped for one in found], dtype=bool),
-        [one.loop for one in found],
-        np.array([one.iterations for one in found], dtype=np.intp),
+        np.array([one.q for one in closings]).reshape(guesses.shape),
+        np.array([one.gap for one in closings]),
+        np.array([one.tolerated for one in closings], dtype=bool),
+        np.array([one.flipped for one in closings], dtype=bool),
+        [one.loop for one in closings],
+        np.array([one.iterations for one in closings], dtype=np.intp),
     )
 
 

@@ -273,13 +273,13 @@ class RobotFunction(Family, Generic[P, Result]):
                 "edit.nominal_bodies(), or identified values by inertial.with_values(…); kinematics works without "
                 "them"
             )
-        own = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
+        chosen = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
         program = remembered(
-            lambda: self._trace(vary, wrenches, own),
+            lambda: self._trace(vary, wrenches, chosen),
             TRACED_PACKAGES,
             (
                 *(self.__name__, computation.algorithm, computation.closed),
-                *(computation.inputs, computation.outputs, self._description, vary, wrenches, own),
+                *(computation.inputs, computation.outputs, self._description, vary, wrenches, chosen),
             ),
         )
         return Function(program, reference=self.reference, doc=self.__doc__, result=computation.result)

@@ -97,8 +97,8 @@ class Configurations(Described):
     def _closed(self, guesses: Array, generator: np.random.Generator) -> Array:
         """Closed configurations from guesses; where a guess leads to none, from home and a random displacement."""
         search = closing_search(self.description)
-        found = search.close(guesses.reshape(-1, self.description.nq))
-        q, left = found.q, np.flatnonzero(~found.closed)
+        closings = search.close(guesses.reshape(-1, self.description.nq))
+        q, left = closings.q, np.flatnonzero(~closings.closed)
         scale = algorithms.column_scales(search.tree, algorithms.tree_size(search.tree))
         for reach in _REACHES:
             displacements = reach * generator.normal(size=(len(left), search.tree.n)) * scale

@@ -52,7 +52,7 @@ def contract(algorithm: Callable[..., Any], name: str, remark: str = "") -> str:
     sections = dict(zip(rest[::2], rest[1::2], strict=True))
     sections["Parameters"] = f"{_without_tree(sections['Parameters']).rstrip()}\n{SHARED}"
     for title in ("Parameters", "Returns"):
-        sections[title] = _SHAPE.sub(lambda found: f"({_with_batch(found[1])})", sections[title])
+        sections[title] = _SHAPE.sub(lambda match: f"({_with_batch(match[1])})", sections[title])
     sections["Examples"] = _called_on_robot(sections["Examples"], algorithm.__name__, name)
     paragraphs = [opening.rstrip(), *([remark] if remark else [])]
     paragraphs += [f"{title}\n{'-' * len(title)}\n{text.rstrip()}" for title, text in sections.items()]

@@ -202,11 +202,11 @@ class Inertial(Part[R]):
         if not consistent:
             if covariance is not None:
                 raise TypeError("inertial.with_base: a covariance is for consistent=True")
-            found = algorithms.equivalent_parameters(present, bodies, grouping, wanted)
+            equivalent = algorithms.equivalent_parameters(present, bodies, grouping, wanted)
         else:
             spread = None if covariance is None else reals(covariance, "covariance", (len(base),) * 2)
-            found = algorithms.consistent_parameters(present, bodies, grouping, wanted, spread)
-        return self.with_values(found, check=False)
+            equivalent = algorithms.consistent_parameters(present, bodies, grouping, wanted, spread)
+        return self.with_values(equivalent, check=False)
 
     def _random_motions(self, tree: Tree, generator: np.random.Generator) -> NDArray[np.float64]:
         """Torque regressors of random motions, one below the other; with loops each scaled to the same size."""

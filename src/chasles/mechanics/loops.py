@@ -167,9 +167,11 @@ class Loops(Part[Described]):
         array([ 4., -2.])
         """
         motors = list(self.description.actuated_indices)
-        own = self.description.replace(loops=(), independent=()).effort_limits[motors]
+        known_limits = self.description.replace(loops=(), independent=()).effort_limits[motors]
         bounds = (
-            own if limits is None else reals(limits, "limits", own.shape, broadcast=True, at_least=0, infinite=True)
+            known_limits
+            if limits is None
+            else reals(limits, "limits", known_limits.shape, broadcast=True, at_least=0, infinite=True)
         )
         G = np.asarray(self.velocity_map(reals(q, "q", (..., self.description.nq))))
         return bounded_forces(G[..., motors, :], reals(tau, "tau", (..., self.robot.n)), bounds)
@@ -294,16 +296,16 @@ class Loops(Part[Described]):
         guesses = reals(q_guess, "q_guess", (..., self.description.nq))
         held = self.description.velocity_indices(tuple(hold), "hold")
         most = whole_number(most_iterations, "most_iterations", 1, 1_000_000)
-        found = closing_search(self.description).close(
+        closings = closing_search(self.description).close(
             guesses.reshape(-1, self.description.nq), held, most, self.constraints if self.description.loops else None
         )
         batch = guesses.shape[:-1]
         return ClosedConfiguration(
-            q=found.q.reshape(guesses.shape),
-            success=found.closed.reshape(batch)[()],
-            gap=found.gap.reshape(batch)[()],
-            iterations=found.iterations.reshape(batch)[()],
-            message=_message(found),
+            q=closings.q.reshape(guesses.shape),
+            success=closings.closed.reshape(batch)[()],
+            gap=closings.gap.reshape(batch)[()],
+            iterations=closings.iterations.reshape(batch)[()],
+            message=_message(closings),
         )
 
     def assembly_modes(
@@ -366,8 +368,8 @@ class Loops(Part[Described]):
 def _points(tree: Tree, q: Array) -> Array:
     """Origins of all frames and ends of loops, shape (points, 3), m."""
     poses = body_poses(tree, q)
-    places = [*tree.frames.values(), *(place for loop in tree.loops for place in (loop.first, loop.second))]
-    return np.array([frame_pose(place, poses)[1] for place in places])
+    attachments = [*tree.frames.values(), *(place for loop in tree.loops for place in (loop.first, loop.second))]
+    return np.array([frame_pose(place, poses)[1] for place in attachments])
 
 
 def _part(name: str) -> MotionPart:
@@ -376,14 +378,14 @@ def _part(name: str) -> MotionPart:
     return next(part for part in ROWS if part == name)
 
 
-def _message(found: Closings) -> str:
-    if found.closed.all():
+def _message(closings: Closings) -> str:
+    if closings.closed.all():
         return "all loops are closed"
-    first = int(np.argmin(found.closed))
-    loop, gap = found.loops[first], found.gap[first]
-    if found.flipped[first] and gap <= 1e-6:
+    first = int(np.argmin(closings.closed))
+    loop, gap = closings.loops[first], closings.gap[first]
+    if closings.flipped[first] and gap <= 1e-6:
         return f"loop '{loop}' closes only with its axis turned round; start from another guess"
     return (
-        f"loop '{loop}' stays open by {gap:.3g} (m, rad) after {found.iterations[first]} iterations: out of reach "
+        f"loop '{loop}' stays open by {gap:.3g} (m, rad) after {closings.iterations[first]} iterations: out of reach "
         "with what is held, or too far from the guess"
     )

@@ -176,17 +176,17 @@ def _lost_in_rounding(description: Description) -> dict[str, float]:
     Dynamics knows only the rigid bodies that links and the fixed joints between them make. A change of one link's
     principal moments by a millionth of its body's smallest is a change of the body's sixth digit at most.
     """
-    places: dict[str, tuple[str, NDArray[np.float64]]] = {description.root: (description.root, np.eye(4))}
+    placements: dict[str, tuple[str, NDArray[np.float64]]] = {description.root: (description.root, np.eye(4))}
     for joint in description.ordered_joints:
-        first, T = places[joint.parent]
+        first, T = placements[joint.parent]
         T_first_child = compose(T, compose(joint.T_parent_joint, joint.T_joint_child))
-        places[joint.child] = (joint.child, np.eye(4)) if joint.moves else (first, T_first_child)
+        placements[joint.child] = (joint.child, np.eye(4)) if joint.moves else (first, T_first_child)
     bodies: dict[str, list[tuple[Inertia, NDArray[np.float64]]]] = {}
     for link in description.links:
-        first, T = places[link.name]
+        first, T = placements[link.name]
         bodies.setdefault(first, []).append((link.inertia, T))
     smallest = {first: float(np.linalg.eigvalsh(combined(parts).matrix)[0]) for first, parts in bodies.items()}
-    return {f"link '{name}'": _SIXTH_DIGIT * max(smallest[first], 0.0) for name, (first, _) in places.items()}
+    return {f"link '{name}'": _SIXTH_DIGIT * max(smallest[first], 0.0) for name, (first, _) in placements.items()}
 
 
 def several_tools(description: Description) -> tuple[str, ...]:
@@ -211,16 +211,16 @@ def missing_rotors(description: Description) -> tuple[str, ...]:
         return ()
     inner = {body.parent for body in tree.bodies}
     turned = {joint.name: joint for joint in description.coordinates if joint.kind in ("revolute", "continuous")}
-    found = []
+    ratios = []
     for index, body in enumerate(tree.bodies):
         if index in inner or body.joint not in turned or not body.mass > 0.0:
             continue
         moved, effort = float(body.inertia[2, 2]), float(np.max(turned[body.joint].limits.effort))
         if moved > 0.0 and _FASTEST * moved < effort < np.inf:
-            found.append((effort / moved, body.joint, moved, effort))
-    if not found:
+            ratios.append((effort / moved, body.joint, moved, effort))
+    if not ratios:
         return ()
-    _, joint, moved, effort = max(found)
+    _, joint, moved, effort = max(ratios)
     return (
         f"no joint has rotor inertia, and '{joint}' moves {moved:.2g} kg·m² with up to {effort:g} N·m; simulations "
         "need the motors' inertia: give it with robot.with_motor_inertia(…)",

@@ -145,9 +145,9 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
         joint if joint.name in moving or not joint.moves else fixed_at(joint, home[joint.name]) for joint in between
     ]
     frames = tuple(frame for frame in description.frames if frame.link in kept)
-    places = kept | {frame.name for frame in frames}
-    _require_whole_loops(description.loops, places)
-    has_tool = description.tool in places
+    kept_frames = kept | {frame.name for frame in frames}
+    _require_whole_loops(description.loops, kept_frames)
+    has_tool = description.tool in kept_frames
     joints = list(_with_leaders_inside(description, joints))
     part = description.replace(
         links=tuple(link for link in description.links if link.name in kept),
@@ -157,7 +157,7 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
         tool=description.tool if has_tool else "",
         payload=description.payload if has_tool else Inertia(),
         home=None,
-        loops=tuple(loop for loop in description.loops if loop.first in places),
+        loops=tuple(loop for loop in description.loops if loop.first in kept_frames),
         actuated=velocities_left(description.actuated, joints),
         independent=velocities_left(description.independent, joints),
         disabled_pairs=tuple(pair for pair in description.disabled_pairs if kept.issuperset(pair)),
@@ -165,9 +165,9 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
     return at_home(part, home)
 
 
-def _require_whole_loops(loops: Collection[Loop], places: Collection[str]) -> None:
+def _require_whole_loops(loops: Collection[Loop], kept_frames: Collection[str]) -> None:
     for loop in loops:
-        if (loop.first in places) != (loop.second in places):
+        if (loop.first in kept_frames) != (loop.second in kept_frames):
             raise ModelError(f"loop {shortened(loop.name)} joins this part to the rest of the robot; remove it first")
 
 

@@ -52,9 +52,9 @@ def default_tools(
     depth = {root: 0}
     for joint in joints:
         depth[joint.child] = depth[joint.parent] + 1
-    places = depth | {frame.name: depth[frame.link] + 1 for frame in frames}
+    depths = depth | {frame.name: depth[frame.link] + 1 for frame in frames}
     for pattern in _TOOL_NAMES:
-        named = {name: places[name] for name in names if re.search(pattern, name.lower())}
+        named = {name: depths[name] for name in names if re.search(pattern, name.lower())}
         if named:
             return _deepest(named)
     return _deepest(depth)
@@ -75,8 +75,8 @@ def default_home(joints: Sequence[Joint]) -> list[float]:
     """
     home: list[float] = []
     for joint in joints:
-        own = [_middle(lower, upper) for lower, upper in zip(*joint.position_limits, strict=True)]
-        home += [1.0, *own[1:]] if joint.has_quaternion else own
+        middles = [_middle(lower, upper) for lower, upper in zip(*joint.position_limits, strict=True)]
+        home += [1.0, *middles[1:]] if joint.has_quaternion else middles
     return home
 
 

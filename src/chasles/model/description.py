@@ -261,11 +261,11 @@ class Description(DescriptionRecord):
     @cached_property
     def coordinate_of_velocity(self) -> tuple[int | None, ...]:
         """Index in q of the coordinate that each joint velocity is the rate of; None for joints with quaternions."""
-        places: list[int | None] = []
+        coordinates_of: list[int | None] = []
         for joint in self.coordinates:
             first = self.starts[joint.name][0]
-            places += [None if joint.has_quaternion else first + k for k in range(len(joint.velocity_names))]
-        return tuple(places)
+            coordinates_of += [None if joint.has_quaternion else first + k for k in range(len(joint.velocity_names))]
+        return tuple(coordinates_of)
 
     @cached_property
     def actuated_indices(self) -> tuple[int, ...]:
@@ -395,8 +395,8 @@ class Description(DescriptionRecord):
         slice(0, 3, None)
         """
         start, count = self.starts[joint][1], len(self.joint(joint).velocity_names)
-        places = [place for place, index in enumerate(self.independent_indices) if start <= index < start + count]
-        return slice(places[0], places[0] + count) if len(places) == count else slice(0, 0)
+        indices = [place for place, index in enumerate(self.independent_indices) if start <= index < start + count]
+        return slice(indices[0], indices[0] + count) if len(indices) == count else slice(0, 0)
 
     def link(self, name: str) -> Link:
         """Return the link of this name."""

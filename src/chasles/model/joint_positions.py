@@ -91,8 +91,8 @@ def home_positions(description: Description) -> dict[str, Vector]:
     positions = {}
     for name, (driver, ratio, offset) in description.mimics.items():
         start = description.starts[driver][0]
-        own = description.home[start : start + len(description.joint(driver).coordinate_names)]
-        positions[name] = own if name == driver else ratio * own + offset
+        of_driver = description.home[start : start + len(description.joint(driver).coordinate_names)]
+        positions[name] = of_driver if name == driver else ratio * of_driver + offset
     return positions
 
 

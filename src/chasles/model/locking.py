@@ -127,36 +127,39 @@ def simplified(description: Description) -> Description:
     >>> arm.link_names[-1], [frame.name for frame in arm.frames]
     ('panda_link7', ['panda_link8', 'panda_hand', 'panda_hand_tcp'])
     """
-    places = {description.root: (description.root, np.eye(4))}
+    placements = {description.root: (description.root, np.eye(4))}
     for joint in description.ordered_joints:
         if joint.moves:
-            places[joint.child] = joint.child, np.eye(4)
+            placements[joint.child] = joint.child, np.eye(4)
         else:
-            main, T = places[joint.parent]
-            places[joint.child] = main, compose(T, joint.T_parent_joint, joint.T_joint_child)
-    members: dict[str, list[str]] = {main: [] for main, _ in places.values()}
+            main, T = placements[joint.parent]
+            placements[joint.child] = main, compose(T, joint.T_parent_joint, joint.T_joint_child)
+    members: dict[str, list[str]] = {main: [] for main, _ in placements.values()}
     for name in description.link_names:
-        members[places[name][0]].append(name)
+        members[placements[name][0]].append(name)
     by_name = {link.name: link for link in description.links}
     links = tuple(
         link.replace(
-            inertia=combined([(by_name[name].inertia, places[name][1]) for name in members[link.name]]),
-            visuals=_placed((by_name[name].visuals, places[name][1]) for name in members[link.name]),
-            collisions=_placed((by_name[name].collisions, places[name][1]) for name in members[link.name]),
+            inertia=combined([(by_name[name].inertia, placements[name][1]) for name in members[link.name]]),
+            visuals=_placed((by_name[name].visuals, placements[name][1]) for name in members[link.name]),
+            collisions=_placed((by_name[name].collisions, placements[name][1]) for name in members[link.name]),
         )
         if len(members[link.name]) > 1
         else link
         for link in description.links
         if link.name in members
     )
-    merged = [Frame(name, *places[name]) for name in description.link_names if name not in members]
+    merged = [Frame(name, *placements[name]) for name in description.link_names if name not in members]
     frames = [
-        frame.replace(link=places[frame.link][0], T_link_frame=compose(places[frame.link][1], frame.T_link_frame))
+        frame.replace(
+            link=placements[frame.link][0], T_link_frame=compose(placements[frame.link][1], frame.T_link_frame)
+        )
         for frame in description.frames
     ]
     joints = tuple(
         joint.replace(
-            parent=places[joint.parent][0], T_parent_joint=compose(places[joint.parent][1], joint.T_parent_joint)
+            parent=placements[joint.parent][0],
+            T_parent_joint=compose(placements[joint.parent][1], joint.T_parent_joint),
         )
         for joint in description.joints
         if joint.moves

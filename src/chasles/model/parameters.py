@@ -104,7 +104,7 @@ def varied_parameters(description: Description, names: Iterable[str]) -> list[Va
         There is no such parameter.
     """
     shapes = parameter_shapes(description)
-    found = []
+    varied = []
     for name in names:
         if name not in shapes:
             raise UnknownNameError("parameter", name, shapes)
@@ -112,8 +112,8 @@ def varied_parameters(description: Description, names: Iterable[str]) -> list[Va
         bound = MASS if quantity == "mass" else FINITE if quantity.endswith("roll_pitch_yaw") else BOUNDED
         if owner.startswith("joints."):
             bound = JOINT_PARAMETERS.get(quantity, bound)
-        found.append(VariedParameter(f"vary['{name}']", bound, len(shapes[name]), quantity == "inertia"))
-    return found
+        varied.append(VariedParameter(f"vary['{name}']", bound, len(shapes[name]), quantity == "inertia"))
+    return varied
 
 
 def parameter_value(description: Description, name: str) -> NDArray[np.float64]:

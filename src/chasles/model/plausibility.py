@@ -121,28 +121,28 @@ def implausible(description: Description, lines: Lines | None = None) -> list[Fi
     ['limit-in-degrees']
     """
     at = lines or {}
-    found = [finding for joint in description.joints for finding in _of_joint(joint, at)]
+    findings = [finding for joint in description.joints for finding in _of_joint(joint, at)]
     size = machine_size(description)
     offsets: dict[str, float] = {}
     for joint in description.joints:
         offsets[joint.parent] = max(offsets.get(joint.parent, 0.0), _length(joint.T_parent_joint[:3, 3]))
     for link in description.links:
-        found += _of_link(link, size, offsets.get(link.name, 0.0), at, measured=link.name != description.root)
+        findings += _of_link(link, size, offsets.get(link.name, 0.0), at, measured=link.name != description.root)
     densities = [density(link.inertia, THREE_DIGITS) for link in description.links]
     finite = [value for value in densities if value is not None]
     if finite:
-        found += DENSE_ROBOT.above(median_low(finite))
-    return found
+        findings += DENSE_ROBOT.above(median_low(finite))
+    return findings
 
 
 def too_dense(description: Description, lines: Lines | None = None) -> list[Finding]:
     """Return the links that are denser than any matter."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for link in description.links:
         value = density(link.inertia, THREE_DIGITS)
         if value is not None:
-            found += DENSE_LINK.above(value, mass=link.inertia.mass, **place("link", link.name, lines or {}))
-    return found
+            findings += DENSE_LINK.above(value, mass=link.inertia.mass, **place("link", link.name, lines or {}))
+    return findings
 
 
 def place(kind: str, name: str, lines: Lines) -> dict[str, object]:
@@ -200,8 +200,8 @@ def machine_size(description: Description) -> float:
     for frame in description.frames:
         distance[f"frame {frame.name}"] = distance[frame.link] + _length(frame.T_link_frame[:3, 3])
     for link in description.links:  # a body without shapes reaches about as far beyond its centre as there
-        own = max(2.0 * _length(link.inertia.center_of_mass), *_reach(link), 0.0)
-        distance[link.name] += own + (_SIZE_OF_MESH if _has_meshes(link) else 0.0)
+        link_size = max(2.0 * _length(link.inertia.center_of_mass), *_reach(link), 0.0)
+        distance[link.name] += link_size + (_SIZE_OF_MESH if _has_meshes(link) else 0.0)
     return max(distance.values())
 
 
@@ -245,13 +245,13 @@ def _of_joint(joint: Joint, lines: Lines) -> Iterator[Finding]:
         furthest = max((abs(bound) for bound in (lower, upper) if math.isfinite(bound)), default=0.0)
         half_turns = furthest / math.pi
         if unit == "m":
-            found = STROKE.above(furthest, **here) if furthest < _NO_LIMIT else ()
+            findings = STROKE.above(furthest, **here) if furthest < _NO_LIMIT else ()
         elif furthest <= _TWO_TURNS_IN_DEGREES and abs(half_turns - round(half_turns)) > 1e-3:  # no multiple of pi
-            found = ANGLE_LIMIT.above(furthest, turns=0.5 * half_turns, **here)
+            findings = ANGLE_LIMIT.above(furthest, turns=0.5 * half_turns, **here)
         else:
-            found = ()
-        if found:
-            yield from found
+            findings = ()
+        if findings:
+            yield from findings
             return
 
 

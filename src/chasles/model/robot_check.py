@@ -143,12 +143,12 @@ def check_file(path: str | Path, *, packages: Mapping[str, str | Path] | None = 
     file = shipped_path(str(path)) if path in shipped() else Path(path)
     if not file.suffix and not file.exists():
         raise UnknownNameError("robot", str(path), [*shipped(), "or the path of a file"])
-    found: list[Finding] = []
+    findings: list[Finding] = []
     try:
         if _is_urdf(file):
             text = expanded(file, packages=packages) if file.suffix.lower() == ".xacro" else read_bytes(file, MAX_BYTES)
             root = parse_xml(text)
-            found += element_findings(root)
+            findings += element_findings(root)
             description = parse_urdf(text, file=file.name, folder=file.absolute().parent, check=False)
             lines = element_lines(root)
         else:
@@ -157,8 +157,8 @@ def check_file(path: str | Path, *, packages: Mapping[str, str | Path] | None = 
     except ModelError as error:
         if not file.is_file():
             raise
-        return RobotCheck(str(path), _sorted([*REFUSED.told(math.nan, reason=str(error), line=None), *found]))
-    return RobotCheck(str(path), _sorted([*found, *_of_description(description, lines, packages)]))
+        return RobotCheck(str(path), _sorted([*REFUSED.told(math.nan, reason=str(error), line=None), *findings]))
+    return RobotCheck(str(path), _sorted([*findings, *_of_description(description, lines, packages)]))
 
 
 def _is_urdf(file: Path) -> bool:
@@ -172,20 +172,20 @@ def _sorted(findings: list[Finding]) -> tuple[Finding, ...]:
 
 
 def _of_description(description: Description, lines: Lines, packages: Packages | None) -> list[Finding]:
-    found = implausible(description, lines)
+    findings = implausible(description, lines)
     for owner, reason in inconsistencies(description).items():
-        found += IMPOSSIBLE.told(math.nan, reason=reason, **place("link", owner, lines))
-    found += too_dense(description, lines)
-    found += _massless(description, lines)
+        findings += IMPOSSIBLE.told(math.nan, reason=reason, **place("link", owner, lines))
+    findings += too_dense(description, lines)
+    findings += _massless(description, lines)
     for joint in description.coordinates:
         here = place("joint", joint.name, lines)
         if joint.kind in ("revolute", "prismatic") and joint.limits.lower == joint.limits.upper:
-            found += NO_RANGE.told(0.0, **here)
+            findings += NO_RANGE.told(0.0, **here)
         for kind in ("velocity", "effort"):
             if min(joint.limits.each(kind, len(joint.freedoms))) == 0.0:
-                found += ZERO_LIMIT.told(0.0, kind=kind, **here)
-    found += _of_meshes(description, lines, packages)
-    return found
+                findings += ZERO_LIMIT.told(0.0, kind=kind, **here)
+    findings += _of_meshes(description, lines, packages)
+    return findings
 
 
 def _massless(description: Description, lines: Lines) -> Iterator[Finding]:

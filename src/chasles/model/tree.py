@@ -204,15 +204,15 @@ def spanning_tree(description: Description, values: Mapping[str, Any] | None = N
     2
     """
     parameters = _Parameters(description, values or {})
-    places, moving = _place_links(description, parameters)
+    placements, moving = _place_links(description, parameters)
     carried: dict[int, list[tuple[str, Inertia, Placement]]] = {index: [] for index in range(len(moving))}
     for link in description.links:
-        if places[link.name].body != WORLD:
-            carried[places[link.name].body].append((f"links.{link.name}", link.inertia, places[link.name]))
-    frames = dict(places)
+        if placements[link.name].body != WORLD:
+            carried[placements[link.name].body].append((f"links.{link.name}", link.inertia, placements[link.name]))
+    frames = dict(placements)
     for frame in description.frames:
         T = parameters.placement(f"frames.{frame.name}.", frame.T_link_frame)
-        frames[frame.name] = _onward(places[frame.link], T[:3, :3], T[:3, 3])
+        frames[frame.name] = _onward(placements[frame.link], T[:3, :3], T[:3, 3])
     tool = frames[description.tool]
     if tool.body != WORLD:
         carried[tool.body].append(("payload", description.payload, tool))
@@ -316,12 +316,12 @@ class _Moved:
 def _place_links(description: Description, parameters: _Parameters) -> tuple[dict[str, Placement], list[_Moved]]:
     """Return the place of every link in its body, and every degree of freedom."""
     T = parameters.placement("base.", description.T_world_base)
-    places = {description.root: Placement(WORLD, T[:3, :3], T[:3, 3])}
+    placements = {description.root: Placement(WORLD, T[:3, :3], T[:3, 3])}
     moving: list[_Moved] = []
     for joint in description.ordered_joints:
         T_parent_joint = parameters.placement(f"joints.{joint.name}.", joint.T_parent_joint)
         T_joint_child = parameters.placement(f"joints.{joint.name}.child_", joint.T_joint_child)
-        place = _onward(places[joint.parent], T_parent_joint[:3, :3], T_parent_joint[:3, 3])
+        place = _onward(placements[joint.parent], T_parent_joint[:3, :3], T_parent_joint[:3, 3])
         for number, freedom in enumerate(joint.freedoms):
             # The frame that the joint moves, with all freedoms so far at zero, seen from the new body.
             R_joint_body = rotation_taking_z_to(freedom.direction)
@@ -332,8 +332,8 @@ def _place_links(description: Description, parameters: _Parameters) -> tuple[dic
                 p_parent_body, slide = _nearest_point(place.p_body_frame, R_parent_body[:, 2])
             moving.append(_Moved(joint, number, place.body, R_parent_body, p_parent_body))
             place = Placement(len(moving) - 1, tidy_rotation(R_joint_body.T), np.array([0.0, 0.0, -slide]))
-        places[joint.child] = _onward(place, T_joint_child[:3, :3], T_joint_child[:3, 3])
-    return {link: places[link] for link in description.link_names}, moving
+        placements[joint.child] = _onward(place, T_joint_child[:3, :3], T_joint_child[:3, 3])
+    return {link: placements[link] for link in description.link_names}, moving
 
 
 def _placed(kind: JointKind, freedom: int) -> Placed:
@@ -363,10 +363,10 @@ def _composite(
     total_mass: Any = 0.0
     total_moment: NDArray[Any] = np.zeros(3)
     total_inertia: NDArray[Any] = np.zeros((3, 3))
-    for prefix, own, place in parts:
-        mass = parameters(f"{prefix}.mass", own.mass)
-        center = parameters(f"{prefix}.center_of_mass", own.center_of_mass)
-        matrix = mirrored(parameters(f"{prefix}.inertia", own.matrix))
+    for prefix, inertia, place in parts:
+        mass = parameters(f"{prefix}.mass", inertia.mass)
+        center = parameters(f"{prefix}.center_of_mass", inertia.center_of_mass)
+        matrix = mirrored(parameters(f"{prefix}.inertia", inertia.matrix))
         R = place.R_body_frame
         x, y, z = r = R @ center + place.p_body_frame
         parallel_axis = np.array(
@@ -375,8 +375,8 @@ def _composite(
         total_mass = total_mass + mass
         total_moment = total_moment + mass * r
         total_inertia = total_inertia + R @ matrix @ R.T + mass * parallel_axis
-        if own.first_moment.any():
-            h = R @ own.first_moment
+        if inertia.first_moment.any():
+            h = R @ inertia.first_moment
             total_moment = total_moment + h
             total_inertia = total_inertia + shift_of_first_moment(h, place.p_body_frame)
     return total_mass, total_moment, mirrored(total_inertia)

@@ -195,8 +195,8 @@ class Robot(Mechanics):
 
 @verbs.check.register(Robot)
 def _check(robot: Robot, *, packages: Mapping[str, str | PathLike[str]] | None = None) -> RobotCheck:
-    found: RobotCheck = verbs.check(robot.description, packages=packages)
-    return found
+    report: RobotCheck = verbs.check(robot.description, packages=packages)
+    return report
 
 
 for _part in Mechanics.__bases__:

@@ -73,8 +73,8 @@ class _BatchWriter(ObjectWriter):
             comparison = "sgt" if width == "few" else "sle"
             is_of_other = self.value(f"icmp {comparison} i64 {count}, {few_samples(self.module.dtype)}")
             with self.when(is_of_other, returns=True):
-                found = self.value(f"call ptr {self.table('other code')}({PARAMETERS})")
-                self.emit(f"ret ptr {found}")
+                answer = self.value(f"call ptr {self.table('other code')}({PARAMETERS})")
+                self.emit(f"ret ptr {answer}")
         self.require(self.value(f"icmp sle i64 {count}, {WORTH_THREADS // work_of_a_sample(kernel)}"))
         is_given = self.value(f"icmp ne ptr {out}, null")
         is_batch = self.value(f"icmp sgt i64 {rank}, 0")
@@ -89,8 +89,8 @@ class _BatchWriter(ObjectWriter):
         self.emit(f"store i64 {count}, ptr {dims}")
         for k, dim in enumerate(kernel.symbols):
             self.emit(f"store i64 {dim}, ptr {_word(self, dims, 1 + k)}")
-        made = [self.field("ptr", results, 8 * k) for k in range(len(kernel.outputs))]
-        for k, (array, result) in enumerate(zip(kernel.outputs, made, strict=True), len(kernel.inputs)):
+        result_arrays = [self.field("ptr", results, 8 * k) for k in range(len(kernel.outputs))]
+        for k, (array, result) in enumerate(zip(kernel.outputs, result_arrays, strict=True), len(kernel.inputs)):
             self.emit(f"store ptr {self.field('ptr', result, DATA)}, ptr {_word(self, args, k)}")
             self.emit(f"store i64 {core_size(array) * item}, ptr {_word(self, steps, k)}")
         position = len(arrays)
@@ -103,9 +103,9 @@ class _BatchWriter(ObjectWriter):
         error = self.value(f"call ptr {self.table('error')}()")
         self.return_if(self.value(f"icmp ne ptr {error}, null"), "ptr null")
         with self.when(is_given):
-            for result in made:
+            for result in result_arrays:
                 self.emit(f"call void {self.table('increment')}(ptr {result})")
-        self.give(made)
+        self.give(result_arrays)
         return self.end()
 
     def _given_out(self) -> str:
@@ -151,8 +151,8 @@ class _BatchWriter(ObjectWriter):
     def _batch_axes(self, argument: str, core: CoreArray) -> tuple[str, str]:
         """Check an array's core dimensions; return the number of axes before them, and the address of their sizes."""
         dimensions = self.field("ptr", argument, DIMENSIONS)
-        own = self.value(f"sext i32 {self.field('i32', argument, RANK)} to i64")
-        rank = self.value(f"sub i64 {own}, {len(core.dims)}")
+        dimension_count = self.value(f"sext i32 {self.field('i32', argument, RANK)} to i64")
+        rank = self.value(f"sub i64 {dimension_count}, {len(core.dims)}")
         self.require(self.value(f"icmp sge i64 {rank}, 0"))
         inner = self.address(dimensions, (rank, 8))
         for k, dim in enumerate(core.dims):
@@ -191,10 +191,10 @@ class _BatchWriter(ObjectWriter):
             if len(outputs) > 1:
                 array = self.value(f"call ptr {self.table('tuple item')}(ptr {out}, i64 {k})")
             self.require_plain_array(array, AND_WRITABLE)
-            own, dimensions = self._batch_axes(array, core)
-            self.require(self.value(f"icmp eq i64 {own}, {rank}"))
-            with self.when(self.value(f"icmp sgt i64 {own}, 0")):
-                self._require_same_axes(own, dimensions, batch)
+            batch_rank, dimensions = self._batch_axes(array, core)
+            self.require(self.value(f"icmp eq i64 {batch_rank}, {rank}"))
+            with self.when(self.value(f"icmp sgt i64 {batch_rank}, 0")):
+                self._require_same_axes(batch_rank, dimensions, batch)
             self.emit(f"store ptr {array}, ptr {_word(self, results, k)}")
 
     def _require_apart(self, count: str, args: str, steps: str, results: str) -> None:

@@ -257,10 +257,10 @@ class _CallWriter(ObjectWriter):
         self.emit("br label %fill")
 
         self.block("make")
-        made = [self._new(k) for k in range(len(outputs))]
-        for k, array in enumerate(made):
+        new_arrays = [self._new(k) for k in range(len(outputs))]
+        for k, array in enumerate(new_arrays):
             self.emit(f"store ptr {array}, ptr {self.address(arrays, (k, 8))}")
-        new = self.joined(made)
+        new = self.joined(new_arrays)
         self.emit(f"store ptr {new}, ptr {result}")
         # The list takes one reference and frees what it held: code that runs then finds two.
         self.emit(f"call void {self.table('increment')}(ptr {new})")

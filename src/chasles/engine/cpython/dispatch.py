@@ -51,12 +51,12 @@ def _assembly() -> str:
             with w.when(is_out):
                 w.emit(f"store ptr {value}, ptr {out}")
             with w.unless(is_out):
-                found = w.value(f"load i64, ptr {options}")
-                w.go_on_if(w.value(f"icmp slt i64 {found}, {_MOST_KEYWORDS}"), "general")
-                pair = w.address(seen, (found, 16))
+                count = w.value(f"load i64, ptr {options}")
+                w.go_on_if(w.value(f"icmp slt i64 {count}, {_MOST_KEYWORDS}"), "general")
+                pair = w.address(seen, (count, 16))
                 w.emit(f"store ptr {name}, ptr {pair}")
                 w.emit(f"store ptr {value}, ptr {w.value(f'getelementptr i8, ptr {pair}, i64 8')}")
-                w.emit(f"store i64 {w.value(f'add i64 {found}, 1')}, ptr {options}")
+                w.emit(f"store i64 {w.value(f'add i64 {count}, 1')}, ptr {options}")
     given = [word("ptr", seen, k) for k in range(2 * _MOST_KEYWORDS)]
     result_array = w.value(f"load ptr, ptr {out}")
     with w.loop(head("choices", "i64")) as i:

@@ -79,17 +79,17 @@ def make_gufunc(
     loops, data = (ctypes.c_void_p * 1)(address), (ctypes.c_void_p * 1)(None)
     types = ctypes.create_string_buffer(bytes([np.dtype(dtype).num] * count), count)
     texts = name.encode(), doc.encode(), signature.encode()
-    places = [ctypes.addressof(array) for array in (loops, data, types)]
-    ufunc: np.ufunc = _maker()(*places, 1, inputs, outputs, _NO_IDENTITY, texts[0], texts[1], 0, texts[2])
-    _give(ufunc, places, (loops, data, types, texts, code))
+    addresses = [ctypes.addressof(array) for array in (loops, data, types)]
+    ufunc: np.ufunc = _maker()(*addresses, 1, inputs, outputs, _NO_IDENTITY, texts[0], texts[1], 0, texts[2])
+    _give(ufunc, addresses, (loops, data, types, texts, code))
     return ufunc
 
 
-def _give(ufunc: np.ufunc, places: list[int], needed: object) -> None:
+def _give(ufunc: np.ufunc, addresses: list[int], needed: object) -> None:
     """Let a ufunc own what it needs: NumPy releases the object in this field together with the ufunc."""
     fields = _UFunc.from_address(id(ufunc))
     seen = (fields.inputs, fields.outputs, fields.loops, fields.data, fields.types, fields.owned)
-    if seen == (ufunc.nin, ufunc.nout, *places, None):
+    if seen == (ufunc.nin, ufunc.nout, *addresses, None):
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(needed))
         fields.owned = id(needed)
     else:

@@ -279,7 +279,8 @@ def _linearise(
     results = _apply(linearised.program, arguments)
     values = {k: results[position] for k, position in linearised.values.items()}
     derivatives = {
-        pair: results[found] if isinstance(found, int) else found for pair, found in linearised.derivatives.items()
+        pair: results[derivative] if isinstance(derivative, int) else derivative
+        for pair, derivative in linearised.derivatives.items()
     }
     return values, derivatives
 

@@ -72,8 +72,8 @@ def directory() -> Path | None:
         return None
     if chosen:
         return Path(chosen)
-    places = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
-    variable, below_home = places.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
+    folders = {"win32": ("LOCALAPPDATA", "AppData/Local"), "darwin": ("", "Library/Caches")}
+    variable, below_home = folders.get(sys.platform, ("XDG_CACHE_HOME", ".cache"))
     if base := os.environ.get(variable):
         return Path(base) / "chasles"
     try:
@@ -154,11 +154,11 @@ def _seal(key: str, code: bytes) -> bytes:
 
 def _entries(place: Path | None, suffix: str = _SUFFIX) -> list[tuple[Path, os.stat_result]]:
     """Files of the cache with their status, those not used for longest first."""
-    found = []
+    entries = []
     for path in place.glob(f"*{suffix}") if place is not None and place.is_dir() else []:
         with contextlib.suppress(OSError):  # another process may have removed it
-            found.append((path, path.lstat()))
-    return sorted(found, key=lambda entry: entry[1].st_mtime)
+            entries.append((path, path.lstat()))
+    return sorted(entries, key=lambda entry: entry[1].st_mtime)
 
 
 def _remove(path: Path) -> bool:

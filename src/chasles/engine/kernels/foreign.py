@@ -39,10 +39,10 @@ def _with_labels(call: Call, kernel: Kernel, dtype: str, arguments: Sequence[Any
     vectors: dict[Any, str] = {}
     for argument, core in zip(arguments, kernel.inputs, strict=True):
         labels = library_of(argument) == "xarray"
-        own = [str(dim) for dim in argument.dims[argument.ndim - len(core.dims) :]] if labels else []
-        inner.append(own)
-        if len(own) == 1:
-            vectors.setdefault(core.dims[0], own[0])
+        core_names = [str(dim) for dim in argument.dims[argument.ndim - len(core.dims) :]] if labels else []
+        inner.append(core_names)
+        if len(core_names) == 1:
+            vectors.setdefault(core.dims[0], core_names[0])
     outer = [
         [vectors[core.dims[0]]]
         if len(core.dims) == 1 and core.dims[0] in vectors

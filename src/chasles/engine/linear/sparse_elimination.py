@@ -71,13 +71,13 @@ def factor(matrix: Array) -> Factorization:
         in_column = {p: sum(p in rows[i] for i in remaining) for p in remaining}
         pivot = min(remaining, key=lambda p: ((len(rows[p]) - 1) * (in_column[p] - 1), p))
         remaining.remove(pivot)
-        own = rows[pivot]
-        reciprocal[pivot] = 1.0 / own.pop(pivot)
-        lower[pivot], upper[pivot] = {}, own
+        pivot_row = rows[pivot]
+        reciprocal[pivot] = 1.0 / pivot_row.pop(pivot)
+        lower[pivot], upper[pivot] = {}, pivot_row
         for i in sorted(remaining):
             if pivot in rows[i]:
                 multiplier = lower[pivot][i] = rows[i].pop(pivot) * reciprocal[pivot]
-                for j, value in own.items():
+                for j, value in pivot_row.items():
                     product = multiplier * value
                     rows[i][j] = rows[i][j] - product if j in rows[i] else -product
         order.append(pivot)

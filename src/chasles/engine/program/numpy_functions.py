@@ -110,13 +110,13 @@ def _condition(element: object) -> Any:
 
 def _by_ufunc() -> dict[np.ufunc, Any]:
     """Return NumPy's functions over arrays of numbers and traced values."""
-    found: dict[np.ufunc, Any] = {}
+    checked_ufuncs: dict[np.ufunc, Any] = {}
     functions: dict[Any, Callable[..., Any]] = {OPERATIONS[name].numpy: function for name, function in FOLDING.items()}
     for ufunc, function in (functions | _MADE).items():
         if isinstance(ufunc, np.ufunc) and ufunc not in _BY_OPERATORS:
             checked = _of_conditions(function) if ufunc in _OF_CONDITIONS else _of_numbers(function)
-            found[ufunc] = np.frompyfunc(checked, ufunc.nin, 1, identity=None)
-    return found
+            checked_ufuncs[ufunc] = np.frompyfunc(checked, ufunc.nin, 1, identity=None)
+    return checked_ufuncs
 
 
 _BY_UFUNC = _by_ufunc()
@@ -128,12 +128,12 @@ def take_part(self: Any, ufunc: np.ufunc, method: str, *operands: Any, **keyword
     try:
         if ufunc in _BY_OPERATORS and method == "__call__" and not keywords:  # nearly always
             return traced_array(ufunc(*map(boxed, operands)))
-        own = _BY_UFUNC.get(ufunc, ufunc)
-        if own is ufunc and ufunc in _NUMPY and ufunc not in _BY_OPERATORS:
+        of_objects = _BY_UFUNC.get(ufunc, ufunc)
+        if of_objects is ufunc and ufunc in _NUMPY and ufunc not in _BY_OPERATORS:
             raise _refusal(ufunc.__name__)
         if "out" in keywords:
             keywords["out"] = tuple(None if array is None else np.asarray(array) for array in keywords["out"])
-        return _traced(getattr(own, method)(*map(boxed, operands), **keywords))
+        return _traced(getattr(of_objects, method)(*map(boxed, operands), **keywords))
     except TraceError:
         raise
     except (TypeError, ValueError, AttributeError, SystemError) as error:
@@ -218,8 +218,8 @@ def take_part_whole(
 ) -> Any:
     """Take part in a function of whole arrays: np.concatenate((x, y)), np.where(x > 0, x, y), np.linalg.norm(x)."""
     try:
-        if own := BY_FUNCTION.get(function):
-            return own(*arguments, **keywords)
+        if counterpart := BY_FUNCTION.get(function):
+            return counterpart(*arguments, **keywords)
         return _traced(_PLAIN.__array_function__(function, (np.ndarray,), arguments, keywords))
     except (TypeError, AttributeError) as error:
         name = f"{function.__module__}.{function.__name__}".removeprefix("numpy.")
@@ -241,14 +241,14 @@ def refused_by_numpy(error: Exception) -> TraceError | None:
     Arrays that `numpy.array` makes of traced scalars take no part in NumPy's functions: NumPy handles their elements by
     itself as far as it can.
     """
-    text, found, frame = str(error), _NAMED.search(str(error)), error.__traceback__
+    text, match, frame = str(error), _NAMED.search(str(error)), error.__traceback__
     while frame is not None:
         module = str(frame.tb_frame.f_globals.get("__name__", ""))
         if module.partition(".")[0] == "numpy" and not isinstance(error, ValueError):
             part = "linalg." if module.startswith("numpy.linalg") else ""
             return _refusal(part + frame.tb_frame.f_code.co_name.lstrip("_"), text, _JOIN)
         frame = frame.tb_next
-    if found is not None and hasattr(np, name := found[1] or found[2]):
+    if match is not None and hasattr(np, name := match[1] or match[2]):
         return _refusal(name, text, _JOIN)
     if any(sign in text for sign in _SIGNS):
         return TraceError(f"this cannot be done with traced values: {text}; {_JOIN}")

@@ -144,7 +144,7 @@ class Layout:
     @cached_property
     def leaves(self) -> dict[str, tuple[int, ...]]:
         """Shape of each array, by its path: names joined by dots."""
-        found: dict[str, tuple[int, ...]] = {}
+        shapes: dict[str, tuple[int, ...]] = {}
 
         def note(path: str, shape: Any) -> Any:
             if path.rpartition(".")[2] in _TAKEN:
@@ -152,11 +152,11 @@ class Layout:
             if not isinstance(shape, tuple) or not all(isinstance(k, int | np.integer) and k >= 0 for k in shape):
                 part = f"the shape of part '{path}'" if path else "a shape"
                 raise ArgumentError(f"{part} must be a tuple such as (3,) or (), not {shape!r}")
-            found[path] = tuple(int(k) for k in shape)
+            shapes[path] = tuple(int(k) for k in shape)
             return shape
 
         _rebuilt(self.shapes, note)
-        return found
+        return shapes
 
     @cached_property
     def size(self) -> int:
@@ -166,12 +166,12 @@ class Layout:
     @cached_property
     def slices(self) -> dict[str, slice]:
         """Slice of the vector for each part of the outermost record."""
-        places, first = {}, 0
+        table, first = {}, 0
         for name, shapes in parts_of(self.shapes) if is_record(self.shapes) else []:
             size = Layout(shapes).size if is_record(shapes) else prod(shapes)
-            places[name] = slice(first, first + size)
+            table[name] = slice(first, first + size)
             first += size
-        return places
+        return table
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -285,10 +285,10 @@ def _paired(path: str, shapes: Any, record: Any) -> Iterator[tuple[str, Any, tup
     for name in given:
         if name not in wanted:
             raise UnknownNameError(f"part of '{path}'" if path else "part", str(name), wanted)
-    for name, own in wanted.items():
+    for name, part in wanted.items():
         if name not in given:
             raise ArgumentError(f"part '{name}'{f' of {path!r}' if path else ''} is missing")
-        yield from _paired(f"{path}.{name}" if path else name, own, given[name])
+        yield from _paired(f"{path}.{name}" if path else name, part, given[name])
 
 
 def _fitting(path: str, value: object, shape: tuple[int, ...]) -> NDArray[Any]:

@@ -86,9 +86,9 @@ def _samples(array: NDArray[Any], core: CoreArray, bound: CallArguments) -> NDAr
     """Return an argument with one axis of samples before its core axes."""
     if not array.flags.aligned:
         array = array.copy()
-    own = array.ndim - len(core.dims)
-    inner = array.shape[own:]
+    lead = array.ndim - len(core.dims)
+    inner = array.shape[lead:]
     count = int(np.prod(bound.batch, dtype=np.int64))
-    if all(size == 1 for size in array.shape[:own]):
+    if all(size == 1 for size in array.shape[:lead]):
         return np.broadcast_to(array.reshape(inner), (count, *inner))
     return np.broadcast_to(array, (*bound.batch, *inner)).reshape(count, *inner)

@@ -239,13 +239,13 @@ def _batch_and_output_shapes(
     sizes: dict[int | str, int] = {}
     batches = []
     for array, core in zip(arrays, kernel.inputs, strict=True):
-        own = array.shape[max(array.ndim - len(core.dims), 0) :]
-        if len(own) != len(core.dims):
+        core_shape = array.shape[max(array.ndim - len(core.dims), 0) :]
+        if len(core_shape) != len(core.dims):
             return None
-        for dim, size in zip(core.dims, own, strict=True):
+        for dim, size in zip(core.dims, core_shape, strict=True):
             if sizes.setdefault(dim, size if isinstance(dim, str) else dim) != size:
                 return None
-        batches.append(array.shape[: array.ndim - len(own)])
+        batches.append(array.shape[: array.ndim - len(core_shape)])
     batch = batches[0]
     if any(other != batch for other in batches):
         try:

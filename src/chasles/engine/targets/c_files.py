@@ -50,10 +50,10 @@ def write_c(
     names = {function: identifier(function) for function in programs}
     common = identifier(name)
     taken = [*names.values(), common]
-    for function, own in names.items():
-        if taken.count(own) > 1:
-            raise ArgumentError(f"two files would be called {own}.h, one for '{function}'; choose other names")
-    texts = {f"{common}.h": "".join(f'#include "{own}.h"\n' for own in names.values())}
+    for function, file_name in names.items():
+        if taken.count(file_name) > 1:
+            raise ArgumentError(f"two files would be called {file_name}.h, one for '{function}'; choose other names")
+    texts = {f"{common}.h": "".join(f'#include "{file_name}.h"\n' for file_name in names.values())}
     for function, program in programs.items():
         source, header = lower(program.renamed(names[function]), precision)
         texts |= {f"{names[function]}.c": source, f"{names[function]}.h": header}

@@ -34,25 +34,25 @@ def exact_values(
     >>> exact_values({"d": -0.4428999999999999}, lambda values: np.array([2 * values["d"]]), np.array([-0.8858]))
     {'d': -0.4429}
     """
-    found = dict(values)
+    chosen = dict(values)
     for name, value in values.items():
         if value == round(value / _RIGHT_ANGLE) * _RIGHT_ANGLE:
             continue  # whose sines are exact, for neighbours too
-        if len(repr(value)) <= _SHORT and np.array_equal(build(found), target):
+        if len(repr(value)) <= _SHORT and np.array_equal(build(chosen), target):
             continue
         ranks = {
-            candidate: (int(np.count_nonzero(build(found | {name: candidate}) != target)), len(repr(candidate)))
+            candidate: (int(np.count_nonzero(build(chosen | {name: candidate}) != target)), len(repr(candidate)))
             for candidate in _candidates(value)
         }
-        found[name] = min(ranks, key=lambda candidate: (*ranks[candidate], abs(candidate - value)))
-    return found if np.array_equal(build(found), target) else dict(values)
+        chosen[name] = min(ranks, key=lambda candidate: (*ranks[candidate], abs(candidate - value)))
+    return chosen if np.array_equal(build(chosen), target) else dict(values)
 
 
 def _candidates(value: float) -> list[float]:
     """The value, those next to it and those with fewer digits."""
-    found = [value, *(float(f"{value:.{digits}g}") for digits in _DIGITS)]
+    candidates = [value, *(float(f"{value:.{digits}g}") for digits in _DIGITS)]
     below = above = value
     for _ in range(_NEIGHBOURS):
         below, above = math.nextafter(below, -math.inf), math.nextafter(above, math.inf)
-        found += [below, above]
-    return [candidate for candidate in found if abs(candidate - value) <= 1e-15 * max(abs(value), 1.0)]
+        candidates += [below, above]
+    return [candidate for candidate in candidates if abs(candidate - value) <= 1e-15 * max(abs(value), 1.0)]

@@ -126,8 +126,8 @@ def _candidates(folder: str, scheme: str, package: str, path: str, packages: Pac
         yield Path(packages[package], path)
         return
     if folder:
-        for found in package_folders(Path(folder) / "model", package):
-            yield found / path
+        for package_folder in package_folders(Path(folder) / "model", package):
+            yield package_folder / path
     for variable, below in _ROOTS:
         for root in filter(None, os.environ.get(variable, "").split(os.pathsep)):
             yield Path(root, below, package, path)

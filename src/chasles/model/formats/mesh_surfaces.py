@@ -146,33 +146,35 @@ def _read(mesh: Mesh, path: Path) -> tuple[Surface, ...]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about missing images and normals
-            found, unit = _loaded(trimesh, path)
+            surfaces, unit = _loaded(trimesh, path)
     except Exception as error:  # readers of many formats raise whatever their parsers raise
         reason = f"{type(error).__name__}: {error}"
         raise ModelError(f"mesh {shown_name(mesh)} cannot be read: {shortened(reason)}") from None
-    if not found or not all(np.isfinite(part.vertices).all() for part in found):
+    if not surfaces or not all(np.isfinite(part.vertices).all() for part in surfaces):
         raise ModelError(f"mesh {shown_name(mesh)} cannot be read: it has no triangles with finite vertices")
     factors = unit * mesh.scale
     mirrored = factors.prod() < 0.0  # then the corners turn the other way
-    return tuple(_scaled(part, factors, mirrored) for part in found)
+    return tuple(_scaled(part, factors, mirrored) for part in surfaces)
 
 
 def _loaded(trimesh: Any, path: Path) -> tuple[list[Surface], float]:
     """Return the surfaces in a file and the length of its unit in m; if an image is damaged, without images."""
     unit = 1.0
     for images in (True, False):
-        beside = _files_beside(trimesh, path)
+        resolver = _files_beside(trimesh, path)
         try:
             skipped = {} if images else {"skip_materials": True}
-            scene = trimesh.load(str(path), force="scene", resolver=beside, **skipped)
+            scene = trimesh.load(str(path), force="scene", resolver=resolver, **skipped)
             unit = _metres(scene.units) if path.suffix.lower() == ".dae" else 1.0
             parts = [part for part in scene.dump() if len(getattr(part, "faces", ()))]
-            found = [_surface(part, lacks_files=bool(beside.refused)) for part in parts]
+            surfaces = [_surface(part, lacks_files=bool(resolver.refused)) for part in parts]
             break
         except OSError:  # as decoders of images raise
             if not images:
                 raise
-    return found if images else [part._replace(texture=Texture(np.empty((0, 3, 2)), None)) for part in found], unit
+    return surfaces if images else [
+        part._replace(texture=Texture(np.empty((0, 3, 2)), None)) for part in surfaces
+    ], unit
 
 
 def _files_beside(trimesh: Any, path: Path) -> Any:
@@ -188,9 +190,9 @@ def _files_beside(trimesh: Any, path: Path) -> Any:
                 self.refused.append(name)
                 raise
 
-    beside = FilesBeside(str(path))
-    beside.refused = []
-    return beside
+    resolver = FilesBeside(str(path))
+    resolver.refused = []
+    return resolver
 
 
 def _scaled(part: Surface, factors: Floats, mirrored: bool) -> Surface:

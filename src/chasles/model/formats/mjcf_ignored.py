@@ -35,7 +35,7 @@ def ignored(model: MjModel, taken: Collection[int]) -> list[str]:
     """
     if model.nflex:
         raise ModelError("flexible bodies are not supported")
-    found = {
+    names_by_phrase = {
         "springs of the joints": _names(model.joint, _springs(model)),
         "damping that is not linear, of the joints": _names(model.joint, _curved_damping(model)),
         "ranges of the ball joints": _names(model.joint, _ranges_of_balls(model)),
@@ -46,7 +46,7 @@ def ignored(model: MjModel, taken: Collection[int]) -> list[str]:
         "forces and inertia that the actuators have by themselves": _names(model.actuator, _active_actuators(model)),
         "the equality constraints": _names(model.equality, _constraints(model, taken)),
     }
-    phrases = [f"{what} {names}" for what, names in found.items() if names]
+    phrases = [f"{what} {names}" for what, names in names_by_phrase.items() if names]
     if model.opt.density or model.opt.viscosity:
         phrases.append("the medium around it (density, viscosity, wind)")
     return phrases
@@ -87,17 +87,17 @@ def _heavy_free_joints(model: MjModel) -> Iterator[int]:
 
 
 def _tendons(model: MjModel) -> Iterator[int]:
-    own = ("stiffness", "damping", "frictionloss", "armature", "limited", "stiffnesspoly", "dampingpoly")
+    properties = ("stiffness", "damping", "frictionloss", "armature", "limited", "stiffnesspoly", "dampingpoly")
     for tendon in range(model.ntendon):
-        if any(np.any(getattr(model, f"tendon_{name}", np.zeros(model.ntendon))[tendon]) for name in own):
+        if any(np.any(getattr(model, f"tendon_{name}", np.zeros(model.ntendon))[tendon]) for name in properties):
             yield tendon
 
 
 def _active_actuators(model: MjModel) -> Iterator[int]:
-    own = ("biasprm", "armature", "damping", "dampingpoly")
+    properties = ("biasprm", "armature", "damping", "dampingpoly")
     count = len(model.actuator_trntype)
     for actuator in range(count):
-        if any(np.any(getattr(model, f"actuator_{name}", np.zeros(count))[actuator]) for name in own):
+        if any(np.any(getattr(model, f"actuator_{name}", np.zeros(count))[actuator]) for name in properties):
             yield actuator
 
 

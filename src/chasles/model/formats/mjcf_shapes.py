@@ -39,7 +39,7 @@ MESH_SUFFIXES = (".stl", ".obj", ".msh")
 
 def meshes(root: Element, folder: Path | None) -> dict[str, Mesh]:
     """Return the meshes of a model that are files, by name; relative names of files are in `folder`."""
-    found = {}
+    meshes_by_name = {}
     files = mesh_files(root)
     scales: dict[str, tuple[float, ...]] = {_MAIN: (1.0, 1.0, 1.0)}
     for default in root.all("default"):
@@ -50,8 +50,8 @@ def meshes(root: Element, folder: Path | None) -> dict[str, Mesh]:
             if name in files:
                 usual = scales.get(mesh.attributes.get("class", _MAIN), scales[_MAIN])
                 scale = np.array(mesh.numbers("scale", 3, usual))
-                found[name] = Mesh(files[name], scale, "" if folder is None else str(folder.absolute()))
-    return found
+                meshes_by_name[name] = Mesh(files[name], scale, "" if folder is None else str(folder.absolute()))
+    return meshes_by_name
 
 
 def _add_scales(default: Element, name: str, scales: dict[str, tuple[float, ...]]) -> None:
@@ -143,8 +143,8 @@ def _shape(model: MjModel, number: int, name: str, files: Mapping[str, Mesh]) ->
     else:
         return None
     material = int(model.geom_matid[number])
-    own = np.array(model.geom_rgba[number], dtype=np.float64)
-    color = own if material < 0 or not _is_grey(own) else np.array(model.mat_rgba[material])
+    of_geom = np.array(model.geom_rgba[number], dtype=np.float64)
+    color = of_geom if material < 0 or not _is_grey(of_geom) else np.array(model.mat_rgba[material])
     red, green, blue, opacity = np.round(color.astype(np.float64), 7).tolist()  # they come in single precision
     return Shape(geometry, T, (red, green, blue, opacity), name)
 

@@ -250,8 +250,8 @@ def fixed_placement(row: Mapping[str, float], *, standard: bool) -> FloatArray:
 def _only_robot(sections: Mapping[str, Mapping[str, str]]) -> str:
     robots = [name for name, values in sections.items() if "dof" in values and name != "CONTROLLER"]
     if len(robots) != 1:
-        found = ", ".join(f"[{name}]" for name in robots) or "none"
-        raise ModelError(f"expected one section of a robot, with its dof; found {found}; name the robot")
+        listed = ", ".join(f"[{name}]" for name in robots) or "none"
+        raise ModelError(f"expected one section of a robot, with its dof; found {listed}; name the robot")
     return robots[0]
 
 

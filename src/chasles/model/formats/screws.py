@@ -101,7 +101,7 @@ def from_screws(
     T_base_links, T_base_tool = _link_frames(Mlist, n, M)
     inertias = [Inertia()] * n if Glist is None else _inertias(Glist, n)
     columns = _columns(joints, n)
-    links, made = [Link(f"{link_prefix}0")], []
+    links, screw_joints = [Link(f"{link_prefix}0")], []
     for index in range(n):
         with naming(f"{label} column {index + 1}"):
             kind, pitch, T_screw = _axis_frame(axes[:, index])
@@ -111,7 +111,7 @@ def from_screws(
             wanted: JointKind = columns[index].get("kind", kind)
             if wanted != kind and (wanted, kind) != ("continuous", "revolute"):
                 raise ModelError(f"kind is {shortened(wanted)}, but its screw is that of a {kind} joint")
-            made.append(
+            screw_joints.append(
                 Joint(
                     kind=wanted,
                     parent=links[-2].name,
@@ -127,7 +127,7 @@ def from_screws(
     description = Description(
         name=name,
         links=tuple(links),
-        joints=tuple(made),
+        joints=tuple(screw_joints),
         frames=(*own_tool, *frames),
         tool=tool,
         payload=payload or Inertia(),

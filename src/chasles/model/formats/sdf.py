@@ -159,7 +159,7 @@ class _Model:
         T_world_base = T_world_model
         if roots and roots[0] != _WORLD:
             T_world_base = compose(T_world_model, self.placement(roots[0], ()))
-        made = Description(
+        robot = Description(
             name=self.element.text("name"),
             links=tuple(links),
             joints=tuple(joints),
@@ -167,7 +167,7 @@ class _Model:
             T_world_base=np.eye(4) if world else T_world_base,
             tool=tool,
         )
-        return made, [name for name, joint in self.joints.items() if _has_spring(joint)]
+        return robot, [name for name, joint in self.joints.items() if _has_spring(joint)]
 
     def _link(self, element: Element) -> Link:
         inertia = _inertia(element)

@@ -99,9 +99,9 @@ def with_semantics(
     moving = [name for name in description.joint_names if name in semantics.groups[group]]
     if not moving:
         raise ModelError(f"{path}: no joint of the group {shortened(group)} moves robot '{description.name}'")
-    own = lock_joints(description, [name for name in description.joint_names if name not in moving])
-    tip = tool or semantics.tips.get(group, "") or own.joint(moving[-1]).child
-    return with_tool_named(own, tip)
+    locked = lock_joints(description, [name for name in description.joint_names if name not in moving])
+    tip = tool or semantics.tips.get(group, "") or locked.joint(moving[-1]).child
+    return with_tool_named(locked, tip)
 
 
 def from_srdf(description: Description, path: str | Path) -> Semantics:
@@ -184,7 +184,10 @@ class _Reader:
             groups[element.text("name")] = element
         members = {name: self._joints(name, groups, ()) for name in groups}
         return Semantics(
-            {name: tuple(joint for joint in self.joints if joint in own) for name, own in members.items()},
+            {
+                name: tuple(joint for joint in self.joints if joint in members_of_group)
+                for name, members_of_group in members.items()
+            },
             self._states(),
             self._end_effectors(groups),
             self._disabled_pairs(),
@@ -203,18 +206,18 @@ class _Reader:
             return set()
         if name in inside:
             raise ModelError(f"{groups[name]} holds itself: {' → '.join((*inside, name))}")
-        found: set[str] = set()
+        moving: set[str] = set()
         for part in groups[name].children:
             if part.tag == "joint" and self._has(part.text("name"), self.joints):
-                found.add(part.text("name"))
+                moving.add(part.text("name"))
             elif part.tag == "link" and self._has(part.text("name"), self._links):
                 if part.text("name") in self.above:
-                    found.add(self.above[part.text("name")].name)
+                    moving.add(self.above[part.text("name")].name)
             elif part.tag == "chain":
-                found |= self._chain(part)
+                moving |= self._chain(part)
             elif part.tag == "group":
-                found |= self._joints(part.text("name"), groups, (*inside, name))
-        return found
+                moving |= self._joints(part.text("name"), groups, (*inside, name))
+        return moving
 
     @property
     def _links(self) -> dict[str, None]:
@@ -227,11 +230,11 @@ class _Reader:
         return self._joints_above(base) ^ self._joints_above(link)  # up to the link that carries both, and down
 
     def _joints_above(self, link: str) -> set[str]:
-        found = set()
+        above = set()
         while link in self.above:
-            found.add(self.above[link].name)
+            above.add(self.above[link].name)
             link = self.above[link].parent
-        return found
+        return above
 
     def _states(self) -> dict[str, NDArray[np.float64]]:
         elements = self.root.all("group_state")
@@ -256,27 +259,27 @@ class _Reader:
         return q
 
     def _end_effectors(self, groups: Mapping[str, Element]) -> dict[str, EndEffector]:
-        found = {}
+        end_effectors = {}
         for element in self.root.all("end_effector"):
             if element.text("group") not in groups:
                 raise ModelError(f"{element} is of the group {shortened(element.text('group'))}, which does not exist")
             link = element.text("parent_link")
             link = link if self._has(link, dict.fromkeys(self.description.frame_names)) else ""
             parent = element.attributes.get("parent_group", "")
-            found[element.text("name")] = EndEffector(element.text("group"), link, parent)
-        return found
+            end_effectors[element.text("name")] = EndEffector(element.text("group"), link, parent)
+        return end_effectors
 
     def _tips(self, groups: Mapping[str, Element]) -> dict[str, str]:
         known = self.description.frame_names
-        found = {
+        tips = {
             element.attributes.get("parent_group", ""): element.text("parent_link")
             for element in self.root.all("end_effector")
         }
         for name, element in groups.items():
             chains = element.all("chain")
             if len(chains) == 1:
-                found[name] = chains[0].text("tip_link")
-        return {name: link for name, link in found.items() if name in groups and link in known}
+                tips[name] = chains[0].text("tip_link")
+        return {name: link for name, link in tips.items() if name in groups and link in known}
 
     def _disabled_pairs(self) -> dict[tuple[str, str], str]:
         pairs = {}

@@ -56,17 +56,17 @@ def to_urdf(description: Description) -> str:
     description = with_single_freedoms(description, ("universal", "cylindrical", "helical"))
     require_kinds(description, tuple(JOINT_TYPES.values()), "URDF")
     links, joints = _with_urdf_frames(description)
-    own = {"tool": description.tool}
+    extras = {"tool": description.tool}
     if description.nq:
-        own["home"] = numbers_text(description.home)
+        extras["home"] = numbers_text(description.home)
     if description.gravity.tolist() != list(STANDARD_GRAVITY):
-        own["gravity"] = numbers_text(description.gravity)
+        extras["gravity"] = numbers_text(description.gravity)
     if description.source:
-        own["source"] = description.source
+        extras["source"] = description.source
     lines = [
         '<?xml version="1.0"?>',
         f"<robot{attributes_text({'name': description.name})}>",
-        f"  {element_text('chasles', own)}",
+        f"  {element_text('chasles', extras)}",
     ]
     for link in links:
         lines += _link(link)
@@ -137,7 +137,7 @@ def _joint(joint: Joint) -> list[str]:
     if joint.kind not in ("fixed", "free"):
         parts.append(element_text("axis", {"xyz": numbers_text(joint.axis)}))
     default = Joint("default", "fixed", "a", "b")
-    own = {
+    extras = {
         name: number_text(getattr(joint, name))
         for name in OWN_PARAMETERS
         if getattr(joint, name) != getattr(default, name)
@@ -149,7 +149,7 @@ def _joint(joint: Joint) -> list[str]:
         limits = {name: number_text(_finite(getattr(joint.limits, name))) for name in ("velocity", "effort")}
         parts.append(element_text("limit", limits))
     elif joint.limits != Limits():
-        own |= {name: _bounds(getattr(joint.limits, name)) for name in Limits.field_names()}
+        extras |= {name: _bounds(getattr(joint.limits, name)) for name in Limits.field_names()}
     if joint.viscous_friction or joint.coulomb_friction:
         friction = {"damping": number_text(joint.viscous_friction), "friction": number_text(joint.coulomb_friction)}
         parts.append(element_text("dynamics", friction))
@@ -157,8 +157,8 @@ def _joint(joint: Joint) -> list[str]:
         mimic = joint.mimic
         rule = {"joint": mimic.joint, "multiplier": number_text(mimic.ratio), "offset": number_text(mimic.offset)}
         parts.append(element_text("mimic", rule))
-    if own:
-        parts.append(element_text("chasles", own))
+    if extras:
+        parts.append(element_text("chasles", extras))
     head = attributes_text({"name": joint.name, "type": TYPES[joint.kind]})
     return [f"  <joint{head}>", *(f"    {part}" for part in parts), "  </joint>"]
 

@@ -41,14 +41,16 @@ def read_shape(table: Mapping[str, Any], placement: FloatArray, folder: str) -> 
 
 def with_shapes(description: Description, shapes: Mapping[str, Iterable[tuple[str, Shape]]]) -> Description:
     """Return a copy whose links have these shapes: under "visual" and "collision" names of links, each with a shape."""
-    found: dict[str, dict[str, list[Shape]]] = {}
+    shapes_by_link: dict[str, dict[str, list[Shape]]] = {}
     for tag, named in shapes.items():
         for name, shape in named:
             if name not in description.link_names:
                 raise ModelError(f"[[{tag}]] is on the link {shortened(name)}, which does not exist")
-            found.setdefault(name, {}).setdefault(f"{tag}s", []).append(shape)
-    links = [link.replace(**found[link.name]) if link.name in found else link for link in description.links]
-    return description.replace(links=tuple(links)) if found else description
+            shapes_by_link.setdefault(name, {}).setdefault(f"{tag}s", []).append(shape)
+    links = [
+        link.replace(**shapes_by_link[link.name]) if link.name in shapes_by_link else link for link in description.links
+    ]
+    return description.replace(links=tuple(links)) if shapes_by_link else description
 
 
 def _geometry(kind: str, value: Any, folder: str) -> Geometry:
@@ -61,11 +63,13 @@ def _geometry(kind: str, value: Any, folder: str) -> Geometry:
             return Ellipsoid(value)
         case "mesh":
             check_keys(value, ("file", "scale", "folder"), "mesh")
-            own = value.get("folder", "")
-            if not isinstance(own, str):
-                raise ModelError(f"'folder' of a mesh must be text, not {shortened(own)}")
+            subfolder = value.get("folder", "")
+            if not isinstance(subfolder, str):
+                raise ModelError(f"'folder' of a mesh must be text, not {shortened(subfolder)}")
             return Mesh(
-                value.get("file", ""), value.get("scale", np.ones(3)), str(Path(folder, own)) if own else folder
+                value.get("file", ""),
+                value.get("scale", np.ones(3)),
+                str(Path(folder, subfolder)) if subfolder else folder,
             )
     check_keys(value, ("radius", "length"), kind)
     if len(value) < 2:

@@ -129,15 +129,15 @@ def _refuse_macros(element: Element) -> None:
 
 
 def _robot(root: Element, tool: str, reader: ShapeReader) -> Description:
-    own = root.one("chasles")
+    extension = root.one("chasles")
     extras: dict[str, Any] = {}
-    if own is not None:
-        extras["source"] = own.attributes.get("source", "")
-        if "home" in own.attributes:
-            extras["home"] = own.numbers("home", len(own.text("home").split()))
-        if "gravity" in own.attributes:
-            extras["gravity"] = own.numbers("gravity", 3)
-        tool = tool or own.attributes.get("tool", "")
+    if extension is not None:
+        extras["source"] = extension.attributes.get("source", "")
+        if "home" in extension.attributes:
+            extras["home"] = extension.numbers("home", len(extension.text("home").split()))
+        if "gravity" in extension.attributes:
+            extras["gravity"] = extension.numbers("gravity", 3)
+        tool = tool or extension.attributes.get("tool", "")
     return Description(
         name=root.attributes.get("name", "robot"),
         links=tuple(_link(element, reader) for element in root.all("link")),
@@ -177,10 +177,12 @@ def _joint(element: Element) -> Joint:
             known = ", ".join(JOINT_TYPES)
             raise ModelError(f"the joint type {shortened(kind)} is not supported; supported: {known}")
         axis, dynamics, mimic = element.one("axis"), element.one("dynamics"), element.one("mimic")
-        own = element.one("chasles")
+        extension = element.one("chasles")
         moves = kind != "fixed"
         parameters: dict[str, Any] = {
-            name: own.number(name) for name in OWN_PARAMETERS if own is not None and name in own.attributes
+            name: extension.number(name)
+            for name in OWN_PARAMETERS
+            if extension is not None and name in extension.attributes
         }
         return Joint(
             name=name,
@@ -205,9 +207,11 @@ def _end(element: Element, role: str) -> str:
 
 
 def _limits(element: Element, kind: str) -> Limits:
-    limit, own = element.one("limit"), element.one("chasles")
-    if own is not None and own.attributes.keys() & Limits.field_names():
-        return Limits(**{name: _bounds(own, name) for name in Limits.field_names() if name in own.attributes})
+    limit, extension = element.one("limit"), element.one("chasles")
+    if extension is not None and extension.attributes.keys() & Limits.field_names():
+        return Limits(
+            **{name: _bounds(extension, name) for name in Limits.field_names() if name in extension.attributes}
+        )
     if limit is None:
         return Limits()
     velocity, effort = _bound(limit, "velocity", math.inf), _bound(limit, "effort", math.inf)
@@ -220,8 +224,8 @@ def _bound(limit: Element, attribute: str, default: float) -> float:
     return limit.number(attribute, default, largest=math.inf)
 
 
-def _bounds(own: Element, attribute: str) -> Bound:
-    numbers = own.numbers(attribute, len(own.text(attribute).split()), largest=math.inf)
+def _bounds(extension: Element, attribute: str) -> Bound:
+    numbers = extension.numbers(attribute, len(extension.text(attribute).split()), largest=math.inf)
     return numbers[0] if len(numbers) == 1 else numbers
 
 

@@ -195,8 +195,8 @@ def _not_known(child: Element, owner: Element | None, known: Mapping[str, object
 def _close(name: str, known: Mapping[str, object] | set[str]) -> str | None:
     """Return the known name that is meant, by another case or by one or two letters; None if there is none."""
     by_lower_case = {one.lower(): one for one in known}
-    found = difflib.get_close_matches(name.lower()[:80], by_lower_case, n=1, cutoff=0.8)
-    return by_lower_case[found[0]] if found else None
+    matches = difflib.get_close_matches(name.lower()[:80], by_lower_case, n=1, cutoff=0.8)
+    return by_lower_case[matches[0]] if matches else None
 
 
 def _place(element: Element, owner: Element | None = None) -> dict[str, object]:
@@ -260,9 +260,9 @@ def _of_angles(origin: Element, owner: Element) -> Iterator[Finding]:
             exact = quarters * math.pi / 2
             meant = {1: "pi/2", 2: "pi", 3: "3 pi/2", 4: "2 pi"}[abs(quarters)]
             more = {"written": f"{angle:g}", "meant": ("-" if quarters < 0 else "") + meant, "exact": repr(exact)}
-            found = ROUNDED_PI.above(error, **more, **facts)
-            if found:
-                yield from found
+            rounded = ROUNDED_PI.above(error, **more, **facts)
+            if rounded:
+                yield from rounded
                 return
 
 

@@ -33,13 +33,13 @@ def main() -> int:
         for folder in package_folders(Path(path), package):
             return str(folder)
         try:
-            found: str = in_ros(package)
+            in_package: str = in_ros(package)
         except Exception:
             raise LookupError(
                 f"there is no folder of the package '{package}' above the file or beside a folder above it; "
                 f"say where it is: packages={{'{package}': …}}"
             ) from None
-        return found
+        return in_package
 
     substitution_args._eval_find = find
     try:
@@ -76,8 +76,8 @@ def _folders_in(folder: Path) -> list[Path]:
 def _name_in_manifest(folder: Path) -> str | None:
     """Name of the package in a folder, if it has a ``package.xml``."""
     with contextlib.suppress(OSError):
-        found = re.search(rb"<name>\s*([\w-]+)\s*</name>", (folder / "package.xml").read_bytes())
-        return found[1].decode() if found else None
+        match = re.search(rb"<name>\s*([\w-]+)\s*</name>", (folder / "package.xml").read_bytes())
+        return match[1].decode() if match else None
     return None
 
 

@@ -38,13 +38,13 @@ class Element:
 
     def one(self, tag: str) -> Element | None:
         """Return the child element with this tag, or None; more than one is an error."""
-        found = None
+        only = None
         for child in self.children:
             if child.tag == tag:
-                if found is not None:
+                if only is not None:
                     raise ModelError(f"{self} has {len(self.all(tag))} <{tag}> elements; at most one is allowed")
-                found = child
-        return found
+                only = child
+        return only
 
     def text(self, attribute: str) -> str:
         """Return a required attribute."""
@@ -132,8 +132,8 @@ def root_tag(data: bytes) -> str:
     builder.parser.StartElementHandler = stop
     try:
         _parse(builder, data[:START_BYTES], complete=len(data) <= START_BYTES)
-    except _RootFound as found:
-        return str(found)
+    except _RootFound as root:
+        return str(root)
     raise ModelError(f"no element found in the first {START_BYTES} bytes")
 
 

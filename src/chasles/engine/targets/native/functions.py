@@ -93,12 +93,14 @@ def write_program(
     for start, length in _runs(stores):
         runs.setdefault(stores[start][0], []).append((stores[start][1], length))
     stored = stored_arguments(program)
-    known = [(value, run) for value, places in runs.items() if _is_known(program, value) for run in places]
+    known = [
+        (value, run) for value, runs_of_value in runs.items() if _is_known(program, value) for run in runs_of_value
+    ]
     claimed = [f"%result{output}" for output in range(len(program.outputs))] if claims else []
     parameters = ", ".join([*(f"ptr noalias {base}" for base in _MEMORY), *(f"ptr {base}" for base in claimed)])
     texts = []
-    for number, (own, actions) in enumerate(zip(names, segments, strict=True)):
-        w = _SegmentWriter(module, program, f"{own}({parameters})", fused, runs, buffers, stored, size)
+    for number, (segment_name, actions) in enumerate(zip(names, segments, strict=True)):
+        w = _SegmentWriter(module, program, f"{segment_name}({parameters})", fused, runs, buffers, stored, size)
         # A result that needs no computing can be stored by any segment: evenly by all, as stores compile slowly.
         texts.append(w.write(actions, known[number * len(known) // count : (number + 1) * len(known) // count]))
     if count == 1:

@@ -40,8 +40,8 @@ def write_kernel(
         delivery = None
         function = add_program(module, kernel.program)
         loop = {"scan": _write_scan, "solve": _write_solve}[kernel.shape](kernel, module, function)
-    beside = write_beside(module, function, delivery) if write_beside else ""
-    return module.parts([*declarations(module), *tables, loop, beside])
+    batch_entry = write_beside(module, function, delivery) if write_beside else ""
+    return module.parts([*declarations(module), *tables, loop, batch_entry])
 
 
 class _MapWriter(KernelWriter):

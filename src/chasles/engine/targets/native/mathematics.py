@@ -211,8 +211,8 @@ def _sincos_beyond(name: str, lanes: int, width: int) -> str:
     """Let the C library compute the lanes whose argument is too large to reduce here, infinite or NaN."""
     w = VectorMath(name, lanes, ["%x", "%sine", "%cosine"], results=2, width=width)
     item = width // 8
-    argument, *places = (w.value(f"alloca {w.real}, align 64") for _ in range(3))
-    for place, given in zip((argument, *places), ("%x", "%sine", "%cosine"), strict=True):
+    argument, *results = (w.value(f"alloca {w.real}, align 64") for _ in range(3))
+    for place, given in zip((argument, *results), ("%x", "%sine", "%cosine"), strict=True):
         w.emit(f"store {w.real} {given}, ptr {place}")
     with w.loop(w.lanes) as lane:
         x = w.value(f"load {w.element}, ptr {w.address(argument, (lane, item))}")
@@ -220,12 +220,12 @@ def _sincos_beyond(name: str, lanes: int, width: int) -> str:
             x = w.value(f"fpext float {x} to double")
         size = w.value(f"call double @llvm.fabs.f64(double {x})")
         with w.when(w.value(f"fcmp ugt double {size}, {literal(_LARGEST_REDUCED[width])}")):
-            for place, function in zip(places, ("sin", "cos"), strict=True):
+            for place, function in zip(results, ("sin", "cos"), strict=True):
                 exact = w.value(f"call double @{function}(double {x})")
                 if width == 32:
                     exact = w.value(f"fptrunc double {exact} to float")
                 w.emit(f"store {w.element} {exact}, ptr {w.address(place, (lane, item))}")
-    return w.give(*(w.value(f"load {w.real}, ptr {place}") for place in places))
+    return w.give(*(w.value(f"load {w.real}, ptr {place}") for place in results))
 
 
 def tan(lanes: int) -> str:

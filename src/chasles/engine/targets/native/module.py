@@ -111,8 +111,8 @@ _CALL = re.compile(r"call .*?@([\w.]+)\(")
 
 def _declared(heads: Mapping[str, str], body: str) -> list[str]:
     """Declarations of what a module calls of other modules."""
-    own = {name for _, name in _HEAD.findall(body)}
-    return [f"declare {heads[name]}" for name in sorted(set(_CALL.findall(body)) & heads.keys() - own)]
+    defined = {name for _, name in _HEAD.findall(body)}
+    return [f"declare {heads[name]}" for name in sorted(set(_CALL.findall(body)) & heads.keys() - defined)]
 
 
 def _visible(body: str) -> str:

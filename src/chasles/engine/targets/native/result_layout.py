@@ -54,9 +54,9 @@ class Delivery:
         self.vectors = len(computed) + len(constant)
         self._constants = [float(kinds[value][1]) for value in constant]
         self._first_constant = given + len(computed)
-        places = {value: given + k for k, value in enumerate((*computed, *constant))}
-        places |= {value: rest[0] for value, (kind, *rest) in kinds.items() if kind == "input"}
-        self._places = [places[value] for value in program.results]
+        positions = {value: given + k for k, value in enumerate((*computed, *constant))}
+        positions |= {value: rest[0] for value, (kind, *rest) in kinds.items() if kind == "input"}
+        self._places = [positions[value] for value in program.results]
         self._outputs = list(pairwise(accumulate((array.size for array in program.outputs), initial=0)))
         lines = [
             (output, offset)
@@ -70,11 +70,11 @@ class Delivery:
     def tables(self) -> list[str]:
         """Return the tables as LLVM constants, and the functions that deliver blocks."""
         module = self._module
-        places = [f"i32 {module.vector_size * place}" for place in self._places]
+        offsets = [f"i32 {module.vector_size * place}" for place in self._places]
         numbers = [f"{module.element} {literal(module.rounded(x))}" for x in self._constants]
         sizes = {stop - start for start, stop in self._outputs if stop - start >= module.lanes}
         return [
-            f"@{_PLACES} = internal constant [{len(places)} x i32] [{', '.join(places)}]",
+            f"@{_PLACES} = internal constant [{len(offsets)} x i32] [{', '.join(offsets)}]",
             f"@{_CONSTANTS} = internal constant [{len(numbers)} x {module.element}] [{', '.join(numbers)}]",
             *([self._function_of_rows()] if sizes else []),
             *(self._function_of_lines(size, streams) for size in sorted(sizes) for streams in (False, True)),
@@ -152,8 +152,8 @@ class Delivery:
 
     def _rows(self, w: LlvmWriter, table: str) -> list[str]:
         """Addresses of an output's rows, one a lane, from a table of them."""
-        places = [w.value(f"getelementptr i8, ptr {table}, i64 {8 * lane}") for lane in range(self._module.lanes)]
-        return [w.value(f"load ptr, ptr {place}") for place in places]
+        addresses = [w.value(f"getelementptr i8, ptr {table}, i64 {8 * lane}") for lane in range(self._module.lanes)]
+        return [w.value(f"load ptr, ptr {place}") for place in addresses]
 
     def prepare(self, w: LlvmWriter, base: str) -> None:
         """Write the constants to their vectors."""

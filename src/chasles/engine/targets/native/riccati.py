@@ -79,8 +79,8 @@ class _RiccatiWriter(LlvmWriter):
         strides = [self._word("i64", "%steps", k) for k in range(6)]
         samples, steps = self._word("i64", "%dims", 0), self._word("i64", "%dims", 1)
         # Core strides follow in the order of the arrays' axes; only those of the steps are not known.
-        places = [6, 9, 12, None, 17, 20 if self.keep else None]
-        by_step = [self._word("i64", "%steps", place) if place is not None else "0" for place in places]
+        stride_words = [6, 9, 12, None, 17, 20 if self.keep else None]
+        by_step = [self._word("i64", "%steps", place) if place is not None else "0" for place in stride_words]
         joined, product = self._matrix(n, self.vectors), self._matrix(n, self.vectors)
         F, scaled = self._matrix(m, self.state_vectors), self._matrix(m, self.state_vectors)
         cost = self._matrix(n, self.state_vectors)

@@ -78,8 +78,8 @@ def load(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], size: int, buff
     v, item = module.real, module.item_size
 
     def block(first: str | int, count: int) -> None:
-        places = [w.address(row, (first, item)) for row in rows]
-        for k, vector in enumerate(gathered(w, module, places, count)):
+        addresses = [w.address(row, (first, item)) for row in rows]
+        for k, vector in enumerate(gathered(w, module, addresses, count)):
             place = w.address(buffer, (w.value(f"add i64 {first}, {position + k}"), module.vector_size))
             w.emit(f"store {v} {vector}, ptr {place}")
 
@@ -125,16 +125,16 @@ def store(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], size: int, buf
     _in_blocks(w, size, lanes, block, single)
 
 
-def store_few(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], places: Sequence[str]) -> None:
+def store_few(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], addresses: Sequence[str]) -> None:
     """Write the vectors at some addresses, fewer than there are lanes, to as many neighbouring numbers of each row."""
     lanes, v, item = module.lanes, module.real, module.item_size
-    if len(places) >= _WORTH_A_BLOCK:
+    if len(addresses) >= _WORTH_A_BLOCK:
         intrinsic = f"@llvm.masked.store.v{lanes}f{8 * item}.p0"
-        block = gathered(w, module, [*places, *[places[-1]] * (lanes - len(places))])
+        block = gathered(w, module, [*addresses, *[addresses[-1]] * (lanes - len(addresses))])
         for row, numbers in zip(rows, block, strict=True):
-            w.emit(f"call void {intrinsic}({v} {numbers}, ptr {row}, i32 1, {_mask(lanes, len(places))})")
+            w.emit(f"call void {intrinsic}({v} {numbers}, ptr {row}, i32 1, {_mask(lanes, len(addresses))})")
         return
-    vectors = [w.value(f"load {v}, ptr {place}") for place in places]
+    vectors = [w.value(f"load {v}, ptr {place}") for place in addresses]
     for k, vector in enumerate(vectors):
         for lane, row in enumerate(rows):
             number = w.value(f"extractelement {v} {vector}, i32 {lane}")

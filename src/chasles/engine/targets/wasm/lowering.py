@@ -85,22 +85,22 @@ class Lowering:
         program = kernel.program
         state = _BYTES * program.inputs[0].size
         arguments = _BYTES * sum(argument.size for argument in program.inputs)
-        given, found = (constant("i32", place) for place in self.buffers(program))
+        given, results = (constant("i32", place) for place in self.buffers(program))
         f.copy(given, inputs, arguments)
         limit = f.let(load("f64", inputs, arguments))
         iterations, done = f.let(real(0.0)), f.let(real(0.0))
         with f.loop((iterations < limit) & (done > 0.0).opposite()):
-            f.call(self.program(program), [given, found], [])
-            f.copy(given, found, state)
-            f.set(done, load("f64", found, state))
+            f.call(self.program(program), [given, results], [])
+            f.copy(given, results, state)
+            f.set(done, load("f64", results, state))
             f.set(iterations, iterations + 1.0)
         f.copy(outputs, given, state)
         f.store(outputs, state, iterations)
         f.store(outputs, state + _BYTES, done)
 
-    def _scan(self, f: WasmWriter, kernel: Kernel, places: tuple[Value, Value], samples: Value, calls: Value) -> None:
+    def _scan(self, f: WasmWriter, kernel: Kernel, buffers: tuple[Value, Value], samples: Value, calls: Value) -> None:
         """Step through time, ``calls`` steps from one sample to the next; leaves both places behind their records."""
-        program, (inputs, outputs) = kernel.program, places
+        program, (inputs, outputs) = kernel.program, buffers
         state, given, *parameters = (_BYTES * argument.size for argument in program.inputs)
         arguments, results = (constant("i32", place) for place in self.buffers(program))
         f.copy(arguments, inputs, state)
