@@ -49,8 +49,8 @@ class OnlineLaw:
 
     def __init__(self, law: Controller, motion: JointTrajectory | PlannedMotion, *, period: float) -> None:
         self.law, self.period = law, real(period, "period", above=0.0)
-        joints = isinstance(motion, JointTrajectory) and law.robot is not None
-        self.motion = on_manifold(law.robot, motion) if joints else motion
+        in_joints = isinstance(motion, JointTrajectory)
+        self.motion = motion if law.robot is None or not in_joints else on_manifold(law.robot, motion)
         self._start = float(motion.start_time)
         self._last = max(1, math.ceil(motion.duration / self.period - 1e-9))
         times = self._start + self.period * np.arange(self._last + 1, dtype=np.float64)
