@@ -44,6 +44,9 @@ from chasles.control.robot_controller import RobotController as RobotController
 from chasles.control.robust import DisturbanceObserver as DisturbanceObserver
 from chasles.control.robust import SlidingMode as SlidingMode
 from chasles.control.task_space import pose_reference as pose_reference
+from chasles.control.torque_filters import LeadLagFilter as LeadLagFilter
+from chasles.control.torque_filters import LowPassFilter as LowPassFilter
+from chasles.control.torque_filters import NotchFilter as NotchFilter
 from chasles.control.whole_body import Forces as Forces
 from chasles.control.whole_body import Stance as Stance
 from chasles.control.whole_body import WholeBodyFollowing as WholeBodyFollowing
