@@ -21,6 +21,11 @@ VALUES: dict[str, Any] = {
     "joints.turn.viscous_friction": 0.9,
     "joints.slide.coulomb_friction": 1.5,
     "joints.turn.coulomb_velocity": 0.4,
+    "joints.turn.load_friction": 0.2,
+    "joints.turn.load_velocity": 0.3,
+    "joints.slide.torque_offset": 2.0,
+    "joints.turn.torque_sine": 1.5,
+    "joints.branch.torque_cosine": -0.5,
     "joints.branch.motor_inertia": 0.3,
     "joints.screw.gear_ratio": 80.0,
     "joints.follower.viscous_friction": 0.7,
@@ -43,8 +48,11 @@ def close(actual: Any, expected: Any) -> bool:
 
 @pytest.mark.parametrize("name", VALUES)
 def test_each_parameter(mixed: ch.Robot, name: str, helpers: SimpleNamespace) -> None:
-    # a payload's centre and inertia matter only with its mass
-    vary = {name: VALUES[name]} | ({"payload.mass": 3.0} if name.startswith("payload.") else {})
+    # a payload's centre and inertia matter only with its mass, and a velocity with its friction
+    needed = {"payload": "payload.mass", "joints.turn.load_velocity": "joints.turn.load_friction"}
+    vary = {name: VALUES[name]} | {
+        other: VALUES[other] for start, other in needed.items() if name.startswith(start) and name != other
+    }
     tree = build_tree(mixed.with_values(vary).description)
     states = helpers.states(mixed.n, 6)
     differs = False

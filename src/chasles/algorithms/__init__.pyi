@@ -32,11 +32,14 @@ from chasles.algorithms.inverse_dynamics import coriolis_vector as coriolis_vect
 from chasles.algorithms.inverse_dynamics import friction_torque as friction_torque
 from chasles.algorithms.inverse_dynamics import gravity_torque as gravity_torque
 from chasles.algorithms.inverse_dynamics import inverse_dynamics as inverse_dynamics
+from chasles.algorithms.inverse_dynamics import transmitted_torque as transmitted_torque
 from chasles.algorithms.jacobian import PoseAndJacobian as PoseAndJacobian
 from chasles.algorithms.jacobian import frame_jacobians as frame_jacobians
 from chasles.algorithms.jacobian import jacobian as jacobian
 from chasles.algorithms.jacobian import jacobian_derivative as jacobian_derivative
 from chasles.algorithms.jacobian import pose_and_jacobian as pose_and_jacobian
+from chasles.algorithms.joint_friction import loaded_friction_torque as loaded_friction_torque
+from chasles.algorithms.joint_friction import position_torque as position_torque
 from chasles.algorithms.kinematics import all_frames as all_frames
 from chasles.algorithms.kinematics import center_of_mass as center_of_mass
 from chasles.algorithms.kinematics import forward_kinematics as forward_kinematics

@@ -30,6 +30,7 @@ from chasles.algorithms.jacobian import frame_jacobians as tree_frame_jacobians
 from chasles.algorithms.jacobian import jacobian as tree_jacobian
 from chasles.algorithms.jacobian import jacobian_derivative as tree_jacobian_derivative
 from chasles.algorithms.jacobian import pose_and_jacobian as tree_pose_and_jacobian
+from chasles.algorithms.joint_friction import position_torque as tree_position_torque
 from chasles.algorithms.joint_motion import joint_rates
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives
 from chasles.algorithms.loops import (
@@ -136,6 +137,22 @@ def friction_torque(tree: Tree, q: Array, qd: Array) -> Array:
     """Gᵀ times the friction of all joints."""
     G = velocity_map(tree, q)
     tau: Array = G.T @ tree_friction_torque(tree, q, G @ qd)
+    return tau
+
+
+def loaded_friction_torque(tree: Tree, q: Array, qd: Array, load: Array) -> Array:
+    """Gᵀ times the friction of all joints, of which none depends on the load in a robot with loops."""
+    return friction_torque(tree, q, qd)
+
+
+def transmitted_torque(tree: Tree, q: Array, qd: Array, tau: Array) -> Array:
+    """Torques along the independent velocities without friction and position torques."""
+    return tau - friction_torque(tree, q, qd) - position_torque(tree, q)
+
+
+def position_torque(tree: Tree, q: Array) -> Array:
+    """Gᵀ times the position torques of all joints."""
+    tau: Array = velocity_map(tree, q).T @ tree_position_torque(tree, q)
     return tau
 
 

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from chasles.algorithms.forward_dynamics import forward_dynamics
-from chasles.algorithms.inverse_dynamics import joint_friction
+from chasles.algorithms.inverse_dynamics import armature_torque
+from chasles.algorithms.joint_friction import (
+    has_load_friction,
+    has_position_torques,
+    is_free_of_position_torques,
+    joint_friction,
+    joint_position_energy,
+    joint_position_torque,
+    load_shares,
+)
 from chasles.algorithms.joint_motion import (
     WORLD,
     joint_positions,
@@ -18,10 +27,17 @@ from chasles.algorithms.joint_motion import (
 )
 from chasles.algorithms.kinematics import body_poses, body_velocities, center_of_mass
 from chasles.algorithms.mass_moments import added, inertia_times, mass_moments, seen_from_parent
-from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, inertial_wrench, wrenches_on_bodies
+from chasles.algorithms.newton_euler import (
+    NO_WRENCHES,
+    body_accelerations,
+    inertial_wrench,
+    newton_euler,
+    wrenches_on_bodies,
+)
 from chasles.algorithms.spatial import NO_WRENCH, Wrench
 from chasles.base.comparable import comparable
 from chasles.base.errors import ArgumentError
+from chasles.engine import absolute
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross
 
@@ -72,6 +88,8 @@ def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Real:
 def potential_energy(tree: Tree, q: Array) -> Real:
     """Return the potential energy of the moving links' weight, zero at the height of the world's origin.
 
+    Torques that depend on a joint's position (`position_torque`) add their energy, zero at the position zero.
+
     Parameters
     ----------
     tree
@@ -96,7 +114,11 @@ def potential_energy(tree: Tree, q: Array) -> Real:
     first = np.zeros(3)
     for body, (R_world_body, p_world_body) in zip(tree.bodies, body_poses(tree, q), strict=True):
         first = first + body.mass * p_world_body + R_world_body @ body.first_moment
-    return -(tree.gravity @ first)
+    energy: Real = -(tree.gravity @ first)
+    if has_position_torques(tree):
+        for body, position in zip(tree.bodies, joint_positions(tree, q), strict=True):
+            energy = energy + joint_position_energy(body, position)
+    return energy
 
 
 @comparable
@@ -112,7 +134,7 @@ class PowerBalance(NamedTuple):
     potential: Real
     """Rate of change of the potential energy."""
     friction: Real
-    """Power that friction turns into heat; never negative."""
+    """Power that friction turns into heat; never negative, unless a `load_friction` is."""
 
 
 def power_balance(
@@ -188,12 +210,18 @@ def powers_of_motion(
     kinetic: Real = 0.0
     potential: Real = 0.0
     friction: Real = 0.0
+    if has_load_friction(tree):
+        load = newton_euler(tree, q, qd, qdd, tree.gravity, wrenches) + armature_torque(tree, qdd)
+        friction = (load_shares(tree, qd) * absolute(load)) @ qd
+    positions = joint_positions(tree, q)
     for i, (body, (R, _)) in enumerate(zip(tree.bodies, body_poses(tree, q), strict=True)):
         environment = environment + external[i].power(velocities[i])
         kinetic = kinetic + inertial_wrench(mass_moments(body), accelerations[i]).power(velocities[i])
         kinetic = kinetic + body.armature * rates[i] * rates_of_change[i]
         momentum = body.mass * velocities[i].linear + cross(velocities[i].angular, body.first_moment)
         potential = potential - tree.gravity @ (R @ momentum)
+        if not is_free_of_position_torques(body):
+            potential = potential + joint_position_torque(body, positions[i]) * rates[i]
         friction = friction + joint_friction(body, rates[i]) * rates[i]
     return PowerBalance(kinetic + potential + friction - environment, environment, kinetic, potential, friction)
 

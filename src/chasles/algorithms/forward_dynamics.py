@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.inverse_dynamics import bias, joint_friction, joint_friction_derivative
+from chasles.algorithms.inverse_dynamics import bias, transmitted_torque
+from chasles.algorithms.joint_friction import (
+    has_load_friction,
+    joint_friction_derivative,
+    load_share_slope,
+    load_shares,
+)
 from chasles.algorithms.joint_motion import (
     WORLD,
     Pose,
@@ -26,9 +32,10 @@ from chasles.algorithms.joint_motion import (
 )
 from chasles.algorithms.mass_matrix import factor_mass_matrix, mass_matrix, massless
 from chasles.algorithms.mass_moments import MassMoments, grouped_mass_moments, turned_matrix
-from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, net_wrenches
+from chasles.algorithms.newton_euler import NO_WRENCHES, body_accelerations, net_wrenches, newton_euler
 from chasles.algorithms.spatial import NO_TWIST, NO_WRENCH, Twist, Wrench, is_number_zero
 from chasles.base.errors import ArgumentError
+from chasles.engine import absolute, sign
 from chasles.engine.linear.symmetric import inverse, solve
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross, mirrored, skew
@@ -86,6 +93,9 @@ def forward_dynamics(
 
     Viscous friction alone is taken exactly as the implicit Euler method takes it.
 
+    Friction of the load depends on the accelerations, but not on their distribution: see `transmitted_torque`, whose
+    result less gravity, centrifugal and external forces accelerates the robot.
+
     Examples
     --------
     With the rods at a right angle M = [[21, 1], [1, 1]] · 5/48, so that 1 N·m at the second joint, beyond what holds
@@ -110,21 +120,35 @@ def forward_dynamics(
     array([0.00497512])
     """
     if step:
-        tree = with_implicit_friction(tree, joint_rates(tree, qd), step)
+        load = transmitted_torque(tree, q, qd, tau) if has_load_friction(tree) else None
+        tree = with_implicit_friction(tree, joint_rates(tree, qd), step, load, load_shares(tree, qd))
     if not has_mimic_joints(tree) and mean_depth(tree) >= ARTICULATED_BODY_FROM_DEPTH:
         return articulated_body_accelerations(tree, q, qd, tau, wrenches)
     return accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
 
 
-def with_implicit_friction(tree: Tree, rates: Sequence[Any], step: float) -> Tree:
+def with_implicit_friction(
+    tree: Tree, rates: Sequence[Any], step: float, load: Array | None = None, shares: Array | None = None
+) -> Tree:
     """Return the tree whose joints have the slopes of their friction, times a step, as additional armature.
+
+    The torques `load` that joints transmit, with the `shares` s of it that friction takes, add friction of the load, if
+    there is such: from x + s(qd) |x| + f(qd) = tau the transmitted torque x changes with the velocity by
+    -(f' + s' |x|) / (1 + s sign(x)).
 
     Source: Hairer and Wanner, Solving Ordinary Differential Equations II, section IV.7, with the part of the Jacobian
     that the friction gives.
     """
     if not step >= 0.0:
         raise ArgumentError(f"step must be a duration of 0 s or more, not {step!r}")
-    added = [step * joint_friction_derivative(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
+    slopes = [joint_friction_derivative(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
+    if load is not None and shares is not None:
+        slopes = [
+            (slope + load_share_slope(body, rate) * absolute(load[body.coordinate]))
+            / (1.0 + shares[body.coordinate] * sign(load[body.coordinate]))
+            for body, rate, slope in zip(tree.bodies, rates, slopes, strict=True)
+        ]
+    added = [step * slope for slope in slopes]
     bodies = [replace(body, armature=body.armature + more) for body, more in zip(tree.bodies, added, strict=True)]
     return replace(tree, bodies=tuple(bodies))
 
@@ -161,7 +185,11 @@ def accelerations_by_mass_matrix(
     >>> accelerations_by_mass_matrix(tree, q, np.zeros(2), gravity_torque(tree, q) + [1.0, 0.0]).round(6)
     array([ 0.48, -0.48])
     """
-    return solve(factor_mass_matrix(tree, mass_matrix(tree, q)), tau - bias(tree, q, qd, wrenches))
+    M = factor_mass_matrix(tree, mass_matrix(tree, q))
+    if not has_load_friction(tree):
+        return solve(M, tau - bias(tree, q, qd, wrenches))
+    without_acceleration = newton_euler(tree, q, qd, np.zeros(tree.n), tree.gravity, wrenches)
+    return solve(M, transmitted_torque(tree, q, qd, tau) - without_acceleration)
 
 
 def mean_depth(tree: Tree) -> float:
@@ -262,6 +290,7 @@ def articulated_body_accelerations(
     unaccelerated = body_accelerations(tree, poses, rates, [0.0] * len(tree.bodies), tree.gravity)
     bias = net_wrenches(tree, masses, unaccelerated, wrenches)
     inertia = [articulated_inertia(moments) for moments in masses]
+    load = transmitted_torque(tree, q, qd, tau)
     gains = [NO_WRENCH] * len(tree.bodies)
     drives: list[Any] = [0.0] * len(tree.bodies)
     for i in reversed(range(len(tree.bodies))):
@@ -272,8 +301,7 @@ def articulated_body_accelerations(
             raise massless(body.joint)
         reciprocal = 1.0 / felt_by_motor
         gains[i] = needed.times(reciprocal)
-        torque = tau[body.coordinate] / body.ratio - joint_friction(body, rates[i])
-        drives[i] = reciprocal * (torque - along_joint(body, bias[i]))
+        drives[i] = reciprocal * (load[body.coordinate] / body.ratio - along_joint(body, bias[i]))
         if body.parent != WORLD:
             bias[body.parent] = bias[body.parent] + (bias[i] + needed.times(drives[i])).seen_from(*poses[i])
             felt = seen_from_parent(body, positions[i], inertia_beyond_joint(body, inertia[i], needed, reciprocal))

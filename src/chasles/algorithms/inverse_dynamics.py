@@ -1,4 +1,4 @@
-"""Inverse dynamics: the joint torques of a motion, their parts, and joint friction."""
+"""Inverse dynamics: the joint torques of a motion, and their parts."""
 
 from __future__ import annotations
 
@@ -7,22 +7,28 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from chasles.algorithms.joint_motion import (
-    joint_rates,
-    vector_of_coordinates,
+from chasles.algorithms.joint_friction import (
+    has_load_friction,
+    has_position_torques,
+    load_shares,
+    loaded_friction_torque,
+    position_torque,
+    unloaded_friction_torque,
 )
+from chasles.algorithms.joint_motion import joint_rates, vector_of_coordinates
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
-from chasles.algorithms.spatial import is_number_zero
-from chasles.engine import sign, tanh
-from chasles.engine.program.scalar import Real
+from chasles.engine import absolute, sign
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
-    from chasles.model.tree import MovingBody, Tree
+    from chasles.model.tree import Tree
 
 
 def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
     """Return the joint torques of a motion: M qdd + c + g + friction + armature qdd - Jᵀ w.
+
+    Friction includes that of the load, which the sum of the other terms is; g includes the torques that depend on a
+    joint's position, which are no load.
 
     Parameters
     ----------
@@ -57,11 +63,24 @@ def inverse_dynamics(tree: Tree, q: Array, qd: Array, qdd: Array, wrenches: Mapp
     array([62.65993,  8.62888])
     """
     rigid = newton_euler(tree, q, qd, qdd, tree.gravity, wrenches)
-    return rigid + friction_torque(tree, q, qd) + armature_torque(tree, qdd)
+    return motor_torque(tree, q, qd, rigid, qdd)
+
+
+def motor_torque(tree: Tree, q: Array, qd: Array, rigid: Array, qdd: Array) -> Array:
+    """Motor torques that give the bodies their torques `rigid` (n,): with friction, position torques and armature."""
+    tau = rigid + unloaded_friction_torque(tree, qd)
+    armature = armature_torque(tree, qdd)
+    tau = tau + armature
+    if has_load_friction(tree):
+        tau = tau + load_shares(tree, qd) * absolute(rigid + armature)
+    return tau + position_torque(tree, q) if has_position_torques(tree) else tau
 
 
 def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRENCHES) -> Array:
     """Return the torques of a motion without acceleration: c + g + friction - Jᵀ w.
+
+    With friction that depends on the load, this is not the difference between the torques of an accelerated motion and
+    those of its inertia.
 
     Parameters
     ----------
@@ -88,7 +107,10 @@ def bias(tree: Tree, q: Array, qd: Array, wrenches: Mapping[str, Array] = NO_WRE
 
 
 def gravity_torque(tree: Tree, q: Array) -> Array:
-    """Return the torques that hold the robot against gravity, the gradient of `potential_energy`.
+    """Return the torques that hold the robot at rest, the gradient of `potential_energy`.
+
+    They are those of gravity and, where joints have such, the torques that depend on a joint's position (of cables,
+    springs or eccentric gears; see `position_torque`).
 
     Parameters
     ----------
@@ -111,7 +133,8 @@ def gravity_torque(tree: Tree, q: Array) -> Array:
     >>> gravity_torque(tree, np.zeros(2)).round(5)
     array([55.15993,  6.12888])
     """
-    return newton_euler(tree, q, np.zeros(tree.n), np.zeros(tree.n), tree.gravity)
+    weight = newton_euler(tree, q, np.zeros(tree.n), np.zeros(tree.n), tree.gravity)
+    return weight + position_torque(tree, q) if has_position_torques(tree) else weight
 
 
 def coriolis_vector(tree: Tree, q: Array, qd: Array) -> Array:
@@ -166,69 +189,8 @@ def armature_torque(tree: Tree, qdd: Array) -> Array:
     return vector_of_coordinates(tree, [b.armature * a for b, a in zip(tree.bodies, accelerations, strict=True)])
 
 
-def joint_friction(body: MovingBody, rate: Real) -> Real:
-    """Friction torque that opposes one joint's rate: viscous + Coulomb.
-
-    The Coulomb part is coulomb * sign(rate), or coulomb * tanh(rate / coulomb_velocity) where that velocity is not the
-    number zero.
-
-    Parameters
-    ----------
-    body
-        Body whose joint has the friction.
-    rate
-        Rate of the joint, rad/s (m/s for a prismatic joint).
-
-    Returns
-    -------
-    float
-        N·m (N for a prismatic joint), in the direction of the rate.
-
-    Notes
-    -----
-    For these models and what they leave out see Armstrong-Helouvry, Dupont & Canudas de Wit, "A survey of models,
-    analysis tools and compensation methods for the control of machines with friction" (Automatica 30(7), 1994).
-
-    Examples
-    --------
-    >>> from chasles.model import build_tree, load, with_friction
-    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0))
-    >>> float(joint_friction(tree.bodies[0], -4.0))  # -0.5 * 4 - 2
-    -4.0
-    """
-    return body.viscous_friction * rate + body.coulomb_friction * coulomb_direction(body, rate)
-
-
-def coulomb_direction(body: MovingBody, rate: Real) -> Real:
-    """Torque of a Coulomb friction of 1 N·m: sign(rate), or tanh(rate / coulomb_velocity).
-
-    Examples
-    --------
-    >>> from chasles.model import build_tree, load, with_friction
-    >>> float(coulomb_direction(build_tree(load("planar2r")).bodies[0], -4.0))
-    -1.0
-    """
-    return sign(rate) if is_number_zero(body.coulomb_velocity) else tanh(rate / body.coulomb_velocity)
-
-
-def joint_friction_derivative(body: MovingBody, rate: Real) -> Real:
-    """Derivative of `joint_friction` by the rate; the jump of sign(rate) at zero is left out.
-
-    Examples
-    --------
-    >>> from chasles.model import build_tree, load, with_friction
-    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0, coulomb_velocity=0.1))
-    >>> float(joint_friction_derivative(tree.bodies[0], 0.0))  # 0.5 + 2 / 0.1
-    20.5
-    """
-    if is_number_zero(body.coulomb_velocity):
-        return body.viscous_friction
-    slope = tanh(rate / body.coulomb_velocity)
-    return body.viscous_friction + body.coulomb_friction * (1.0 - slope * slope) / body.coulomb_velocity
-
-
 def friction_torque(tree: Tree, q: Array, qd: Array) -> Array:
-    """Return the torques that overcome viscous and Coulomb friction of the joints.
+    """Return the torques that overcome friction of the joints, under the load of their weight.
 
     Parameters
     ----------
@@ -240,7 +202,8 @@ def friction_torque(tree: Tree, q: Array, qd: Array) -> Array:
     Returns
     -------
     tau_friction
-        Shape (n,), N·m (N for prismatic joints), in the direction of qd.
+        Shape (n,), N·m (N for prismatic joints), in the direction of qd: viscous and Coulomb friction and, of friction
+        that grows with the load, what the weight at q causes. `loaded_friction_torque` is that of other loads.
 
     Examples
     --------
@@ -249,5 +212,43 @@ def friction_torque(tree: Tree, q: Array, qd: Array) -> Array:
     >>> friction_torque(tree, np.zeros(2), np.array([1.0, -4.0]))  # 0.5 · 1 + 2 and -0.5 · 4 - 2
     array([ 2.5, -4. ])
     """
-    rates = joint_rates(tree, qd)
-    return vector_of_coordinates(tree, [joint_friction(b, rate) for b, rate in zip(tree.bodies, rates, strict=True)])
+    if not has_load_friction(tree):
+        return unloaded_friction_torque(tree, qd)
+    weight = newton_euler(tree, q, np.zeros(tree.n), np.zeros(tree.n), tree.gravity)
+    return loaded_friction_torque(tree, q, qd, weight)
+
+
+def transmitted_torque(tree: Tree, q: Array, qd: Array, tau: Array) -> Array:
+    """Return what the joints transmit of the motors' torques: M qdd + c + g + armature qdd - Jᵀ w, without friction.
+
+    Parameters
+    ----------
+    tree
+        Kinematic tree of the robot.
+    q, qd
+        Configuration, shape (nq,), and velocity, shape (n,), rad, rad/s (m, m/s for prismatic joints).
+    tau
+        Motor torques, shape (n,), N·m (N for prismatic joints).
+
+    Returns
+    -------
+    load
+        Shape (n,), N·m (N for prismatic joints); g is here that of the weight alone.
+
+    Notes
+    -----
+    Friction of the load takes the share s = load_friction tanh(qd / load_velocity) of the size of the transmitted
+    torque x. From x + s |x| = u, the torque that other friction and `position_torque` leave, x = u / (1 + s sign(u)).
+
+    Examples
+    --------
+    10 N·m lift a load with a gear of 0.25; to let it down they hold more.
+
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), load=0.25))
+    >>> transmitted_torque(tree, np.zeros(2), np.array([1.0, -1.0]), np.array([10.0, 6.0]))  # 10 / 1.25, 6 / 0.75
+    array([8., 8.])
+    """
+    free = tau - unloaded_friction_torque(tree, qd)
+    free = free - position_torque(tree, q) if has_position_torques(tree) else free
+    return free / (1.0 + load_shares(tree, qd) * sign(free)) if has_load_friction(tree) else free

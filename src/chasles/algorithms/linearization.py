@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from chasles.algorithms.configuration import transport_of_displacement
 from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix
-from chasles.algorithms.inverse_dynamics import joint_friction_derivative
+from chasles.algorithms.inverse_dynamics import armature_torque, transmitted_torque
+from chasles.algorithms.joint_friction import (
+    has_load_friction,
+    joint_friction_derivative,
+    joint_position_stiffness,
+    load_share_slope,
+    load_shares,
+)
 from chasles.algorithms.joint_motion import (
     WORLD,
     Pose,
@@ -21,6 +28,7 @@ from chasles.algorithms.joint_motion import (
     matrix_of_coordinates,
     poses_in_parent,
     screw,
+    vector_of_coordinates,
 )
 from chasles.algorithms.kinematics import body_velocities, screw_rate, velocities_after
 from chasles.algorithms.mass_matrix import composite_momentum_moments, drag, drag_along_joint, factor_mass_matrix
@@ -35,6 +43,7 @@ from chasles.algorithms.newton_euler import (
 )
 from chasles.algorithms.spatial import NO_TWIST, Twist, carried_along
 from chasles.base.comparable import comparable
+from chasles.engine import absolute, sign
 from chasles.engine.linear.symmetric import inverse, product
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
@@ -79,8 +88,9 @@ def inverse_dynamics_derivatives(
     Returns
     -------
     dtau_dq, dtau_dqd, dtau_dqdd
-        Shape (n, n) each, row i for torque i; the last is the mass matrix. The derivative of friction ignores the jump
-        of sign(qd).
+        Shape (n, n) each, row i for torque i; the last is the mass matrix. Friction of the load multiplies the rows of
+        all three: by 1 + s sign(x) where it takes the share s of the transmitted torque x. The derivative of friction
+        ignores the jump of sign(qd).
 
     Notes
     -----
@@ -130,7 +140,7 @@ def inverse_dynamics_derivatives(
         change = change_in_joint + carried_along(S, transmitted[i])
         rate_change = drag(momentum[i], S).times(2.0) + inertia_times(inertia[i], rates_of_screws[i])
         by_q[i][i] = along_joint(body, change_in_joint)
-        by_qd[i][i] = along_joint(body, rate_change) + joint_friction_derivative(body, rates[i])
+        by_qd[i][i] = along_joint(body, rate_change)
         by_qdd[i][i] = along_joint(body, S_inertia) + body.armature
         j, same_joint = i, True
         while tree.bodies[j].parent != WORLD:
@@ -147,7 +157,27 @@ def inverse_dynamics_derivatives(
             by_qd[i][j] = S_drag @ screw(carrier).angular + S_inertia.power(rates_of_screws[j])
             by_qd[j][i] = along_joint(carrier, rate_change)
             by_qdd[i][j] = by_qdd[j][i] = along_joint(carrier, S_inertia)
-    return TorqueDerivatives(*(matrix_of_coordinates(tree, by) for by in (by_q, by_qd, by_qdd)))
+    rigid = TorqueDerivatives(*(matrix_of_coordinates(tree, by) for by in (by_q, by_qd, by_qdd)))
+    load = vector_of_coordinates(tree, [along_joint(*pair) for pair in zip(tree.bodies, transmitted, strict=True)])
+    return with_joint_torques(tree, rigid, positions, qd, load + armature_torque(tree, qdd))
+
+
+def with_joint_torques(
+    tree: Tree, rigid: TorqueDerivatives, positions: Sequence[Any], qd: Array, load: Array
+) -> TorqueDerivatives:
+    """Add the derivatives of friction and of position torques; `load` (n,) is what the joints transmit without them."""
+    by_q, by_qd, by_qdd = rigid
+    if has_load_friction(tree):
+        factors = (1.0 + load_shares(tree, qd) * sign(load))[:, None]
+        by_q, by_qd, by_qdd = factors * by_q, factors * by_qd, factors * by_qdd
+    zeros: list[Real] = [0.0] * tree.n
+    stiffness, damping = ([zeros.copy() for _ in range(tree.n)] for _ in range(2))
+    for body, position, rate in zip(tree.bodies, positions, joint_rates(tree, qd), strict=True):
+        k, squared = body.coordinate, body.ratio * body.ratio
+        slope = squared * joint_friction_derivative(body, rate) + load_share_slope(body, rate) * absolute(load[k])
+        damping[k][k] = damping[k][k] + slope
+        stiffness[k][k] = stiffness[k][k] + squared * joint_position_stiffness(body, position)
+    return TorqueDerivatives(by_q + np.array(stiffness), by_qd + np.array(damping), by_qdd)
 
 
 def linearize(
@@ -184,8 +214,15 @@ def linearize(
     (array([58.83726, 58.83726]), array([-0.48, 10.08]))
     """
     qdd = accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
-    by_q, by_qd, M = inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)
-    return linear_model(transport_of_displacement(tree, qd), inverse(factor_mass_matrix(tree, M)), by_q, by_qd)
+    by_q, by_qd, by_qdd = inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches)
+    transport = transport_of_displacement(tree, qd)
+    if not has_load_friction(tree):
+        return linear_model(transport, inverse(factor_mass_matrix(tree, by_qdd)), by_q, by_qd)
+    factors = 1.0 + load_shares(tree, qd) * sign(transmitted_torque(tree, q, qd, tau))
+    by_q, by_qd, M = (rows / factors[:, None] for rows in (by_q, by_qd, by_qdd))
+    M_inverse = inverse(factor_mass_matrix(tree, M))
+    A, _ = linear_model(transport, M_inverse, by_q, by_qd)
+    return Linearization(A, np.concatenate([np.zeros_like(M_inverse), M_inverse / factors]))
 
 
 def linear_model(transport: Array, M_inverse: Array, by_q: Array, by_qd: Array) -> Linearization:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.inverse_dynamics import armature_torque, coulomb_direction, friction_torque, gravity_torque
+from chasles.algorithms.inverse_dynamics import armature_torque, gravity_torque, motor_torque
+from chasles.algorithms.joint_friction import coulomb_direction, unloaded_friction_torque
 from chasles.algorithms.joint_motion import (
     WORLD,
     Pose,
@@ -96,6 +97,7 @@ def reference_accelerations(
 def passivity_torque(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_reference: Array) -> Array:
     """Return M qdd_r + C(q, qd) qd_r + g + friction(qd) + armature qdd_r, with the C of `coriolis_matrix`.
 
+    Friction of the load is that of the other terms' load; g includes `position_torque`.
     This is the torque of passivity-based control, for which dM/dt - 2 C must be skew-symmetric.
 
     Parameters
@@ -137,7 +139,7 @@ def passivity_torque(tree: Tree, q: Array, qd: Array, qd_reference: Array, qdd_r
     rigid = vector_of_coordinates(
         tree, [along_joint(body, wrench) for body, wrench in zip(tree.bodies, transmitted, strict=True)]
     )
-    return rigid + friction_torque(tree, q, qd) + armature_torque(tree, qdd_reference)
+    return motor_torque(tree, q, qd, rigid, qdd_reference)
 
 
 def _wrench(moments: MassMoments, accelerations: PointAccelerations) -> Wrench:
@@ -216,6 +218,9 @@ class MomentumAndDrift(NamedTuple):
 def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> MomentumAndDrift:
     """Return the generalised momenta p = M qd, and the drift with dp/dt = tau + Jᵀ w + drift.
 
+    Friction of the load depends on tau, and is not in the drift: where there is such, dp/dt is less by what it adds to
+    `loaded_friction_torque` for the load `transmitted_torque(q, qd, tau)`.
+
     Parameters
     ----------
     tree
@@ -257,7 +262,7 @@ def momentum_and_drift(tree: Tree, q: Array, qd: Array) -> MomentumAndDrift:
     pairs = list(zip(tree.bodies, carried, velocities_after(tree, poses, velocities), strict=True))
     momenta = vector_of_coordinates(tree, [along_joint(body, H) for body, H, _ in pairs])
     turned = vector_of_coordinates(tree, [H.power(screw_rate(body, velocity)) for body, H, velocity in pairs])
-    drift = turned - gravity_torque(tree, q) - friction_torque(tree, q, qd)
+    drift = turned - gravity_torque(tree, q) - unloaded_friction_torque(tree, qd)
     return MomentumAndDrift(momenta + armature_torque(tree, qd), drift)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from chasles.algorithms.inverse_dynamics import coulomb_direction
+from chasles.algorithms.joint_friction import coulomb_direction
 from chasles.algorithms.joint_motion import WORLD, Pose, joint_positions, joint_rates, poses_in_parent, screw
 from chasles.algorithms.kinematics import body_poses, body_velocities, frame_pose
 from chasles.algorithms.newton_euler import Acceleration, body_accelerations

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from chasles.engine.program.scalar import Quantity
+from chasles.model import Joint
 from chasles.robot.robot import Robot
 
 
@@ -31,14 +32,14 @@ def fastest_friction_rate(robot: Robot, q: ArrayLike, values: Mapping[str, Any],
     for name, (driver, ratio, _) in description.mimics.items():
         joint = description.joint(name)
 
-        def largest(parameter: str, joint: Any = joint) -> float:
+        def largest(parameter: str, joint: Joint = joint) -> float:
             given = values.get(f"joints.{joint.name}.{parameter}")
             own: float = getattr(joint, parameter)
             return own if given is None else float(np.max(given))
 
         slope = largest("viscous_friction")
-        if largest("coulomb_velocity") > 0.0:
-            slope += largest("coulomb_friction") / largest("coulomb_velocity")
+        for share, velocity in zip(joint.coulomb_shares, _velocities(joint, values), strict=True):
+            slope += share * largest("coulomb_friction") / velocity if velocity > 0.0 else 0.0
         first = description.starts[driver][1]
         damping[first : first + len(joint.freedoms)] += ratio**2 * slope
     if not (damping.any() or np.any(further)):
@@ -46,6 +47,12 @@ def fastest_friction_rate(robot: Robot, q: ArrayLike, values: Mapping[str, Any],
     G = np.asarray(robot.loops.velocity_map(q)) if description.loops else np.eye(robot.n)
     felt = G.T @ np.diag(damping) @ G + np.diag(np.zeros(robot.n) + further)
     return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ felt).real.max())
+
+
+def _velocities(joint: Joint, values: Mapping[str, Any]) -> NDArray[np.float64]:
+    """Velocity scales of a joint's Coulomb friction, of several runs the largest."""
+    given = np.asarray(values.get(f"joints.{joint.name}.coulomb_velocity", joint.coulomb_velocities))
+    return np.asarray(given.reshape(-1, len(joint.coulomb_shares)).max(axis=0))
 
 
 def friction_feedback_warning(model: Robot, period: float, instead: str) -> str | None:

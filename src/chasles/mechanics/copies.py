@@ -32,11 +32,34 @@ class Copies(Described):
         *,
         viscous: Mapping[str, float] | ArrayLike | None = None,
         coulomb: Mapping[str, float] | ArrayLike | None = None,
-        coulomb_velocity: Mapping[str, float] | ArrayLike | None = None,
+        coulomb_velocity: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        coulomb_shares: Mapping[str, ArrayLike] | ArrayLike | None = None,
+        load: Mapping[str, float] | ArrayLike | None = None,
+        load_velocity: Mapping[str, float] | ArrayLike | None = None,
+        torque_offset: Mapping[str, float] | ArrayLike | None = None,
+        torque_sine: Mapping[str, float] | ArrayLike | None = None,
+        torque_cosine: Mapping[str, float] | ArrayLike | None = None,
     ) -> Self:
-        """Copy with other joint friction; see `chasles.model.with_friction`."""
+        """Copy with other joint friction; see `chasles.model.with_friction`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("planar2r").with_friction(coulomb=2.0, load={"joint1": 0.1}, torque_offset=[0.5, 0.0])
+        >>> arm.description.joint("joint1").load_friction
+        0.1
+        """
         other = model.with_friction(
-            self.description, viscous=viscous, coulomb=coulomb, coulomb_velocity=coulomb_velocity
+            self.description,
+            viscous=viscous,
+            coulomb=coulomb,
+            coulomb_velocity=coulomb_velocity,
+            coulomb_shares=coulomb_shares,
+            load=load,
+            load_velocity=load_velocity,
+            torque_offset=torque_offset,
+            torque_sine=torque_sine,
+            torque_cosine=torque_cosine,
         )
         return type(self)(other)
 

@@ -66,6 +66,19 @@ class Dynamics(Described):
     @computes(algorithms.friction_torque, closed=closed_chain.friction_torque, outputs=["tau_friction"])
     def friction_torque(self, q: ArrayLike, qd: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
+    @computes(algorithms.loaded_friction_torque, closed=closed_chain.loaded_friction_torque, outputs=["tau_friction"])
+    def loaded_friction_torque(
+        self, q: ArrayLike, qd: ArrayLike, load: ArrayLike, *, vary: Vary = None, out: Out = None
+    ) -> Array: ...
+
+    @computes(algorithms.transmitted_torque, closed=closed_chain.transmitted_torque, outputs=["load"])
+    def transmitted_torque(
+        self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike, *, vary: Vary = None, out: Out = None
+    ) -> Array: ...
+
+    @computes(algorithms.position_torque, closed=closed_chain.position_torque, outputs=["tau"])
+    def position_torque(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
+
     @computes(
         algorithms.inverse_dynamics_derivatives,
         closed=closed_chain.inverse_dynamics_derivatives,

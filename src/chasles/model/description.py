@@ -135,6 +135,12 @@ class Description(DescriptionRecord):
         self._set(home=frozen_array(home, (self.nq,), "home (one number for each coordinate)"))
         self._set(home=self._with_unit_quaternions(self.home))
         self.velocity_indices(self.actuated, "actuated")
+        loaded = [joint.name for joint in self.joints if joint.load_friction]
+        if self.loops and loaded:
+            raise ModelError(
+                f"joint {shortened(loaded[0])} has load_friction, but the robot has loops: the torques that its joints "
+                "transmit depend on forces in the loops; set load_friction to 0"
+            )
         if self.independent and not self.loops:
             raise ModelError("independent velocities are named, but the robot has no loops: all are independent")
         self.velocity_indices(self.independent, "independent")

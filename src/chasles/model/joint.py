@@ -30,14 +30,27 @@ from chasles.model.record import DescriptionRecord, shortened
 
 Y_AXIS = (0.0, 1.0, 0.0)
 Bound = float | tuple[float, ...]
-#: Parameters of a joint that can be varied, with their bounds.
+#: Largest share of the transmitted torque that friction may take; from 1 on a driven joint would lock itself.
+LARGEST_LOAD_FRICTION = 0.99
+#: Shares that must sum to 1 may miss it by the rounding of a file with six digits.
+SHARES_TOLERANCE = 1e-5
+VELOCITY = ParameterBound(at_least=0.0, at_most=LARGEST_NUMBER, smallest=SMALLEST_DIVISOR)
+#: Parameters of a joint that can be varied, with their bounds. The Coulomb velocity may be several numbers.
 JOINT_PARAMETERS: Mapping[str, ParameterBound] = {
     "viscous_friction": ParameterBound(at_least=0.0, at_most=LARGEST_DAMPING),
     "coulomb_friction": ParameterBound(at_least=0.0, at_most=LARGEST_NUMBER),
-    "coulomb_velocity": ParameterBound(at_least=0.0, at_most=LARGEST_NUMBER, smallest=SMALLEST_DIVISOR),
+    "coulomb_velocity": VELOCITY,
+    "load_friction": ParameterBound(at_least=-LARGEST_LOAD_FRICTION, at_most=LARGEST_LOAD_FRICTION),
+    "load_velocity": VELOCITY,
+    "torque_offset": BOUNDED,
+    "torque_sine": BOUNDED,
+    "torque_cosine": BOUNDED,
     "motor_inertia": ParameterBound(at_least=0.0, at_most=LARGEST_NUMBER),
     "gear_ratio": BOUNDED,
 }
+#: Torques of a joint that depend on its position alone.
+NOT_NEGATIVE = ParameterBound(at_least=0.0, at_most=LARGEST_NUMBER)
+POSITION_TORQUES = ("torque_offset", "torque_sine", "torque_cosine")
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,9 +158,19 @@ class Joint(DescriptionRecord):
     viscous_friction, coulomb_friction
         Friction at the joint, N·m·s/rad and N·m (N·s/m and N for prismatic joints). In a joint with several degrees of
         freedom, each value applies to all of them.
-    coulomb_velocity
-        Velocity scale, rad/s or m/s, 0 or at least 1e-9: Coulomb friction is ``coulomb_friction * tanh(qd /
-        coulomb_velocity)``, with `sign` in place of tanh if the scale is 0.
+    coulomb_velocity, coulomb_shares
+        Velocity scale v, rad/s or m/s, 0 or at least 1e-9: Coulomb friction is ``coulomb_friction * tanh(qd / v)``,
+        with `sign` in place of tanh if the scale is 0. Or several scales, with a share of the friction for each, not
+        negative and with the sum 1: ``coulomb_friction * sum(shares * tanh(qd / velocities))``.
+    load_friction, load_velocity
+        Friction that grows with the load, as that of gears does: ``load_friction * |tau| * tanh(qd / load_velocity)``,
+        with the torque tau that the joint transmits without friction, ``M qdd + c + g + armature qdd - Jᵀ w``.
+        Dimensionless, at most 0.99 in size; velocity scale as `coulomb_velocity`. A joint that mimics another, or that
+        is part of a robot with loops, has none.
+    torque_offset, torque_sine, torque_cosine
+        Torque ``offset + sine * sin(q) + cosine * cos(q)`` that the motor must overcome, N·m: of cables, springs and
+        eccentric gears or sensors. It is conservative, and so part of potential energy and gravity torque. An offset
+        needs one degree of freedom (prismatic: N), the others a revolute or continuous joint.
     motor_inertia, gear_ratio
         Rotor inertia, kg·m², and motor revolutions per joint revolution; the armature is ``gear_ratio² *
         motor_inertia``.
@@ -177,7 +200,13 @@ class Joint(DescriptionRecord):
     limits: Limits = field(default_factory=Limits)
     viscous_friction: float = 0.0
     coulomb_friction: float = 0.0
-    coulomb_velocity: float = 0.0
+    coulomb_velocity: float | tuple[float, ...] = 0.0
+    coulomb_shares: tuple[float, ...] = (1.0,)
+    load_friction: float = 0.0
+    load_velocity: float = 0.0
+    torque_offset: float = 0.0
+    torque_sine: float = 0.0
+    torque_cosine: float = 0.0
     motor_inertia: float = 0.0
     gear_ratio: float = 1.0
     mimic: Mimic | None = None
@@ -198,7 +227,13 @@ class Joint(DescriptionRecord):
             limits: Limits = ...,
             viscous_friction: float = 0.0,
             coulomb_friction: float = 0.0,
-            coulomb_velocity: float = 0.0,
+            coulomb_velocity: float | ArrayLike = 0.0,
+            coulomb_shares: ArrayLike = (1.0,),
+            load_friction: float = 0.0,
+            load_velocity: float = 0.0,
+            torque_offset: float = 0.0,
+            torque_sine: float = 0.0,
+            torque_cosine: float = 0.0,
             motor_inertia: float = 0.0,
             gear_ratio: float = 1.0,
             mimic: Mimic | None = None,
@@ -220,12 +255,11 @@ class Joint(DescriptionRecord):
         )
         self._set(pitch=number(self.pitch, f"the pitch {of_joint}"))
         for name, bound in JOINT_PARAMETERS.items():
-            value = number(getattr(self, name), f"the {name} {of_joint}", largest=bound.at_most)
-            if value < bound.at_least:
-                raise ModelError(f"the {name} {of_joint} must not be negative, but is {value}")
-            if 0.0 < value < bound.smallest:
-                raise ModelError(f"the {name} {of_joint} must be 0 or at least {bound.smallest:g}, not {value}")
-            self._set(**{name: value})
+            given, what = getattr(self, name), f"the {name} {of_joint}"
+            several = name == "coulomb_velocity" and np.ndim(given) == 1 and np.size(given) > 0
+            values = tuple(_bounded(value, bound, what) for value in (given if several else (given,)))
+            self._set(**{name: values[0] if len(values) == 1 else values})
+        self._set(coulomb_shares=self._checked_shares(f"the coulomb_shares {of_joint}"))
         if self.kind != "helical" and self.pitch != 0.0:
             raise ModelError(f"the pitch {of_joint} is {self.pitch}, but only a helical joint has a pitch")
         if self.kind == "continuous" and (self.limits.lower, self.limits.upper) != (-math.inf, math.inf):
@@ -237,8 +271,22 @@ class Joint(DescriptionRecord):
             )
         self._check_freedoms(of_joint)
 
+    def _checked_shares(self, what: str) -> tuple[float, ...]:
+        count = len(self.coulomb_velocities)
+        given = self.coulomb_shares if np.ndim(self.coulomb_shares) == 1 else (self.coulomb_shares,)
+        if len(given) != count:
+            raise ModelError(f"{what} are {len(given)} numbers; each of the {count} coulomb_velocity needs one")
+        shares = tuple(_bounded(share, NOT_NEGATIVE, what) for share in given)
+        if abs(sum(shares) - 1.0) > SHARES_TOLERANCE:
+            raise ModelError(f"{what} must sum to 1, not {sum(shares):.9g}")
+        return shares
+
     def _check_freedoms(self, of_joint: str) -> None:
         count = len(self.freedoms)
+        for name in ("load_friction", *POSITION_TORQUES):
+            if getattr(self, name) and name not in self.parameters:
+                reason = "it mimics another joint" if name == "load_friction" else f"it is {self.kind}"
+                raise ModelError(f"the {name} {of_joint} must be 0, because {reason}")
         for name in Limits.field_names():
             bound = getattr(self.limits, name)
             if isinstance(bound, tuple) and (count < 2 or len(bound) != count):
@@ -254,6 +302,23 @@ class Joint(DescriptionRecord):
     def moves(self) -> bool:
         """Whether the joint lets its child move."""
         return self.kind != "fixed"
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the parameters that a joint of this kind can have."""
+        absent: set[str] = set()
+        if len(self.freedoms) != 1:
+            absent |= set(POSITION_TORQUES)
+        if self.kind not in ("revolute", "continuous"):
+            absent |= {"torque_sine", "torque_cosine"}
+        if self.mimic is not None:
+            absent |= {"load_friction", "load_velocity"}
+        return tuple(name for name in JOINT_PARAMETERS if name not in absent)
+
+    @property
+    def coulomb_velocities(self) -> tuple[float, ...]:
+        """Velocity scales of Coulomb friction, one for each of the `coulomb_shares`."""
+        return self.coulomb_velocity if isinstance(self.coulomb_velocity, tuple) else (self.coulomb_velocity,)
 
     @cached_property
     def freedoms(self) -> tuple[Freedom, ...]:
@@ -302,6 +367,16 @@ class Joint(DescriptionRecord):
         """Lowest and highest values of the joint's coordinates."""
         count = len(self.coordinate_names)
         return self.limits.each("lower", count), self.limits.each("upper", count)
+
+
+def _bounded(given: object, bound: ParameterBound, what: str) -> float:
+    value = number(given, what, largest=bound.at_most)
+    if value < bound.at_least:
+        required = "not be negative" if bound.at_least == 0.0 else f"be at least {bound.at_least:g}"
+        raise ModelError(f"{what} must {required}, but is {value}")
+    if 0.0 < value < bound.smallest:
+        raise ModelError(f"{what} must be 0 or at least {bound.smallest:g}, not {value}")
+    return value
 
 
 def _bound(value: object, what: str) -> Bound:

@@ -46,7 +46,8 @@ def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
         shapes |= {f"links.{link.name}.{name}": shape for name, shape in _INERTIAL_SHAPES.items()}
     for joint in description.joints:
         if joint.moves:
-            shapes |= {f"joints.{joint.name}.{name}": () for name in JOINT_PARAMETERS}
+            names = [name for name in joint.parameters if not (description.loops and name.startswith("load_"))]
+            shapes |= {f"joints.{joint.name}.{name}": np.shape(getattr(joint, name)) for name in names}
     shapes["gravity"] = (3,)
     shapes |= {f"payload.{name}": shape for name, shape in _INERTIAL_SHAPES.items()}
     for prefix in _placements(description):
@@ -228,17 +229,28 @@ def with_friction(
     *,
     viscous: Mapping[str, float] | ArrayLike | None = None,
     coulomb: Mapping[str, float] | ArrayLike | None = None,
-    coulomb_velocity: Mapping[str, float] | ArrayLike | None = None,
+    coulomb_velocity: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    coulomb_shares: Mapping[str, ArrayLike] | ArrayLike | None = None,
+    load: Mapping[str, float] | ArrayLike | None = None,
+    load_velocity: Mapping[str, float] | ArrayLike | None = None,
+    torque_offset: Mapping[str, float] | ArrayLike | None = None,
+    torque_sine: Mapping[str, float] | ArrayLike | None = None,
+    torque_cosine: Mapping[str, float] | ArrayLike | None = None,
 ) -> Description:
-    """Make a copy with other joint friction.
+    """Make a copy with other joint friction, or other torques that depend on the joint position; see `Joint`.
 
     Parameters
     ----------
     description
         The robot.
-    viscous, coulomb, coulomb_velocity
+    viscous, coulomb, load, load_velocity, torque_offset, torque_sine, torque_cosine
         A mapping from joint names to values (the others keep theirs), one number for all independent joints, or one for
-        each. Units: N·m·s/rad, N·m, rad/s (prismatic: N·s/m, N, m/s).
+        each. Units: N·m·s/rad, N·m, 1, rad/s, N·m (prismatic: N·s/m, N, 1, m/s, N).
+    coulomb_velocity
+        Velocity scale of Coulomb friction in the same ways, rad/s (m/s); one number for a joint resets its shares. With
+        `coulomb_shares` also several for each joint: a mapping from joint names to k numbers, or shape (1 or n, k).
+    coulomb_shares
+        Shares of the velocities: a mapping from joint names to k numbers, or shape (k,) or (n, k).
 
     Raises
     ------
@@ -251,8 +263,25 @@ def with_friction(
     >>> with_friction(load("planar2r"), viscous={"joint2": 0.5}).joint("joint2").viscous_friction
     0.5
     """
-    given = {"viscous_friction": viscous, "coulomb_friction": coulomb, "coulomb_velocity": coulomb_velocity}
-    return _with_joint_parameters(description, "with_friction", given, description.joint_names)
+    names = description.joint_names
+    numbers = {
+        "viscous_friction": viscous,
+        "coulomb_friction": coulomb,
+        "load_friction": load,
+        "load_velocity": load_velocity,
+        "torque_offset": torque_offset,
+        "torque_sine": torque_sine,
+        "torque_cosine": torque_cosine,
+    }
+    changes = {name: _of_joints(value, f"with_friction: {name}", names) for name, value in numbers.items()}
+    velocities = _of_joints(coulomb_velocity, "with_friction: coulomb_velocity", names, several=True)
+    one = {joint: (1.0,) for joint, velocity in velocities.items() if np.ndim(velocity) == 0}
+    if coulomb_shares is not None and not isinstance(coulomb_shares, Mapping):
+        shares = as_array(coulomb_shares, "with_friction", "coulomb_shares")
+        coulomb_shares = np.atleast_2d(np.asarray(shares, dtype=np.float64))
+    changes["coulomb_velocity"] = velocities
+    changes["coulomb_shares"] = one | dict(_of_joints(coulomb_shares, "coulomb_shares", names, several=True))
+    return _with_joint_parameters(description, changes)
 
 
 def with_motor_inertia(
@@ -289,33 +318,40 @@ def with_motor_inertia(
     if isinstance(motor_inertia, Mapping) and not isinstance(gear_ratio, Mapping) and np.ndim(gear_ratio) == 0:
         gear_ratio = dict.fromkeys(motor_inertia, float(np.asarray(gear_ratio)))
     given = {"motor_inertia": motor_inertia, "gear_ratio": gear_ratio}
-    return _with_joint_parameters(description, "with_motor_inertia", given, names)
+    changes = {
+        parameter: _of_joints(values, f"with_motor_inertia: {parameter}", names) for parameter, values in given.items()
+    }
+    return _with_joint_parameters(description, changes)
 
 
-def _with_joint_parameters(
-    description: Description,
-    what: str,
-    given: Mapping[str, Mapping[str, float] | ArrayLike | None],
-    names: Sequence[str],
-) -> Description:
-    """Make a copy with other numbers of joints, given by joint name, as one for all of those named, or one for each."""
-    changes: dict[str, dict[str, float]] = {}
-    for parameter, values in given.items():
-        if values is None:
-            continue
-        if not isinstance(values, Mapping):
-            given_values = np.asarray(as_array(values, what, parameter), dtype=np.float64)
-            try:
-                array = np.broadcast_to(given_values, (len(names),))
-            except ValueError:
-                raise ArgumentError(
-                    f"{what}: {parameter} must be one number or {len(names)} numbers, not shape {np.shape(values)}"
-                ) from None
-            values = dict(zip(names, array.tolist(), strict=True))
+def _of_joints(
+    values: Mapping[str, Any] | ArrayLike | None, what: str, names: Sequence[str], *, several: bool = False
+) -> Mapping[str, Any]:
+    """Return values by joint name, given so, as one for all of those named, or as one for each; `several` in rows."""
+    if values is None:
+        return {}
+    if isinstance(values, Mapping):
+        return values
+    array = np.asarray(as_array(values, "", what), dtype=np.float64)
+    count = len(names)
+    try:
+        rows = np.broadcast_to(array, (count, *array.shape[1:]) if several and array.ndim == 2 else (count,))
+    except ValueError:
+        raise ArgumentError(
+            f"{what} must be one number or {count} numbers{', or as many rows' if several else ''}, "
+            f"not shape {array.shape}"
+        ) from None
+    return dict(zip(names, rows.tolist(), strict=True))
+
+
+def _with_joint_parameters(description: Description, changes: Mapping[str, Mapping[str, Any]]) -> Description:
+    """Make a copy with other values of joints, for each parameter by joint name."""
+    of_joint: dict[str, dict[str, Any]] = {}
+    for parameter, values in changes.items():
         for name, value in values.items():
-            changes.setdefault(description.joint(name).name, {})[parameter] = value
+            of_joint.setdefault(description.joint(name).name, {})[parameter] = value
     return description.replace(
-        joints=tuple(joint.replace(**changes.get(joint.name, {})) for joint in description.joints)
+        joints=tuple(joint.replace(**of_joint.get(joint.name, {})) for joint in description.joints)
     )
 
 

@@ -25,12 +25,14 @@ from chasles.geometry.elementary import mirrored, rotation_taking_z_to
 from chasles.model.description import Description
 from chasles.model.freedoms import JointKind, has_quaternion
 from chasles.model.inertia import Inertia, shift_of_first_moment
-from chasles.model.joint import JOINT_PARAMETERS, Joint
+from chasles.model.joint import JOINT_PARAMETERS, POSITION_TORQUES, Joint
 from chasles.model.loop import Constraint, Loop
 from chasles.model.parameters import parameter_shapes
 from chasles.model.placement import replaced_placement, tidy_rotation
 
 WORLD = -1
+#: Numbers of a joint that its moving body has under the same name.
+FRICTION_OF_BODY = ("viscous_friction", "coulomb_friction", "load_friction", "load_velocity", *POSITION_TORQUES)
 Placed = Literal["coordinate", "quaternion", "quaternion and position", "nothing"]
 
 
@@ -70,7 +72,9 @@ class MovingBody:
         kg; mass times centre of mass in body axes, kg·m; inertia about the origin of the body frame, kg·m².
     armature
         Motor inertia felt by the joint, kg·m² (prismatic: kg).
-    viscous_friction, coulomb_friction, coulomb_velocity
+    viscous_friction, coulomb_friction, coulomb_velocity, coulomb_shares
+        See `Joint`.
+    load_friction, load_velocity, torque_offset, torque_sine, torque_cosine
         See `Joint`.
     """
 
@@ -93,7 +97,18 @@ class MovingBody:
     armature: Real
     viscous_friction: Real
     coulomb_friction: Real
-    coulomb_velocity: Real
+    coulomb_velocity: Real | tuple[Real, ...]
+    coulomb_shares: tuple[float, ...] = (1.0,)
+    load_friction: Real = 0.0
+    load_velocity: Real = 0.0
+    torque_offset: Real = 0.0
+    torque_sine: Real = 0.0
+    torque_cosine: Real = 0.0
+
+    @property
+    def coulomb_velocities(self) -> tuple[Real, ...]:
+        """Velocity scales of Coulomb friction, one for each of the `coulomb_shares`."""
+        return self.coulomb_velocity if isinstance(self.coulomb_velocity, tuple) else (self.coulomb_velocity,)
 
 
 @dataclass(frozen=True, eq=False)
@@ -245,9 +260,9 @@ def spanning_tree(description: Description, values: Mapping[str, Any] | None = N
                 first_moment=first_moment,
                 inertia=inertia,
                 armature=motor["gear_ratio"] * motor["gear_ratio"] * motor["motor_inertia"],
-                viscous_friction=motor["viscous_friction"],
-                coulomb_friction=motor["coulomb_friction"],
-                coulomb_velocity=motor["coulomb_velocity"],
+                coulomb_velocity=_number_or_tuple(motor["coulomb_velocity"]),
+                coulomb_shares=joint.coulomb_shares,
+                **{name: motor[name] for name in FRICTION_OF_BODY},
             )
         )
     return Tree(
@@ -258,6 +273,10 @@ def spanning_tree(description: Description, values: Mapping[str, Any] | None = N
         gravity=parameters("gravity", description.gravity),
         loops=tuple(_closed_loop(loop, frames) for loop in description.loops),
     )
+
+
+def _number_or_tuple(value: Any) -> Any:
+    return tuple(value) if np.ndim(value) else value
 
 
 def _closed_loop(loop: Loop, frames: Mapping[str, Placement]) -> LoopConstraint:

@@ -10,10 +10,11 @@ import numpy as np
 from chasles.base.errors import ModelError, import_extra
 from chasles.mechanics import Part, computations
 from chasles.model.formats.dh import is_symbolic
+from chasles.model.joint import JOINT_PARAMETERS
 from chasles.robot.robot import Robot
 
 LINK_KEYS = {"mass": "mass", "center_of_mass": "center_of_mass", "inertia": "inertia"}
-JOINT_KEYS = ("viscous_friction", "coulomb_friction", "coulomb_velocity", "motor_inertia", "gear_ratio")
+JOINT_KEYS = tuple(JOINT_PARAMETERS)
 GEOMETRY_KEYS = ("alpha", "a", "b", "d", "theta", "offset")
 
 

@@ -100,8 +100,9 @@ def _friction_jumps(loop: ClosedLoop, values: Mapping[str, Any]) -> bool:
         def given(parameter: str, joint: Joint = joint) -> Any:
             return np.asarray(values.get(f"joints.{joint.name}.{parameter}", getattr(joint, parameter)))
 
-        if given("coulomb_friction").max() > 0.0 and given("coulomb_velocity").min() == 0.0:
-            return True
+        for kind in ("coulomb", "load"):
+            if given(f"{kind}_friction").any() and given(f"{kind}_velocity").min() == 0.0:
+                return True
     if loop.plant.friction is None:
         return False
     numbers = loop.equations.numbers.of("friction", values)

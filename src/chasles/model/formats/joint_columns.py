@@ -12,7 +12,9 @@ from chasles.model.record import check_keys, shortened
 
 #: Friction on the motor's side of the gear, in tables only: a `Joint` has it on its own side.
 MOTOR_FRICTION = ("motor_viscous_friction", "motor_coulomb_friction")
-COLUMNS = ("name", "limits", *JOINT_PARAMETERS, *MOTOR_FRICTION, "mimic")
+#: Fields of a joint that are numbers, or several.
+NUMBERS = (*JOINT_PARAMETERS, "coulomb_shares")
+COLUMNS = ("name", "limits", *NUMBERS, *MOTOR_FRICTION, "mimic")
 
 
 def joint_columns(joint: Joint) -> dict[str, Any]:
@@ -32,7 +34,7 @@ def joint_columns(joint: Joint) -> dict[str, Any]:
     }
     if limits:
         columns["limits"] = limits
-    for name in JOINT_PARAMETERS:
+    for name in NUMBERS:
         if getattr(joint, name) != getattr(default, name):
             columns[name] = getattr(joint, name)
     if joint.mimic is not None:
@@ -57,7 +59,7 @@ def joint_fields(columns: Mapping[str, Any], default_name: str) -> dict[str, Any
         "name": name,
         "limits": as_limits(columns.get("limits", Limits())),
         "mimic": as_mimic(columns.get("mimic")),
-        **{key: columns[key] for key in JOINT_PARAMETERS if key in columns},
+        **{key: columns[key] for key in NUMBERS if key in columns},
         **_with_motor_friction(columns),
     }
 

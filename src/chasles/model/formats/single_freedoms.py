@@ -104,6 +104,7 @@ def _parts(joint: Joint) -> Iterator[Joint]:
             T_parent_joint=joint.T_parent_joint if index == 0 else np.eye(4),
             axis=freedom.direction,
             limits=Limits(**bounds),
+            coulomb_shares=joint.coulomb_shares,
             **{parameter: getattr(joint, parameter) for parameter in JOINT_PARAMETERS},
         )
 

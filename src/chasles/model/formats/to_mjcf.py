@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from chasles.base.errors import ModelError
+from chasles.base.errors import ModelError, warn
 from chasles.model.consistency import require_no_first_moments
 from chasles.model.description import Description, Link
 from chasles.model.formats.mesh_files import Packages
@@ -15,8 +15,8 @@ from chasles.model.formats.mjcf_shapes import geom_lines, named_meshes, pose, qu
 from chasles.model.formats.single_freedoms import require_kinds, unused_name, with_single_freedoms
 from chasles.model.formats.xml import attributes_text, element_text, number_text, numbers_text
 from chasles.model.freedoms import JointKind
-from chasles.model.inertia import Inertia
-from chasles.model.joint import Joint
+from chasles.model.inertia import Inertia, ModelWarning
+from chasles.model.joint import POSITION_TORQUES, Joint
 from chasles.model.loop import Loop, LoopKind
 from chasles.model.placement import FloatArray, compose, from_position_and_quaternion, inverse
 from chasles.model.record import shortened
@@ -51,7 +51,8 @@ def to_mjcf(description: Description, *, meshes: bool = False, packages: Package
     axis, 0.1 m apart, and a rod a tendon of fixed length. For closer agreement give MuJoCo's equality constraints a
     stiff `solref`.
 
-    MJCF cannot express velocity limits, the velocity scale of Coulomb friction, the tool and the source. The
+    MJCF cannot express velocity limits, the velocity scale of Coulomb friction, the tool and the source; nor friction
+    that grows with the load and torques that depend on the joint position, which are left out with a warning. The
     coordinates of a free joint are the pose in the world, position first. Principal moments of inertia below 1e-12
     kg·m², which MuJoCo refuses, are written as 1e-12.
 
@@ -89,6 +90,7 @@ class _Writer:
         self.meshes, self.assets, self.geoms = meshes, assets, set[str]()
         description = with_single_freedoms(description)
         require_kinds(description, tuple(TYPES), "MJCF", loops=LOOPS)
+        self._warn_of_losses(description)
         self.description = description
         self.written: list[Joint] = []
         self.joints: dict[str, list[Joint]] = {}
@@ -98,6 +100,17 @@ class _Writer:
         self.framed = {frame.link for frame in description.frames} | {description.frame(description.tool).link}
         self.names = set(description.frame_names)
         self.ends = self._loop_ends()
+
+    @staticmethod
+    def _warn_of_losses(description: Description) -> None:
+        for name in ("load_friction", *POSITION_TORQUES):
+            joints = [joint.name for joint in description.joints if getattr(joint, name)]
+            if joints:
+                warn(
+                    f"robot '{description.name}': left out of the MJCF file, which has no place for it: {name} of "
+                    f"{', '.join(joints[:6])}{'…' if len(joints) > 6 else ''}; a TOML file holds it",
+                    ModelWarning,
+                )
 
     def text(self) -> str:
         """The whole file."""

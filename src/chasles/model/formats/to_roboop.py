@@ -16,6 +16,7 @@ from chasles.model.formats.free_format import number_text
 from chasles.model.formats.roboop import COLUMNS, FIXED, MOTOR, RoboopTable, fixed_placement
 from chasles.model.formats.to_dh import to_dh, to_modified_dh
 from chasles.model.inertia import Inertia
+from chasles.model.joint import POSITION_TORQUES
 from chasles.model.placement import FloatArray
 from chasles.model.record import naming, shortened
 
@@ -120,6 +121,9 @@ def _row(row: Mapping[str, Any], home: float, minimal: bool) -> list[float]:
         raise ModelError("it mimics another joint")
     if row.get("coulomb_velocity", 0.0) and row.get("coulomb_friction", 0.0):
         raise ModelError("its Coulomb friction is not a sign: coulomb_velocity must be 0")
+    for name in ("load_friction", *POSITION_TORQUES):
+        if row.get(name, 0.0):
+            raise ModelError(f"it has {name}, for which the format has no column; write it as TOML")
     slides = row["kind"] == "prismatic"
     values = {"joint_type": float(slides), "a": row["a"], "alpha": row["alpha"], "joint_offset": row["offset"]}
     values |= {"theta": row["theta"], "d": home} if slides else {"theta": home, "d": row["d"]}

@@ -138,7 +138,7 @@ def _joint(joint: Joint) -> list[str]:
         parts.append(element_text("axis", {"xyz": numbers_text(joint.axis)}))
     default = Joint("default", "fixed", "a", "b")
     extras = {
-        name: number_text(getattr(joint, name))
+        name: numbers_text(np.atleast_1d(getattr(joint, name)).tolist())
         for name in OWN_PARAMETERS
         if getattr(joint, name) != getattr(default, name)
     }

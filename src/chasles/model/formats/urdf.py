@@ -12,7 +12,8 @@ ignored. Mesh files are not opened, and a shape that cannot be read is left out 
   infinite.
 - An element ``<chasles tool="…" home="…" gravity="…" source="…"/>`` in ``<robot>``, which other readers ignore, may
   name the default frame and say the home configuration, the acceleration of gravity and where the numbers come from.
-- An element ``<chasles .../>`` in ``<joint>`` may give motor_inertia, gear_ratio and coulomb_velocity; and the limits
+- An element ``<chasles .../>`` in ``<joint>`` may give motor_inertia, gear_ratio, coulomb_velocity (one number or
+  several), coulomb_shares, load_friction, load_velocity, torque_offset, torque_sine and torque_cosine; and the limits
   lower, upper, velocity and effort of a planar or floating joint, one number or one for each degree of freedom.
 """
 
@@ -35,7 +36,7 @@ from chasles.model.formats.urdf_shapes import ShapeReader
 from chasles.model.formats.xml import MAX_BYTES, Element, parse_xml
 from chasles.model.freedoms import JointKind
 from chasles.model.inertia import Inertia
-from chasles.model.joint import Bound, Joint, Limits, Mimic
+from chasles.model.joint import POSITION_TORQUES, Bound, Joint, Limits, Mimic
 from chasles.model.numbers import LARGEST_DAMPING
 from chasles.model.record import naming, shortened
 
@@ -47,7 +48,10 @@ JOINT_TYPES: dict[str, JointKind] = {
     "floating": "free",
     "planar": "planar",
 }
-OWN_PARAMETERS = ("motor_inertia", "gear_ratio", "coulomb_velocity")
+OWN_PARAMETERS = (
+    *("motor_inertia", "gear_ratio", "coulomb_velocity", "coulomb_shares", "load_friction", "load_velocity"),
+    *POSITION_TORQUES,
+)
 _MACRO = re.compile(r"\$[{(]")
 X_AXIS = (1.0, 0.0, 0.0)
 #: More misspelt tags than this are not named in an error.
@@ -180,7 +184,7 @@ def _joint(element: Element) -> Joint:
         extension = element.one("chasles")
         moves = kind != "fixed"
         parameters: dict[str, Any] = {
-            name: extension.number(name)
+            name: _bounds(extension, name)
             for name in OWN_PARAMETERS
             if extension is not None and name in extension.attributes
         }

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from chasles.base.cached import cached_property
 from chasles.engine.program.scalar import Array, Real
 from chasles.simulation.plant.effect import where_positive
@@ -54,7 +56,7 @@ class PlantNumbers:
         own = self.plant.robot.parameters if self.varied else {}
         chosen = {name: values[name] for name in self.varied if name in own}
         for name in chosen:
-            if name.endswith(".coulomb_velocity"):
+            if name.endswith((".coulomb_velocity", ".load_velocity")):
                 chosen[name] = self._smoothed(chosen[name])
         for name, payload in self.plant.payloads.items():
             chosen |= payload.carried(clock, self.of(name, values))
@@ -64,20 +66,23 @@ class PlantNumbers:
     def constants(self) -> dict[str, Any]:
         """Parameters of the robot that are constants, but not those of its description."""
         rotors = self._rotor_values({}) if self._has_rotors and not self._rotors_vary else {}
-        return rotors | dict.fromkeys(self._jumping, self.rest_velocity)
+        return rotors | self._smoothed_constants
 
     @cached_property
-    def _jumping(self) -> tuple[str, ...]:
-        """Names of the smoothing velocities to replace: those of joints whose own dry friction jumps at rest."""
-        description = self.plant.robot.description
-        joints = {f"joints.{name}": description.joint(name) for name in description.mimics}
-        return tuple(
-            f"{name}.coulomb_velocity"
-            for name, joint in joints.items()
-            if self.rest_velocity > 0.0
-            and joint.coulomb_velocity == 0.0
-            and (joint.coulomb_friction > 0.0 or f"{name}.coulomb_friction" in self.varied)
-        )
+    def _smoothed_constants(self) -> dict[str, Any]:
+        """Smoothing velocities by name, without zeros: those of joints whose own dry friction jumps at rest."""
+        smoothed: dict[str, Any] = {}
+        if self.rest_velocity > 0.0:
+            for name in self.plant.robot.description.mimics:
+                joint = self.plant.robot.description.joint(name)
+                for kind in ("coulomb", "load"):
+                    velocities = np.asarray(getattr(joint, f"{kind}_velocity"))
+                    friction = f"{kind}_friction"
+                    if not velocities.all() and (
+                        getattr(joint, friction) or f"joints.{name}.{friction}" in self.varied
+                    ):
+                        smoothed[f"joints.{name}.{kind}_velocity"] = self._smoothed(velocities)[()]
+        return smoothed
 
     def _smoothed(self, velocity: Array) -> Array:
         """Return a smoothing velocity of dry friction; zero is replaced by `rest_velocity`."""
