@@ -12,20 +12,21 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Iterator
-from itertools import pairwise
+from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.interpolate import CubicSpline
 from tests.identification.synthetic_logs import coverage, real_arm, real_planar
 from tests.oracles.example_robots import example
 
 import chasles as ch
 from benchmarks.robots import MissingPeerError
-from benchmarks.tables import Table, at_most, ratio, seconds
-from chasles.identification import BaseParameterFit, FourierMotion, Identification, filtered_signals, shipped_log
+from benchmarks.tables import Table, at_most, percent, ratio, seconds
+from chasles.identification import BaseParameterFit, FourierMotion, filtered_signals, shipped_log
+from chasles.identification.estimation import Friction
 from chasles.identification.excitation_problem import ExcitationProblem
 
 FOLDER = "CHASLES_ROBOT_LOGS"
@@ -33,173 +34,88 @@ REPEATS = 3
 RANDOM_STARTS = 100
 COVERED_LOGS = {"planar2r": 500, "puma560": 80, "ur5": 80}
 JERK_LIMIT = 500.0
-ALLOWED_SECONDS, ALLOWED_PLANNING = 2.0, 10.0
+ALLOWED_SECONDS, ALLOWED_PLANNING = 1.0, 10.0
 #: Joint side of the TX40's motors; motor 6 moves with joint 5 too.
 TX40_REDUCTIONS = (32.0, 32.0, 45.0, -48.0, 45.0, 32.0)
 #: Positions of the TX40's joints where its log shows zero, as its source adds them.
 TX40_ZEROS = np.radians([0.0, -90.0, 90.0, 0.0, 0.0, 0.0])
-#: Viscous friction, Coulomb friction and rotor inertia that the source of the TX40's log gives, at the joints.
-TX40_PUBLISHED = (
-    (8.05, 5.53, 1.97, 1.11, 1.86, 0.65),
-    (7.14, 8.26, 6.34, 2.48, 3.03, 0.282),
-    (0.362, 0.362, 0.0988, 0.0313, 0.0468, 0.0105),
-)
+#: Drive gains of the TIAGo's joints that can be told; the others do not count.
+TIAGO_GAINS = (0.0, 0.0, 17.2, -10.1, -10.6, 0.0, 0.0, 0.0)
+ALLOWED_MEAN, ALLOWED_EACH, ALLOWED_WORST, ALLOWED_SHARE = 0.80, 1.15, 1.3, 0.05
 
 
 def tables() -> Iterator[Table]:
-    """Unseen errors, excitation, and times."""
+    """Unseen errors, coverage, excitation, and times."""
     logs = dict(_logs())
-    results = {name: ch.identify(log.robot, log, check=False) for name, log in logs.items()}
-    for name, result in results.items():
-        yield _errors(name, result)
-        if name.startswith("Panda"):
-            yield _mirrored(logs[name])
-            yield _noise_bands(result)
+    yield _halves(logs, "all")
+    yield _halves(logs, "urdf")
     yield _coverage()
-    yield _excitation(logs)
+    yield _excitation({name: log for name, (log, _) in logs.items()})
     yield _speed()
 
 
-def _logs() -> Iterator[tuple[str, ch.Log]]:
-    yield "UR10 at 31 Hz (shipped)", ch.Log(ch.load("ur10"), shipped_log("ur10"))
+def _logs() -> Iterator[tuple[str, tuple[ch.Log, float]]]:
+    """Logs by name, each with the frequency below which it is fitted and judged, Hz."""
     folder = os.environ.get(FOLDER)
     if folder is None:
+        yield "UR10 at 31 Hz (shipped)", (ch.Log(ch.load("ur10"), shipped_log("ur10")), 5.0)
         return
     path = Path(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield "Panda at 30 Hz", ch.Log(ch.load("panda"), path / "panda_exciting_30hz.csv")
+        yield "Panda at 30 Hz", (ch.Log(ch.load("panda"), path / "panda_exciting_30hz.csv"), 4.0)
         ur10 = ch.load(example("ur_description/urdf/ur10_robot.urdf"), check=False)
-        yield "UR10 at 125 Hz", ch.Log(ur10, path / "ur10_exciting.csv")
+        yield "UR10 at 31 Hz", (ch.Log(ur10, path / "ur10_exciting.csv"), 5.0)
         whole = ch.load(example("tiago_description/robots/tiago.urdf"), check=False)
         moved = {"torso_lift_joint", *(f"arm_{k}_joint" for k in range(1, 8))}
         tiago = whole.edit.lock([name for name in whole.joint_names if name not in moved])
         parts = [path / f"tiago_{quantity}.csv.gz" for quantity in ("position", "velocity", "effort")]
-        yield "TIAGo, currents", ch.Log(tiago, parts, units={"effort": "A"})
+        yield "TIAGo", (ch.Log(tiago, parts, drive_gains=TIAGO_GAINS), 5.0)
         motors = np.diag(TX40_REDUCTIONS)
         motors[5, 4] = TX40_REDUCTIONS[5]
         sources = {"q": path / "tx40_motor_positions.csv.gz", "effort": path / "tx40_currents.csv.gz"}
         tx40 = ch.load(path / "tx40.urdf")
-        yield "TX40", ch.Log(tx40, sources, sample_period=2e-4, motor_from_joint=motors, zero_positions=TX40_ZEROS)
+        declared = {"sample_period": 2e-4, "motor_from_joint": motors, "zero_positions": TX40_ZEROS}
+        yield "TX40", (ch.Log(tx40, sources, **declared), 15.0)
 
 
-def _errors(name: str, result: Identification) -> Table:
-    published = _published_tx40(result) if name == "TX40" else None
+def _halves(logs: dict[str, tuple[ch.Log, float]], friction: Friction) -> Table:
+    """Errors of a model that was written to a file, on the half of a log that it was not fitted to."""
+    suffix = {"all": "toml", "urdf": "urdf"}[friction]
     table = Table(
-        f"{name}: unseen second half, RMS error relative to the RMS effort of each joint while it moves",
-        (
-            *("joint", "RMS effort", "prior", *(["published"] if published else []), "least squares", "model"),
-            *("expected", "both halves", "noise floor", "largest", "at rest"),
-        ),
-        notes=[
-            "Both halves: what least squares fitted to the whole log leave of the second half.",
-            *(f"{finding.rule.weight}: {finding}" for finding in result.findings),
-        ],
+        f"Unseen errors of moving joints by the {suffix.upper()} file of a model, relative to textbook least squares "
+        "with the best of four transitions of friction",
+        ("log, fitted half", "below", "joint by joint", "mean", "moving mass", "prior"),
     )
-    if published:
-        table.notes.append(
-            "Published: prior with friction and rotor inertias of the log's source, which does not say what they fit."
-        )
-    found = {model: result.predictions[model, "unseen"] for model in ("prior", "least squares", "model")}
-    both = _fitted_to_both_halves(result)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        size = found["model"].rms() / found["model"].relative()
-    for k, joint in enumerate(result.robot.velocity_names):
-        shares = [found[model].relative()[k] for model in found]
-        shares[1:1] = published[k : k + 1] if published else []
-        table.add(
-            joint,
-            f"{size[k]:.3g}",
-            *(
-                f"{100 * share:.1f} %"
-                for share in (*shares, result.expected[k] / size[k], both[k], result.noise[k] / size[k])
-            ),
-            f"{found['model'].largest()[k]:.3g}",
-            f"{100 * found['model'].relative('resting')[k]:.1f} %",
-        )
+    everything: list[float] = []
+    for name, (log, band) in logs.items():
+        for half, (fitted, unseen) in enumerate((log.split(0.5), log.split(0.5)[::-1]), 1):
+            result = ch.identify(log.robot, fitted, unseen=unseen, cutoff=band, friction=friction, check=False)
+            errors = replace(result, model=_through_file(result.model, suffix)).predict(unseen).rms()
+            ratios = (errors / result.predictions["least squares", "unseen"].rms())[log.measured]
+            before, now = np.sum(list(result.masses.values()), axis=0)
+            shown = " ".join(f"{own:.2f}" for own in ratios)
+            table.add(
+                f"{name}, {half}", f"{band:g} Hz", shown, f"{_mean(ratios):.2f}", f"{now:.1f} kg", f"{before:.1f} kg"
+            )
+            everything += ratios.tolist()
+    each = np.array(everything)
+    beyond = float((each > ALLOWED_EACH).mean())
+    table.notes.append(f"All {len(each)} joints, geometric mean: {at_most(ALLOWED_MEAN, _mean(each), ratio)}")
+    table.notes.append(f"Joints above {ratio(ALLOWED_EACH)}: {at_most(ALLOWED_SHARE, beyond, percent)}")
+    table.notes.append(f"Worst: {at_most(ALLOWED_WORST, float(each.max()), ratio)}")
     return table
 
 
-def _fitted_to_both_halves(result: Identification) -> list[float]:
-    """Relative errors on the second half of least squares that were fitted to both."""
-    whole = ch.identify(result.robot, result.log, training=1.0, check=False).predictions["least squares", "training"]
-    second = slice(len(whole.measured) // 2, None)
-    parts = zip(whole.predicted[second].T, whole.measured[second].T, whole.moving[second].T, strict=True)
-    return [_rms((tau - measured)[m]) / _rms(measured[m]) for tau, measured, m in parts]
+def _mean(ratios: NDArray[np.float64]) -> float:
+    return float(np.exp(np.mean(np.log(ratios))))
 
 
-def _mirrored(log: ch.Log) -> Table:
-    """What no rigid-body model with friction of each joint's own velocity can fit, without a model.
-
-    The motion comes back on its own way: q(c + t) = q(c - t). Gravity, inertial and centrifugal torques are equal at
-    both times, so half the difference of the torques is friction at the velocity of then: an odd function of it. What
-    differs from the best such function (seven shapes) is below the errors of the two halves: the mean of their squares
-    is at least its square.
-    """
-    signals = filtered_signals(log)
-    q, tau = (CubicSpline(signals.time, own) for own in (signals.q, signals.effort))
-    t = np.arange(0.5, 0.45 * (signals.time[-1] - signals.time[0]), 0.05)
-    middle = signals.time[0] + 0.5 * (signals.time[-1] - signals.time[0])
-    centres = middle + np.linspace(-0.5, 0.5, 1001)
-    apart = [float(np.sqrt(np.mean((q(c - t) - q(c + t)) ** 2))) for c in centres]
-    c = centres[int(np.argmin(apart))]
-    rates, odd = q(c + t, 1), 0.5 * (tau(c + t) - tau(c - t))
-    table = Table(
-        "Panda: what any rigid-body model with friction of the own velocity leaves of each joint's torque, both halves",
-        ("joint", "RMS effort", "left over"),
-        notes=[f"The halves of the motion are mirror images in time to {1e3 * min(apart):.2g} mrad RMS."],
-    )
-    for k, joint in enumerate(log.robot.velocity_names):
-        moving = np.abs(rates[:, k]) > 0.02 * np.abs(rates[:, k]).max()
-        v, y = rates[moving, k], odd[moving, k]
-        widths = np.abs(v).max() * np.array([0.01, 0.03, 0.1, 0.3])
-        shapes = np.stack([v, v * np.abs(v), v**3, *(np.tanh(v / width) for width in widths)], axis=1)
-        left = _rms(y - shapes @ np.linalg.lstsq(shapes, y)[0])
-        size = _rms(np.concatenate([tau(c + t)[moving, k], tau(c - t)[moving, k]]))
-        table.add(joint, f"{size:.3g}", f"{100 * left / size:.1f} %")
-    return table
-
-
-def _noise_bands(result: Identification) -> Table:
-    """What white noise as dense as the measured effort in each band leaves below the cut-off.
-
-    Neither position nor velocity nor acceleration moves there. Noise is white where the bands agree, and no function of
-    the motion predicts it.
-    """
-    log, cutoff, bounds = result.log, result.signals.cutoff.frequency, (2.5, 3.4, 5.0, 7.5, 10.0, 15.0)
-    window = np.hanning(len(log.time))
-    spectrum = np.fft.rfft((log.effort - log.effort.mean(axis=0)) * window[:, None], axis=0)
-    density = np.abs(spectrum) ** 2 / np.sum(window**2)
-    frequency = np.fft.rfftfreq(len(log.time), log.sample_period)
-    bands = list(pairwise(bounds))
-    table = Table(
-        "Panda: noise of the efforts' sensors below the cut-off, by the density of their spectra in bands above the "
-        "motion, relative to the RMS effort of the second half",
-        ("joint", *(f"{low:g} to {high:g} Hz" for low, high in bands)),
-        notes=[f"The bandwidth of the motion is {result.signals.cutoff.bandwidth.max():.2g} Hz."],
-    )
-    model = result.predictions["model", "unseen"]
-    size = model.rms() / model.relative()
-    means = [density[(frequency >= low) & (frequency < high)].mean(axis=0) for low, high in bands]
-    floors = np.sqrt(np.array(means) * 2.0 * cutoff * log.sample_period) / size
-    for joint, own in zip(log.robot.velocity_names, floors.T, strict=True):
-        table.add(joint, *(f"{100 * floor:.1f} %" for floor in own))
-    return table
-
-
-def _published_tx40(result: Identification) -> list[float]:
-    viscous, coulomb, rotor = TX40_PUBLISHED
-    values = {f"joints.{name}.motor_inertia": own for name, own in zip(result.robot.joint_names, rotor, strict=True)}
-    known = result.robot.with_friction(viscous=viscous, coulomb=coulomb, coulomb_velocity=0.05).with_values(values)
-    signals = result.unseen
-    kept = signals.kept()
-    tau = signals.filter(np.asarray(known.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[kept]
-    measured, moving = signals.effort[kept], signals.moving[kept]
-    return [_rms((tau - measured)[m, k]) / _rms(measured[m, k]) for k, m in enumerate(moving.T)]
-
-
-def _rms(values: NDArray[np.float64]) -> float:
-    return float(np.sqrt(np.mean(values**2)))
+def _through_file(robot: ch.Robot, suffix: str) -> ch.Robot:
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / f"robot.{suffix}"
+        robot.save(path)
+        return ch.load(path, check=False)
 
 
 def _coverage() -> Table:

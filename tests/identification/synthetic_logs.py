@@ -10,10 +10,9 @@ from scipy.signal import lfilter
 
 import chasles as ch
 from chasles.identification import filtered_signals
-from chasles.identification.equations import TorqueEquations, unknowns
+from chasles.identification.equations import TorqueEquations, inertial_unknowns
 from chasles.identification.estimation import estimate
-from chasles.identification.friction import ALWAYS
-from chasles.identification.identification import student_quantile
+from chasles.identification.intervals import with_intervals
 
 FloatArray = NDArray[np.float64]
 
@@ -92,16 +91,17 @@ def coverage(arm: ch.Robot, real: ch.Robot, count: int, memory: float, duration:
     """Share of 95 % intervals that hold the truth in `count` logs with coloured noise of 3 % of the torques."""
     motion = fourier_motion(arm.n, duration, seed=1)
     tau = np.asarray(real.inverse_dynamics(motion.q, motion.qd, motion.qdd))
-    terms = dict.fromkeys(arm.velocity_names, ALWAYS)
     base = real.inertial.base()
     truth = {name.replace("_friction", ""): value for name, value in zip(base.names, base.values, strict=True)}
-    own = unknowns(arm, terms)
-    wanted = np.array([truth.get(name, 0.0) for name in own.names])
+    own = inertial_unknowns(arm, np.eye(arm.n))
     held = []
     for seed in range(count):
         noise = 0.03 * tau.std(axis=0) * coloured_noise(tau.shape, 1.0, memory, seed)
-        log = ch.Log(arm, table(motion, tau + noise))
-        found = estimate(arm, TorqueEquations(arm, own, filtered_signals(log, 3.0), log.coupling), log.measured, terms)
-        widths = [student_quantile(freedom) for freedom in found.freedom]
-        held.append(np.abs(found.values - wanted) < widths * np.sqrt(np.diag(found.covariance)))
+        equations = TorqueEquations(
+            arm, own, filtered_signals(ch.Log(arm, table(motion, tau + noise)), 3.0), np.eye(arm.n)
+        )
+        found = estimate(arm, equations, equations.moving)
+        for parameter in with_intervals(arm, found, equations)[0]:
+            low, high = parameter.interval
+            held.append(low < truth.get(parameter.name, 0.0) < high)
     return float(np.mean(held))

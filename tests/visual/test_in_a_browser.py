@@ -107,7 +107,7 @@ def test_the_plots_of_a_study_are_drawn(in_a_tab: Callable[[Path], Tab], tmp_pat
 @pytest.mark.slow
 def test_an_identification_fits_a_narrow_dark_page(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
     log = ch.identification.shipped_log("ur10")
-    page = ch.identify(ch.load("ur10"), log, friction=["viscous", "coulomb", "offset"]).report(tmp_path / "page.html")
+    page = ch.identify(ch.load("ur10"), log).report(tmp_path / "page.html")
     blank = tmp_path / "blank.html"
     blank.touch()
     tab = in_a_tab(blank)

@@ -12,6 +12,7 @@ from chasles.identification.filtering import filtered_signals as filtered_signal
 from chasles.identification.fourier import FourierMotion as FourierMotion
 from chasles.identification.identification import Identification as Identification
 from chasles.identification.identification import Parameter as Parameter
+from chasles.identification.identification import load as load
 from chasles.identification.identify import IdentificationWarning as IdentificationWarning
 from chasles.identification.identify import identify as identify
 from chasles.identification.logs.columns import Columns as Columns

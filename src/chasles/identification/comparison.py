@@ -22,12 +22,21 @@ class Prediction:
         Whether each joint moved, shape (k, n).
     saturated
         Samples that are ignored because their effort saturated, shape (k, n); default none.
+    time
+        Times of the samples, shape (k,), s; default none.
     """
 
     predicted: FloatArray
     measured: FloatArray
     moving: NDArray[np.bool_]
     saturated: NDArray[np.bool_] | None = None
+    time: FloatArray | None = None
+
+    def at(self, rows: NDArray[np.bool_] | NDArray[np.intp]) -> Prediction:
+        """Return the prediction of some samples."""
+        saturated = None if self.saturated is None else self.saturated[rows]
+        time = None if self.time is None else self.time[rows]
+        return Prediction(self.predicted[rows], self.measured[rows], self.moving[rows], saturated, time)
 
     def rms(self, which: str = "moving") -> FloatArray:
         """Return the RMS error of each joint, shape (n,), N·m; NaN where no sample is selected.

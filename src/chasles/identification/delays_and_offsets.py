@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from chasles.base.findings import Finding, Rule
 from chasles.identification.equations import TorqueEquations
-from chasles.identification.estimation import Estimate, estimate
+from chasles.identification.estimation import Estimate, Friction, estimate
 from chasles.identification.filtering import Signals, delayed
 from chasles.identification.identification import student_quantile
 from chasles.identification.logs.log import Log
@@ -65,62 +65,61 @@ class Aligned:
 
 
 @dataclass(frozen=True)
-class FitAndHeldOut:
-    """Estimate with the equations that it came from and those of the unseen part."""
+class FittedLog:
+    """Estimate from all of a log, with the equations that it came from."""
 
     robot: Robot
     log: Log
+    equations: TorqueEquations
     found: Estimate
-    train: TorqueEquations
-    unseen: TorqueEquations
+    friction: Friction
 
-    def changed(self, change: Change, size: float) -> FitAndHeldOut:
-        """Estimate from changed signals, with the same friction terms."""
-        train, unseen = (self._equations(own, change, size) for own in (self.train, self.unseen))
-        found = estimate(self.robot, train, self.log.measured, self.found.unknowns.terms)
-        return replace(self, found=found, train=train, unseen=unseen)
+    def changed(self, change: Change, size: float, *, half: bool) -> FittedLog:
+        """Estimate from changed signals, of all the log or of its first half."""
+        own = change(self.equations.signals, size) if size else self.equations.signals
+        equations = TorqueEquations(self.robot, self.equations.inertial, own, self.log.coupling)
+        used = equations.moving & self.log.measured
+        if half:
+            used = used & self._halves[0][:, None]
+        return replace(self, equations=equations, found=estimate(self.robot, equations, used, self.friction))
 
-    def column(self, change: Change) -> FloatArray:
-        """Derivative of the fitted torques by a change of the signals, shape (k, n, 1)."""
-        step = STEP * (self.train.signals.period if change is delayed else 1.0)
-        ahead, behind = (
-            self.found.columns(self._equations(self.train, change, h)) @ self.found.values for h in (step, -step)
-        )
-        return np.asarray((ahead - behind) / (2.0 * step))[..., None]
-
-    def all_columns(self) -> FloatArray:
-        """Columns of the unknowns and of log v0, shape (k, n, p + n)."""
-        own, load = self.found, self.train.load(self.found.inertial)
-        slopes = self.train.friction_slopes(own.unknowns, own.values, own.v0, load)
-        return np.concatenate([own.columns(self.train), slopes], axis=2)
+    def column(self, model: Robot, change: Change) -> FloatArray:
+        """Derivative of the torques of a model by a change of the signals, shape (k, n, 1)."""
+        signals = self.equations.signals
+        step = STEP * (signals.period if change is delayed else 1.0)
+        states = (change(signals, h) for h in (step, -step))
+        ahead, behind = (np.asarray(model.inverse_dynamics(own.q, own.qd, own.qdd)) for own in states)
+        return signals.filter((ahead - behind) / (2.0 * step))[self.equations.kept][..., None]
 
     def unseen_errors(self) -> FloatArray:
-        """Root of the squared unseen errors of each joint while it moves, shape (n,)."""
-        errors = self.unseen.effort - self.found.columns(self.unseen) @ self.found.values
-        return np.asarray(np.linalg.norm(np.where(self.unseen.moving, errors, 0.0), axis=0))
+        """Root of the squared errors of each joint in the second half of the log while it moves, shape (n,)."""
+        rows = self.equations.moving & self._halves[1][:, None]
+        return np.asarray(np.linalg.norm(np.where(rows, self.found.residuals, 0.0), axis=0))
 
-    def _equations(self, own: TorqueEquations, change: Change, size: float) -> TorqueEquations:
-        end = float(own.signals.time[-1] - 3600.0 * own.hours[-1])
-        return TorqueEquations(self.robot, self.found.unknowns, change(own.signals, size), self.log.coupling, end)
+    @property
+    def _halves(self) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        return self.equations.held_out(1, 2)
 
 
-def misalignments(parts: FitAndHeldOut) -> Iterator[Finding]:
+def misalignments(fitted: FittedLog, model: Robot) -> Iterator[Finding]:
     """Delay of the efforts and the clearest zero offset of a joint, as far as the log shows them."""
-    delay = _confirmed(parts, delayed)
+    delay = _confirmed(fitted, model, delayed)
     if delay is not None:
-        yield from LAG.told(delay.better, delay=delay.size, half=delay.half, declared=parts.log.delay + delay.size)
-    columns = parts.all_columns()
+        declared = fitted.log.delay + delay.size
+        yield from LAG.told(delay.better, delay=delay.size, half=delay.half, declared=declared)
     scores = [
-        (_additional(parts.column(turned(joint)), columns, parts.found).score, joint)
-        for joint, unit in enumerate(parts.robot.description.coordinate_units)
+        (_additional(fitted.column(model, turned(joint)), fitted.found).score, joint)
+        for joint, unit in enumerate(fitted.robot.description.coordinate_units)
         if unit == "rad"
     ]
-    tried = [(_confirmed(parts, turned(joint)), joint) for _, joint in sorted(scores, reverse=True)[:TRIED_JOINTS]]
+    tried = [
+        (_confirmed(fitted, model, turned(joint)), joint) for _, joint in sorted(scores, reverse=True)[:TRIED_JOINTS]
+    ]
     offsets = [(own, joint) for own, joint in tried if own is not None and LEAST_OFFSET < abs(own.size) < MOST_OFFSET]
     if offsets:
         offset, joint = max(offsets, key=lambda pair: pair[0].better)
         degrees, half = float(np.degrees(offset.size)), float(np.degrees(offset.half))
-        yield from ZERO.told(offset.better, joint=parts.robot.velocity_names[joint], degrees=degrees, half=half)
+        yield from ZERO.told(offset.better, joint=fitted.robot.velocity_names[joint], degrees=degrees, half=half)
 
 
 def turned(joint: int) -> Change:
@@ -147,59 +146,48 @@ class Additional(NamedTuple):
         return self.size**2 * self.squares
 
 
-def _information(columns: FloatArray, found: Estimate) -> FloatArray:
-    """Matrix of the normal equations of columns of the unknowns and of log v0, prior included, (p + n, p + n)."""
-    rows = (columns * found.fit.weights[..., None]).reshape(-1, columns.shape[2])
-    prior = np.concatenate([found.sizes**-2.0, np.ones(columns.shape[2] - len(found.sizes))])
-    return np.asarray(rows.T @ rows + np.diag(prior))
-
-
-def _additional(column: FloatArray, columns: FloatArray, found: Estimate) -> Additional:
-    """Solve for one more column: the fit satisfies its normal equations, so a block is eliminated."""
-    weights = found.fit.weights
-    rows = (column * weights[..., None]).ravel()
-    others = (columns * weights[..., None]).reshape(len(rows), -1)
-    information = _information(columns, found)
-    sizes = np.sqrt(np.diag(information))
-    taken = np.linalg.solve(information / np.outer(sizes, sizes), others.T @ rows / sizes) / sizes
+def _additional(column: FloatArray, found: Estimate) -> Additional:
+    """Solve for one more column: the estimate satisfies its normal equations, so a block is eliminated."""
+    root = np.sqrt(found.weights)
+    rows = (column * root[..., None]).ravel()
+    others = (found.columns @ found.minimum.motions * root[..., None]).reshape(len(rows), -1)
+    taken = np.asarray(np.linalg.solve(found.minimum.hessian, others.T @ rows), dtype=np.float64)
     squares = float(rows @ rows - (others.T @ rows) @ taken)
     if squares < SEPARATE * float(rows @ rows) or squares <= 0.0:
         return Additional(np.zeros_like(taken), 0.0, 0.0)
-    size = float(rows @ (found.fit.residuals * weights).ravel()) / squares
+    size = float(rows @ (found.residuals * root).ravel()) / squares
     return Additional(-size * taken, size, squares)
 
 
-def _confirmed(parts: FitAndHeldOut, change: Change) -> Aligned | None:
-    """Size of a change, if the fitted part of the log asks for it and the unseen part confirms it."""
-    size, own = 0.0, parts
-    told = parts.log.measured & (parts.unseen_errors() > 0.0)
-
-    def better() -> float:
-        ratios = own.unseen_errors()[told] / parts.unseen_errors()[told]
-        return 1.0 - float(np.exp(np.mean(np.log(ratios + 1e-300))))
-
+def _confirmed(fitted: FittedLog, model: Robot, change: Change) -> Aligned | None:
+    """Size of a change, if the log asks for it and a half that was not fitted confirms it."""
+    added = _additional(fitted.column(model, change), fitted.found)
+    if added.score < SURE**2:
+        return None
+    first = own = fitted.changed(change, 0.0, half=True)
+    told = fitted.log.measured & (first.unseen_errors() > 0.0)
+    size, better = 0.0, 0.0
     for refit in range(REFITS):
-        added = _additional(own.column(change), own.all_columns(), own.found)
-        if refit == 0 and added.score < SURE**2:
+        size += _additional(own.column(model, change), own.found).size
+        own = fitted.changed(change, size, half=True)
+        better = 1.0 - float(np.exp(np.mean(np.log(own.unseen_errors()[told] / first.unseen_errors()[told] + 1e-300))))
+        if not better > (LAG.limit if refit == REFITS - 1 else 0.0):
             return None
-        size += added.size
-        own = parts.changed(change, size)
-        if not better() > (LAG.limit if refit == REFITS - 1 else 0.0):
-            return None
-    fit, column = own.found.fit, own.column(change)
-    columns = own.all_columns()
-    added = _additional(column, columns, own.found)
+    own = fitted.changed(change, size, half=False)
+    column, found = own.column(model, change), own.found
+    added = _additional(column, found)
     if added.squares == 0.0:
         return None
-    A = np.concatenate([columns, column], axis=2)
-    border = np.einsum("kip,ki,ki->p", A, fit.weights**2, column[..., 0])
-    information = np.block([[_information(columns, own.found), border[:-1, None]], [border[None]]])
-    residuals = fit.residuals - A @ np.append(added.changes, added.size)
+    A = np.concatenate([found.columns @ found.minimum.motions, column], axis=2)
+    border = np.einsum("kip,ki,ki->p", A, found.weights, column[..., 0])
+    information = np.block([[found.minimum.hessian, border[:-1, None]], [border[None]]])
+    residuals = found.residuals - A @ np.append(added.changes, added.size)
     larger = WeightedFit(
-        np.append(fit.values + added.changes, added.size), residuals, fit.deviations, fit.weights, information
+        np.append(added.changes, added.size), residuals, found.deviations, np.sqrt(found.weights), information
     )
-    errors = error_model(A, larger, own.train.segments)
-    free = Prior(np.zeros(A.shape[2]), np.full(A.shape[2], np.inf))
-    error = float(np.sqrt(coloured_covariance(A, larger, free, own.train.segments, errors)[-1, -1]))
-    freedom = float(degrees_of_freedom(A, larger, own.train.segments, errors)[-1])
-    return Aligned(size, student_quantile(freedom) * error, better()) if abs(size) > SURE * error else None
+    segments = own.equations.segments
+    errors = error_model(A, larger, segments)
+    prior = Prior(np.zeros(A.shape[2]), np.append(found.minimum.curvature**-0.5, np.inf))
+    error = float(np.sqrt(coloured_covariance(A, larger, prior, segments, errors)[-1, -1]))
+    freedom = float(degrees_of_freedom(A, larger, segments, errors)[-1])
+    return Aligned(size, student_quantile(freedom) * error, better) if abs(size) > SURE * error else None

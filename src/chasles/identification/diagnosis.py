@@ -10,8 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.findings import Finding, Rule
-from chasles.identification.equations import TorqueEquations, UnknownNames, plausible_sizes
+from chasles.identification.equations import InertialUnknowns, TorqueEquations
+from chasles.identification.estimation import textbook_columns
 from chasles.identification.filtering import Signals
+from chasles.identification.friction import FrictionTerms
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -24,7 +26,7 @@ OTHER_READING = Rule(
     "{value:.2f}): columns, signs or zeros may be wrong (columns=, units=, zero_positions=)", "caution",
 )  # fmt: skip
 RIDGE = 1e-6
-"""Weight of the prior in these fits."""
+"""Weight of the least coefficients in these fits, beside columns of unit length."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class LogInterpretation:
 
 
 def better_readings(
-    robot: Robot, unknowns: UnknownNames, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
+    robot: Robot, unknowns: InertialUnknowns, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
 ) -> tuple[Finding, ...]:
     """Find the reading of the log that fits the robot best, if it does so far better than the log as it is.
 
@@ -72,20 +74,21 @@ def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:
     return replace(
         signals, time=signals.time[rows], q=signals.q[rows], qd=signals.qd[rows], qdd=signals.qdd[rows],
         effort=signals.effort[rows], moving=signals.moving[rows],
-        saturated=signals.saturated[rows], segments=(slice(0, len(rows)),),
+        saturated=signals.saturated[rows], segments=(slice(0, len(rows)),), recordings=(slice(0, len(rows)),),
         cutoff=replace(signals.cutoff, frequency=1.0 / signals.period),
     )  # fmt: skip
 
 
 def _log_errors(
-    robot: Robot, unknowns: UnknownNames, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
+    robot: Robot, unknowns: InertialUnknowns, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
 ) -> FloatArray:
     """Logarithm of each joint's relative residual in a fit of all joints, shape (n,)."""
     equations = TorqueEquations(robot, unknowns, signals, coupling)
-    v0 = 0.05 * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
-    A = np.concatenate([equations.columns, equations.friction(unknowns, v0, np.zeros_like(signals.qd))], axis=2)
+    terms = FrictionTerms.of(equations.motor_rates, robot.description.coordinate_units, (0.05,), ("offset",))
+    A = textbook_columns(equations, terms)
     scale = np.where(equations.moving & measured, 1.0 / (equations.effort.std(axis=0) + 1e-12), 0.0)
-    rows = (A * scale[..., None]).reshape(-1, A.shape[2]) * plausible_sizes(robot, unknowns, signals.effort)
+    rows = (A * scale[..., None]).reshape(-1, A.shape[2])
+    rows /= np.maximum(np.linalg.norm(rows, axis=0), 1e-300)
     efforts = equations.effort * scale
     x = np.linalg.solve(rows.T @ rows + RIDGE * np.eye(rows.shape[1]), rows.T @ efforts.ravel())
     residuals = efforts - (rows @ x).reshape(scale.shape)

@@ -16,16 +16,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, IdentificationError
-from chasles.identification.equations import TorqueEquations, UnknownNames, unknowns
+from chasles.identification.equations import TorqueEquations, inertial_unknowns
 from chasles.identification.filtering import Cutoff, filtered_signals
-from chasles.identification.friction import ALWAYS
+from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
 from chasles.identification.regression import Prior, coloured_covariance, weighted_fit
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-V0 = 0.05
+TRANSITION = 0.05
 """Velocity of the transition of friction, relative to the joint's largest rate."""
 
 
@@ -45,38 +45,35 @@ class DriveGains:
         return np.asarray(np.abs(self.values) > 5.0 * self.errors)
 
 
-def gains_from_model(
-    equations: TorqueEquations,
-    unknowns: UnknownNames,
-    v0: FloatArray,
-    inertial: FloatArray,
-    measured: NDArray[np.bool_],
-) -> DriveGains:
-    """Gains with which currents fit the torques of known inertial parameters.
+def gains_from_model(robot: Robot, equations: TorqueEquations, measured: NDArray[np.bool_]) -> DriveGains:
+    """Gains with which currents fit the torques of a robot's bodies and rotors.
 
     Parameters
     ----------
+    robot
+        Robot whose masses are taken for true.
     equations
         Equations with currents as efforts.
-    unknowns
-        Friction terms; their coefficients are in units of current here.
-    v0
-        Transition velocity of each joint's friction, rad/s.
-    inertial
-        Values of the inertial unknowns that are taken for true.
     measured
         Joints whose current was measured. The others get NaN.
     """
     n = len(measured)
-    torque = equations.columns @ inertial
-    friction = equations.friction(unknowns, v0, np.zeros_like(equations.motor_rates))
+    torque = equations.columns @ equations.inertial.of(robot)
+    friction = _friction(robot, equations)
     values, errors = np.full(n, np.nan), np.full(n, np.nan)
     for joint in np.flatnonzero(measured):
-        own = [k for k, (of, _) in enumerate(unknowns.friction) if of == joint]
-        A = np.concatenate([torque[:, joint, None], friction[:, joint, own]], axis=1)
+        A = np.concatenate([torque[:, joint, None], friction[:, joint, joint]], axis=1)
         y, moving = equations.effort[:, joint], equations.moving[:, joint]
         values[joint], errors[joint] = _gain(A, y, moving, equations.segments)
     return DriveGains(values, errors)
+
+
+def _friction(robot: Robot, equations: TorqueEquations) -> FloatArray:
+    """Columns of viscous and Coulomb friction and an offset, shape (k, n joints, n motors, 3)."""
+    units = robot.description.coordinate_units
+    terms = FrictionTerms.of(equations.motor_rates, units, (TRANSITION,), ("offset",))
+    columns = equations.friction(terms, np.zeros_like(equations.motor_rates))
+    return columns.reshape(*columns.shape[:2], len(units), -1)
 
 
 def gains_from_payload(
@@ -117,7 +114,7 @@ def gains_from_payload(
     ArgumentError
         If a log cannot be read, or the mass is not positive.
     IdentificationError
-        If columns contradict each other or the robot, or the payload loads no joint.
+        If the payload loads no joint.
 
     Examples
     --------
@@ -139,16 +136,15 @@ def gains_from_payload(
     without, carrying = accepted_log(robot, log), accepted_log(robot, loaded)
     first = filtered_signals(without, cutoff)
     second = filtered_signals(carrying, Cutoff(first.cutoff.frequency, first.cutoff.bandwidth, "as without payload"))
-    own = unknowns(robot, dict.fromkeys(robot.velocity_names, ALWAYS))
+    own = inertial_unknowns(robot, without.coupling)
     loads = robot.with_payload(mass, center_of_mass, inertia, frame=frame)
     bare = robot.with_payload(0.0) if frame is None else robot  # at the tool a payload replaces that of the model
     columns, payload, efforts, moving, segments = [], [], [], [], []
     start = 0
     for signals, is_loaded in ((first, 0.0), (second, 1.0)):
         equations = TorqueEquations(robot, own, signals, without.coupling)
-        v0 = V0 * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
-        friction = equations.friction(own, v0, np.zeros_like(equations.motor_rates))
-        columns.append(np.concatenate([equations.columns, friction], axis=2))
+        friction = _friction(robot, equations)
+        columns.append(np.concatenate([equations.base_columns, friction.reshape(*friction.shape[:2], -1)], axis=2))
         state = signals.q, signals.qd, signals.qdd
         torque = np.asarray(loads.inverse_dynamics(*state)) - np.asarray(bare.inverse_dynamics(*state))
         payload.append(is_loaded * signals.filter(torque)[equations.kept])

@@ -1,175 +1,194 @@
-"""Equations of motion of a log, linear in what is unknown: base parameters and friction of each joint."""
+"""Equations of motion of a log, linear in what is unknown: bodies, rotors and friction of the motors."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles import algorithms
+from chasles.base.errors import ArgumentError
 from chasles.identification.filtering import Signals
-from chasles.identification.friction import friction_column, friction_slope
-from chasles.mechanics.base_parameters import BaseParameters
+from chasles.identification.friction import FrictionTerms
+from chasles.mechanics.base_parameters import expressions
+from chasles.model import build_tree
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-REFERENCE_STATES = 200
-REFERENCE_SPEED, REFERENCE_ACCELERATION = 1.0, 5.0
-"""Motions, in rad/s and rad/s², at which the size of a parameter's torque is judged."""
-PRIOR_WIDTH = 3.0
-"""A parameter is not expected to cause more than this many times the largest measured effort."""
-
-Terms = Mapping[str, tuple[str, ...]]
-"""Friction of each joint, by its name: the columns of its terms; see `columns_of`."""
+RANDOM_STATES = 150
+"""Random states that show which columns depend on others: some ten equations for an unknown."""
 
 
 @dataclass(frozen=True)
-class UnknownNames:
-    """Names and order of the unknowns of an identification.
+class InertialUnknowns:
+    """Ten parameters of each body and the rotor inertia of each motor, and the combinations of them that act.
 
     Attributes
     ----------
-    base
-        Base parameters of the robot; those of friction are replaced by `terms`.
-    inertial
-        Indices of the base parameters that are unknown here: all but those of friction.
-    terms
-        Columns of the friction of each joint.
+    bodies
+        Number of bodies.
+    rotors
+        Indices of the rotor inertias among the robot's inertial parameters, shape (n,).
+    names, expressions
+        Names of the combinations, and these as text; see `Robot.inertial.base`.
+    independent
+        Columns of the parameters that they are named after, shape (base,).
+    to_base
+        Shape (base, 10 bodies + n).
     """
 
-    base: BaseParameters
-    inertial: NDArray[np.intp]
-    terms: Terms
+    bodies: int
+    rotors: NDArray[np.intp]
+    names: tuple[str, ...]
+    expressions: tuple[str, ...]
+    independent: NDArray[np.intp]
+    to_base: FloatArray
 
-    @property
-    def friction(self) -> list[tuple[int, str]]:
-        """Joint and column of each friction unknown, in order."""
-        return [(joint, term) for joint, own in enumerate(self.terms.values()) for term in own]
+    def of(self, robot: Robot) -> FloatArray:
+        """Parameters of a robot, shape (10 bodies + n,)."""
+        values = robot.inertial.values
+        return np.concatenate([values[: 10 * self.bodies], values[self.rotors]])
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of all unknowns."""
-        joints = list(self.terms)
-        return (
-            *(self.base.names[k] for k in self.inertial),
-            *(f"{joints[joint]}.{term}" for joint, term in self.friction),
+
+def inertial_unknowns(robot: Robot, coupling: FloatArray) -> InertialUnknowns:
+    """Inertial unknowns of a robot whose motors are coupled so.
+
+    Raises
+    ------
+    ArgumentError
+        If joints mimic others: their rotors are not those of motors.
+    """
+    tree, n = build_tree(robot.description), robot.n
+    bodies = len(tree.carriers)
+    names = robot.inertial.names
+    rotors = np.arange(10 * bodies + 2, len(names), 3, dtype=np.intp)
+    if len(rotors) != n:
+        raise ArgumentError(
+            f"robot '{robot.name}' has {len(rotors)} moving joints and {n} independent ones: identify needs a motor "
+            "for each; lock the others with robot.edit.lock"
         )
+    used = np.concatenate([np.arange(10 * bodies), rotors])
+    if (coupling == np.eye(n)).all():
+        base = robot.inertial.base()
+        kept = np.isin(base.independent, used)
+        independent, matrix = np.searchsorted(used, base.independent[kept]), base.to_base[np.ix_(kept, used)]
+    else:
+        rng = np.random.default_rng(0)
+        q = rng.uniform(
+            np.maximum(robot.lower_limits, -np.pi), np.minimum(robot.upper_limits, np.pi), (RANDOM_STATES, n)
+        )
+        Y = inertial_columns(robot, bodies, coupling, q, rng.normal(size=q.shape), rng.normal(size=q.shape))
+        preferred = [k for k in algorithms.preferred_columns(tree) if k in set(used.tolist())]
+        order = np.searchsorted(used, preferred).tolist()
+        grouping, _ = algorithms.group_columns(Y.reshape(-1, len(used)), order)
+        independent, matrix = np.array(grouping.independent, dtype=np.intp), grouping.matrix
+    own = [names[k] for k in used]
+    named = tuple(own[k] for k in independent)
+    return InertialUnknowns(bodies, rotors, named, expressions(matrix, independent.tolist(), own), independent, matrix)
 
-    def of_joint(self, joint: int) -> list[int]:
-        """Indices of one joint's friction unknowns."""
-        return [len(self.inertial) + k for k, (own, _) in enumerate(self.friction) if own == joint]
 
-
-def unknowns(robot: Robot, terms: Terms) -> UnknownNames:
-    """Unknowns of a robot with these friction terms."""
-    base = robot.inertial.base()
-    inertial = [k for k, name in enumerate(base.names) if not name.endswith(("viscous_friction", "coulomb_friction"))]
-    return UnknownNames(base, np.array(inertial, dtype=np.intp), terms)
+def inertial_columns(
+    robot: Robot, bodies: int, coupling: FloatArray, q: FloatArray, qd: FloatArray, qdd: FloatArray
+) -> FloatArray:
+    """Torques of a unit of each body's parameters and of each motor's rotor inertia, shape (k, n, 10 bodies + n)."""
+    of_bodies = np.asarray(robot.regressors.torque(q, qd, qdd, columns=tuple(range(10 * bodies))))
+    of_rotors = np.einsum("km,mj->kjm", qdd @ coupling.T, coupling)
+    return np.concatenate([of_bodies, of_rotors], axis=2)
 
 
 class TorqueEquations:
-    """Regressor and efforts of filtered signals.
+    """Columns and efforts of filtered signals: effort ≈ columns @ unknowns.
 
     Parameters
     ----------
-    robot, unknowns
-        Robot and what is unknown of it.
+    robot
+        Robot; only its geometry counts.
+    inertial
+        Unknowns besides friction.
     signals
         Filtered log.
     coupling
-        Motor rates from joint rates, shape (n, n); friction acts at the motors. See `chasles.Log`.
-    end
-        Time at which the fitted part of the log ends, s; default: the end of the signals.
+        Motor rates from joint rates, shape (n, n); rotors turn and friction acts at the motors. See `chasles.Log`.
 
     Attributes
     ----------
-    unknowns
-        Unknowns given.
     columns
         Filtered columns of the inertial unknowns at the kept samples, shape (k, n, inertial).
     effort
         Filtered efforts, shape (k, n).
     moving, saturated
         Shapes (k, n).
+    time
+        Times of the kept samples, shape (k,), s.
     segments
         Slices of the kept samples without gaps.
-    hours
-        Time of all samples of the signals after `end`, shape (samples,), h.
     """
 
-    def __init__(
-        self, robot: Robot, unknowns: UnknownNames, signals: Signals, coupling: FloatArray, end: float | None = None
-    ) -> None:
-        self.unknowns = unknowns
-        self.hours = (signals.time - (signals.time[-1] if end is None else end)) / 3600.0
-        self.signals = signals
-        self.coupling = coupling
+    def __init__(self, robot: Robot, inertial: InertialUnknowns, signals: Signals, coupling: FloatArray) -> None:
+        self.inertial, self.signals, self.coupling = inertial, signals, coupling
         self.motor_rates = signals.qd @ coupling.T
         self._angles = signals.q @ coupling.T
         self.kept = signals.kept()
-        columns = tuple(unknowns.base.independent[unknowns.inertial].tolist())
-        self._raw = np.asarray(robot.regressors.torque(signals.q, signals.qd, signals.qdd, columns=columns))
+        self._raw = inertial_columns(robot, inertial.bodies, coupling, signals.q, signals.qd, signals.qdd)
         self.columns = signals.filter(self._raw)[self.kept]
-        self.effort = signals.effort[self.kept]
+        self.effort, self.time = signals.effort[self.kept], signals.time[self.kept]
         self.moving, self.saturated = signals.moving[self.kept], signals.saturated[self.kept]
         ends = [int(np.searchsorted(self.kept, part.stop)) for part in signals.segments]
         starts = [int(np.searchsorted(self.kept, part.start)) for part in signals.segments]
         self.segments = tuple(slice(a, b) for a, b in zip(starts, ends, strict=True) if b > a)
 
+    @property
+    def base_columns(self) -> FloatArray:
+        """Filtered columns of the base parameters at the kept samples, shape (k, n, base)."""
+        return self.columns[:, :, self.inertial.independent]
+
     def load(self, inertial: FloatArray) -> FloatArray:
-        """Torques without friction at all samples of the signals, shape (samples, n)."""
-        return np.asarray(self._raw @ inertial)
+        """Torques that the motors transmit without friction at all samples of the signals, shape (samples, n)."""
+        return np.asarray(np.linalg.solve(self.coupling.T, (self._raw @ inertial).T).T)
 
-    def friction(self, unknowns: UnknownNames, v0: FloatArray, load: FloatArray) -> FloatArray:
-        """Filtered columns of the friction unknowns at the kept samples, shape (k, n, friction)."""
-        parts = unknowns.friction
-        raw = np.empty((len(self.signals.time), self.effort.shape[1], len(parts)))
-        for k, (joint, term) in enumerate(parts):
-            if term == "rotor":
-                raw[:, :, k] = self._coupled_rotor(joint)
-            else:
-                rate, angle = self.motor_rates[:, joint], self._angles[:, joint]
-                column = friction_column(term, rate, v0[joint], load[:, joint], self.hours, angle)
-                raw[:, :, k] = column[:, None] * self.coupling[joint]
-        return self.signals.filter(raw)[self.kept]
+    def friction(self, terms: FrictionTerms, load: FloatArray) -> FloatArray:
+        """Filtered columns of the motors' friction at the kept samples, shape (k, n, n × columns), motor by motor."""
+        return self._at_joints(terms.columns(self.motor_rates, self._angles, load))
 
-    def _coupled_rotor(self, joint: int) -> FloatArray:
-        """Torques of a unit of rotor inertia by the other joints' accelerations, shape (samples, n)."""
-        row = self.coupling[joint]
-        return np.asarray((self.signals.qdd @ row)[:, None] * row - self.signals.qdd * row**2)
+    def transition_slopes(self, terms: FrictionTerms, coulomb: FloatArray) -> FloatArray:
+        """Filtered derivatives of the torques by the logarithms of the motors' transitions.
 
-    def friction_slopes(
-        self, unknowns: UnknownNames, values: FloatArray, v0: FloatArray, load: FloatArray
-    ) -> FloatArray:
-        """Filtered derivatives of the torques by log v0 of each motor at the kept samples, shape (k, n, n)."""
-        n = self.effort.shape[1]
-        raw = np.empty((len(self.signals.time), n, n))
-        for joint, own in enumerate(unknowns.terms.values()):
-            coefficients = values[unknowns.of_joint(joint)]
-            rate, angle = self.motor_rates[:, joint], self._angles[:, joint]
-            slope = friction_slope(own, coefficients, rate, v0[joint], load[:, joint], angle)
-            raw[:, :, joint] = slope[:, None] * self.coupling[joint]
-        return self.signals.filter(raw)[self.kept]
+        Parameters
+        ----------
+        terms
+            Friction terms.
+        coulomb
+            Dry friction of the transitions, shape (n, transitions).
 
+        Returns
+        -------
+        ndarray
+            Shape (k, n, n × transitions), motor by motor.
+        """
+        ratio = self.motor_rates[..., None] / terms.transitions
+        return self._at_joints(-coulomb * ratio / np.cosh(np.minimum(np.abs(ratio), 50.0)) ** 2)
 
-def plausible_sizes(robot: Robot, unknowns: UnknownNames, effort: FloatArray) -> FloatArray:
-    """Largest plausible size of each unknown, shape (unknowns,): more would cause efforts far beyond the measured ones.
+    def _at_joints(self, at_motors: FloatArray) -> FloatArray:
+        filtered = self.signals.filter(at_motors)[self.kept]
+        return np.asarray(np.einsum("kmi,mj->kjmi", filtered, self.coupling).reshape(*self.effort.shape, -1))
 
-    Efforts are those of moderate motions (1 rad/s, 5 rad/s²) all over the robot's range.
-    """
-    rng = np.random.default_rng(0)
-    lower = np.maximum(robot.lower_limits, -np.pi)
-    upper = np.minimum(robot.upper_limits, np.pi)
-    q = rng.uniform(lower, upper, (REFERENCE_STATES, robot.n))
-    qd = REFERENCE_SPEED * rng.normal(size=q.shape)
-    qdd = REFERENCE_ACCELERATION * rng.normal(size=q.shape)
-    columns = unknowns.base.columns(robot.regressors.torque(q, qd, qdd))[:, :, unknowns.inertial]
-    effects = np.sqrt(np.mean(columns**2, axis=0))
-    largest = np.abs(effort).max(axis=0)
-    largest = np.maximum(largest, 1e-3 * largest.max(initial=0.0)) + 1e-300
-    with np.errstate(divide="ignore"):
-        sizes = np.min(np.where(effects > 1e-12, largest[:, None] / effects, np.inf), axis=0)
-    of_friction = [largest[joint] / (largest[joint] if term == "load" else 1.0) for joint, term in unknowns.friction]
-    return np.asarray(PRIOR_WIDTH * np.concatenate([np.where(np.isfinite(sizes), sizes, 1.0), of_friction]))
+    def held_out(self, part: int, parts: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Samples to fit and samples to predict where one of equal parts of each recording is held out, shapes (k,).
+
+        Those within a period of the cut-off frequency around an inner border are in neither: the filter mixes them.
+        """
+        reach = 1.0 / self.signals.cutoff.frequency if self.signals.is_filtered else 0.0
+        fitted, predicted = np.zeros(len(self.time), dtype=bool), np.zeros(len(self.time), dtype=bool)
+        for recording in self.signals.recordings:
+            own = (self.kept >= recording.start) & (self.kept < recording.stop)
+            times = self.signals.time[recording]
+            start, stop = (times[0] + share / parts * (times[-1] - times[0]) for share in (part, part + 1))
+            near = (np.abs(self.time - start) < reach) & (part > 0) | (np.abs(self.time - stop) < reach) & (
+                part + 1 < parts
+            )
+            inside = (self.time >= start) & (self.time <= stop)
+            fitted |= own & ~inside & ~near
+            predicted |= own & inside & ~near
+        return fitted, predicted

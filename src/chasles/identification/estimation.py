@@ -1,259 +1,337 @@
-"""Estimation of base parameters and friction: iterated weighted least squares, and the choice of friction terms.
+"""Estimation of a robot from the equations of a log: textbook least squares first, then bodies, rotors and friction.
 
-The velocity v0 of each joint's friction is found along: its column is the derivative of the fitted torque by log v0
-(Gauss-Newton). Optional friction terms are taken where they predict parts of the log that were left out of the fit.
+Least squares of the base parameters give the first residuals. Then the convex problem of `bodies_rotors_and_friction`
+is solved a few times, each time with the weights, sizes and loads that the solution before led to:
+
+- A joint's rows weigh 1 / (s² t), where s is the deviation of its residuals and t their correlation time: t samples of
+  coloured errors count for one. Huber's function bounds the influence of outliers.
+- Load and position terms are taken for all joints, and are as large as the log shows for all joints together: the
+  deviation of each kind is its mean square over the joints, with that of its error (empirical Bayes; B. Efron & C.
+  Morris, "Stein's estimation rule and its competitors", J. American Statistical Association 68(341), 1973). Nothing is
+  chosen, so nothing is chosen by chance.
+- Load friction grows with the torque of the bodies and rotors of the solution before.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.identification.equations import Terms, TorqueEquations, UnknownNames, plausible_sizes, unknowns
-from chasles.identification.friction import ALWAYS, LONG, OPTIONAL, PERIODIC, columns_of, term_of
-from chasles.identification.regression import (
-    Prior,
-    WeightedFit,
-    coloured_covariance,
-    degrees_of_freedom,
-    error_model,
-    weighted_fit,
-)
+from chasles.geometry import pseudo_inertia_from_inertial_parameters
+from chasles.identification.bodies_rotors_and_friction import Minimum, References, minimum
+from chasles.identification.equations import InertialUnknowns, TorqueEquations
+from chasles.identification.friction import SIGNED, TRANSITIONS, FrictionTerms
+from chasles.identification.regression import HUBER, robust_deviations
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
+Friction = Literal["all", "urdf"]
 
-ITERATIONS = 12
-LEAST_ITERATIONS = 3
-CONVERGED = 0.02
-"""Change of log v0 that ends the iteration."""
+PASSES = 5
+TRIED_TRANSITIONS = (0.01, 0.02, 0.05, 0.1)
+"""Transitions of textbook friction, of the top rate; the one with the least residuals is taken."""
+REWEIGHTED = 5
+TENTH = 0.1
+"""Torque of a reference number, of the measured one; the result hardly depends on it."""
+OFFSET = 0.3
+"""Deviation of the offsets, of the measured effort: gravity, which is most of it, must not hide in them."""
+LEAST_MASS, LEAST_RADIUS = 0.05, 0.1
+"""A reference body has this share of the moving mass, and this gyration radius of the arm's: a gripper or load weigh
+that."""
+UNCORRELATED = 0.05
+"""Autocorrelation that ends the correlation time: its own error in 400 samples."""
+LONGEST_LAG = 400
 LONGEST_STEP = 0.5
-V0_START, V0_LEAST, V0_MOST = 0.05, 0.002, 0.5
-"""Velocity v0 relative to the joint's largest rate."""
-FOLDS = 4
-VOID = 1e-10
-"""Singular value, relative to the largest, below which a direction of the unknowns has no effect."""
-WORTHWHILE = 0.1
-"""A term is taken if it lessens the squared error on each left-out part, and in sum by this share of a joint's."""
+"""Largest change of a transition's logarithm from pass to pass."""
+RIDGE = 1e-12
+STATES = 50
+
+
+class LeastSquares(NamedTuple):
+    """Textbook least squares: base parameters, viscous and Coulomb friction and an offset of each motor.
+
+    Attributes
+    ----------
+    terms, values
+        Friction terms; base parameters, then friction motor by motor, shape (p,).
+    residuals, deviations
+        Shapes (k, n) of all samples, and (n,) of the used ones.
+    viscous, coulomb, coulomb_error
+        Friction of the motors, shape (n,), and the standard error of its Coulomb friction.
+    rows
+        Weighted rows of the used samples, shape (rows, p).
+    """
+
+    terms: FrictionTerms
+    values: FloatArray
+    residuals: FloatArray
+    deviations: FloatArray
+    viscous: FloatArray
+    coulomb: FloatArray
+    coulomb_error: FloatArray
+    rows: FloatArray
+
+    def torque(self, equations: TorqueEquations) -> FloatArray:
+        """Predicted efforts at the kept samples of equations, shape (k, n)."""
+        return np.asarray(textbook_columns(equations, self.terms) @ self.values)
 
 
 @dataclass(frozen=True)
 class Estimate:
-    """Estimated unknowns.
+    """Estimated unknowns: inertial ones, then friction motor by motor.
 
     Attributes
     ----------
     unknowns
-        Names and order.
-    values, covariance
-        Shapes (p,) and (p, p).
-    freedom
-        Effective degrees of freedom of each variance, shape (p,).
-    information
-        Matrix of the normal equations, p × p.
-    v0
-        Transition velocity of each joint's friction, shape (n,), rad/s.
-    inertial
-        Inertial unknowns that `load` friction was computed with.
-    fit
-        Last weighted fit; its coefficients go on with log v0.
-    sizes
-        Plausible size of each unknown, shape (p,).
-    condition
-        Condition number of the weighted regressor with columns of unit length, without directions that it does not see.
-    together
-        Unknowns of these directions: they act only together.
+        What the inertial ones are.
+    terms
+        Friction terms.
+    values
+        Shape (p,).
+    minimum
+        Solution of the convex problem, with its second derivatives.
+    columns
+        Columns of the unknowns at all kept samples, shape (k, n, p).
+    residuals, weights
+        Of all kept samples, shape (k, n); weights 1 / (s² t) as in the last pass, 0 where a row was not used.
+    deviations
+        Of the used residuals, shape (n,).
+    textbook
+        Least squares that the estimate began with.
     """
 
-    unknowns: UnknownNames
+    unknowns: InertialUnknowns
+    terms: FrictionTerms
     values: FloatArray
-    covariance: FloatArray
-    freedom: FloatArray
-    information: FloatArray
-    v0: FloatArray
-    inertial: FloatArray
-    fit: WeightedFit
-    sizes: FloatArray
-    condition: float
-    together: tuple[str, ...]
+    minimum: Minimum
+    columns: FloatArray
+    residuals: FloatArray
+    weights: FloatArray
+    deviations: FloatArray
+    textbook: LeastSquares
 
-    def columns(self, equations: TorqueEquations) -> FloatArray:
-        """Columns of all unknowns at the kept samples of equations, shape (k, n, p)."""
-        load = equations.load(self.inertial)
-        return np.concatenate([equations.columns, equations.friction(self.unknowns, self.v0, load)], axis=2)
+    @property
+    def inertial(self) -> FloatArray:
+        """Parameters of bodies and rotors."""
+        return self.values[: -len(self.terms.names) * len(self.terms.transitions)]
+
+    @property
+    def friction(self) -> dict[str, FloatArray]:
+        """Coefficients of the motors' friction by column, each of shape (n,)."""
+        table = self.values[len(self.inertial) :].reshape(-1, len(self.terms.names))
+        return dict(zip(self.terms.names, table.T, strict=True))
+
+    @property
+    def coulomb(self) -> FloatArray:
+        """Dry friction of the motors' transitions, shape (n, transitions)."""
+        return np.stack([values for name, values in self.friction.items() if name.startswith("coulomb")], axis=1)
+
+    def columns_of(self, equations: TorqueEquations) -> FloatArray:
+        """Columns of the unknowns at the kept samples of equations, shape (k, n, p)."""
+        return _columns(equations, self.terms, self.inertial)
+
+    def torque(self, equations: TorqueEquations) -> FloatArray:
+        """Predicted efforts at the kept samples of equations, shape (k, n)."""
+        return np.asarray(self.columns_of(equations) @ self.values)
 
 
-def estimate(robot: Robot, equations: TorqueEquations, measured: NDArray[np.bool_], friction: Terms | None) -> Estimate:
-    """Estimate the unknowns of a robot from the equations of a log.
+def _columns(equations: TorqueEquations, terms: FrictionTerms, inertial: FloatArray) -> FloatArray:
+    return np.concatenate([equations.columns, equations.friction(terms, equations.load(inertial))], axis=2)
+
+
+def estimate(robot: Robot, equations: TorqueEquations, used: NDArray[np.bool_], friction: Friction = "all") -> Estimate:
+    """Estimate bodies, rotors and friction from the used rows of equations.
 
     Parameters
     ----------
     robot
-        Prior model.
+        Prior model, whose bodies are the references.
     equations
         Equations of the samples.
-    measured
-        Joints whose effort counts, shape (n,).
+    used
+        Rows that count, shape (k, n).
     friction
-        Friction terms of each joint; None to choose them by cross-validation.
+        ``"all"`` terms, or ``"urdf"``: viscous friction and one transition, which is found along (Gauss-Newton).
     """
-    coupled = np.abs(equations.coupling - np.eye(robot.n)).max(axis=1) > 0.0
-    always: Terms = {name: (*ALWAYS, "rotor") if coupled[k] else ALWAYS for k, name in enumerate(robot.velocity_names)}
-    first = _iterate(robot, equations, measured, friction or always, None)
-    if friction is None:
-        chosen = _chosen_terms(robot, equations, measured, first, always)
-        if chosen != always:
-            first = _iterate(robot, equations, measured, chosen, first)
-    elif any("load" in own for own in friction.values()):
-        first = _iterate(robot, equations, measured, friction, first)
-    return first
+    units = robot.description.coordinate_units
+    shares, signed = (TRANSITIONS, SIGNED) if friction == "all" else ((0.05,), ())
+    terms = FrictionTerms.of(equations.motor_rates, units, shares, signed)
+    textbook = least_squares(equations, used, units)
+    residuals, deviations = textbook.residuals, textbook.deviations
+    references = _references(robot, equations, used, terms)
+    units_of_signed, inertial, start = references.deviations, equations.inertial.of(robot), None
+    for _ in range(PASSES):
+        A, weights = _columns(equations, terms, inertial), row_weights(residuals, deviations, used)
+        rows = (A * np.sqrt(weights)[..., None]).reshape(-1, A.shape[2])
+        g = rows.T @ (equations.effort * np.sqrt(weights)).ravel()
+        solution = minimum(rows.T @ rows, g, references, start)
+        residuals = equations.effort - A @ solution.unknowns
+        deviations = robust_deviations(residuals, used, equations.effort)
+        found = Estimate(
+            equations.inertial, terms, solution.unknowns, solution, A, residuals, weights, deviations, textbook
+        )
+        start, inertial = solution.point, found.inertial
+        if friction == "all":
+            references = references._replace(deviations=_empirical(solution, references, units_of_signed, signed))
+        else:
+            terms = _moved(equations, found)
+    return found
 
 
-def _iterate(
-    robot: Robot, equations: TorqueEquations, measured: NDArray[np.bool_], terms: Terms, before: Estimate | None
-) -> Estimate:
-    n, own = robot.n, unknowns(robot, terms)
-    effort = equations.effort
-    inertial = len(own.inertial)
-    sizes = plausible_sizes(robot, own, effort)
-    mean = np.zeros(len(own.names))
-    mean[:inertial] = own.base.values[own.inertial]
-    sizes = np.maximum(sizes, 0.1 * np.abs(mean))
-    fastest = np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
-    start = np.log(V0_START * fastest) if before is None else np.log(before.v0)
-    log_v0, values = start.copy(), mean
-    deviations = 0.1 * effort.std(axis=0) + 1e-12 if before is None else before.fit.deviations
-    with_load = mean[:inertial] if before is None else before.values[:inertial]
-    load = equations.load(with_load)
-    used = equations.moving & measured
-    for step in range(ITERATIONS):
-        v0 = np.exp(log_v0)
-        slopes = equations.friction_slopes(own, values, v0, load)
-        A = np.concatenate([equations.columns, equations.friction(own, v0, load), slopes], axis=2)
-        prior = Prior(np.concatenate([mean, start - log_v0]), np.concatenate([sizes, np.ones(n)]))
-        fit = weighted_fit(A, effort, used, prior, deviations)
-        deviations, values = fit.deviations, fit.values[:-n]
-        change = np.clip(fit.values[-n:], -LONGEST_STEP, LONGEST_STEP) if step else np.zeros(n)
-        if step >= LEAST_ITERATIONS and np.abs(change).max(initial=0.0) < CONVERGED:
-            break
-        log_v0 = np.clip(log_v0 + change, np.log(V0_LEAST * fastest), np.log(V0_MOST * fastest))
-    errors = error_model(A, fit, equations.segments)
-    covariance = coloured_covariance(A, fit, prior, equations.segments, errors)
-    rows = (A[:, :, :-n] * fit.weights[..., None]).reshape(-1, A.shape[2] - n)
-    lengths = np.linalg.norm(rows, axis=0)
-    names = np.array(own.names)[lengths > 0.0]
-    _, singular, directions = np.linalg.svd(rows[:, lengths > 0.0] / lengths[lengths > 0.0], full_matrices=False)
-    void = singular < VOID * singular[0]
-    together = names[(np.abs(directions[void]) > 1e-4).any(axis=0)]
-    return Estimate(
-        unknowns=own,
-        values=values,
-        covariance=covariance[:-n, :-n],
-        freedom=degrees_of_freedom(A, fit, equations.segments, errors)[:-n],
-        information=fit.information[:-n, :-n],
-        v0=np.exp(log_v0),
-        inertial=with_load,
-        fit=fit,
-        sizes=sizes,
-        condition=float(singular[0] / singular[~void][-1]),
-        together=tuple(together.tolist()),
-    )
+def _moved(equations: TorqueEquations, found: Estimate) -> FrictionTerms:
+    """Terms with each motor's transition moved by a Gauss-Newton step of its logarithm, beside all other unknowns."""
+    slopes = equations.transition_slopes(found.terms, found.coulomb)
+    root = np.sqrt(found.weights)[..., None]
+    own, others = (x.reshape(-1, x.shape[2]) for x in (slopes * root, found.columns @ found.minimum.motions * root))
+    taken = np.linalg.solve(found.minimum.hessian, others.T @ own)
+    information = own.T @ own - (own.T @ others) @ taken + np.eye(own.shape[1])
+    step = np.linalg.solve(information, own.T @ (found.residuals * root[..., 0]).ravel())
+    limited = np.clip(step, -LONGEST_STEP, LONGEST_STEP)[:, None]
+    return replace(found.terms, transitions=found.terms.transitions * np.exp(limited))
 
 
-def _chosen_terms(
-    robot: Robot, equations: TorqueEquations, measured: NDArray[np.bool_], first: Estimate, always: Terms
-) -> Terms:
-    """Add optional friction terms, one after another, that predict left-out quarters of the log better."""
-    own = UnknownNames(first.unknowns.base, first.unknowns.inertial, _possible_terms(robot, equations, always))
-    folds = _Folds.of(equations, own, first)
-    columns = [*range(len(own.inertial))]
-    optional: dict[tuple[int, str], list[int]] = {}
-    for place, (joint, column) in enumerate(own.friction, len(own.inertial)):
-        if term_of(column) not in OPTIONAL:
-            columns.append(place)
-        elif measured[joint]:
-            optional.setdefault((joint, term_of(column)), []).append(place)
-    best = folds.errors(columns)
-    taken: set[tuple[int, str]] = set()
-    for _ in range(len(optional)):
-        trials = [(term, folds.errors([*columns, *places])) for term, places in optional.items() if term not in taken]
-        good = [
-            (float(found.sum()), term, found)
-            for term, found in trials
-            if (found < best).all() and best.sum() - found.sum() > WORTHWHILE * best.sum() / measured.sum()
-        ]
-        if not good:
-            break
-        _, added, best = min(good, key=lambda trial: trial[0])
-        columns += optional[added]
-        taken.add(added)
-    return {
-        name: (*always[name], *(column for term in OPTIONAL if (joint, term) in taken for column in columns_of(term)))
-        for joint, name in enumerate(always)
-    }
+def row_weights(residuals: FloatArray, deviations: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+    """Weights 1 / (s² t) of the used rows, less for outliers, shape (k, n)."""
+    bounded = np.minimum(1.0, HUBER * deviations / np.maximum(np.abs(residuals), 1e-300))
+    return np.where(used, bounded / (deviations**2 * correlation_times(residuals * bounded, used)), 0.0)
 
 
-def _possible_terms(robot: Robot, equations: TorqueEquations, always: Terms) -> Terms:
-    """Friction columns of each joint with all optional terms that its motion and the log's length allow."""
-    candidates = [term for term in OPTIONAL if term != "drift" or 3600.0 * np.ptp(equations.hours) > LONG]
-    aperiodic = [term for term in candidates if term not in PERIODIC]
-    return {
-        name: (*own, *(column for term in (candidates if unit == "rad" else aperiodic) for column in columns_of(term)))
-        for (name, own), unit in zip(always.items(), robot.description.coordinate_units, strict=True)
-    }
+def correlation_times(residuals: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+    """Samples of each joint's residuals that count for one, shape (n,): 1 + 2 Σ ρ up to the first small ρ.
 
+    Examples
+    --------
+    An autoregression with the coefficient 0.5 has 1 + 2 (0.5 + 0.25 + …) = 3:
 
-def _expected_sizes(equations: TorqueEquations, unknowns: UnknownNames, first: Estimate) -> FloatArray:
-    """Plausible sizes of the unknowns, shape (p,): those of a first estimate; a new term is as large as Coulomb's."""
-    known, joints = first.unknowns.names, list(unknowns.terms)
-    size = np.concatenate([first.sizes[: len(unknowns.inertial)], np.zeros(len(unknowns.friction))])
-    for place, (joint, column) in enumerate(unknowns.friction, len(unknowns.inertial)):
-        name = f"{joints[joint]}.{column}"
-        reference = known.index(name if name in known else f"{joints[joint]}.coulomb")
-        largest_effort = np.abs(equations.effort[:, joint]).max() + 1e-300  # what a unit of load friction multiplies
-        size[place] = first.sizes[reference] / (largest_effort if column == "load" else 1.0)
-    return size
-
-
-@dataclass(frozen=True)
-class _Folds:
-    """Normal equations of the parts of a log, by which each part is predicted from the others.
-
-    Attributes
-    ----------
-    grams, rights, squares
-        Matrix (p, p), right side (p,) and squared torques of each part, weighted, in unknowns relative to their sizes.
+    >>> from scipy.signal import lfilter
+    >>> white = np.random.default_rng(0).normal(size=(100000, 1))
+    >>> correlation_times(lfilter([1.0], [1.0, -0.5], white, axis=0), np.ones((100000, 1), bool)).round(1)
+    array([2.8])
     """
+    found = np.ones(residuals.shape[1])
+    for joint, rows in enumerate(used.T):
+        x = np.where(rows, residuals[:, joint], 0.0)
+        power = float(x @ x)
+        for lag in range(1, min(LONGEST_LAG, len(x) // 3) if power > 0.0 else 1):
+            correlation = float(x[lag:] @ x[:-lag]) / power
+            if correlation < UNCORRELATED:
+                break
+            found[joint] += 2.0 * correlation
+    return found
 
-    grams: list[FloatArray]
-    rights: list[FloatArray]
-    squares: list[float]
 
-    @classmethod
-    def of(cls, equations: TorqueEquations, unknowns: UnknownNames, first: Estimate) -> _Folds:
-        """Divide the equations of unknowns into `FOLDS` parts, weighted as in a first estimate."""
-        load = equations.load(first.values[: len(unknowns.inertial)])
-        A = np.concatenate([equations.columns, equations.friction(unknowns, first.v0, load)], axis=2)
-        size = _expected_sizes(equations, unknowns, first)
-        k, _, p = A.shape
-        folds = cls([], [], [])
-        for a, b in pairwise(np.linspace(0, k, FOLDS + 1).astype(int)):
-            rows = (A[a:b] * first.fit.weights[a:b, :, None]).reshape(-1, p) * size
-            y = (equations.effort[a:b] * first.fit.weights[a:b]).ravel()
-            folds.grams.append(rows.T @ rows)
-            folds.rights.append(rows.T @ y)
-            folds.squares.append(float(y @ y))
-        return folds
+def least_squares(equations: TorqueEquations, used: NDArray[np.bool_], units: tuple[str, ...]) -> LeastSquares:
+    """Weighted least squares with the best of four transitions; weights of the joints by iteration.
 
-    def errors(self, columns: list[int]) -> FloatArray:
-        """Squared error on each part of a fit of some columns to the other parts, shape (FOLDS,)."""
-        total, right, square = sum(self.grams), sum(self.rights), np.ix_(columns, columns)
-        found = []
-        for gram, own_right, power in zip(self.grams, self.rights, self.squares, strict=True):
-            matrix = (total - gram)[square] + np.eye(len(columns))
-            x = np.linalg.solve(matrix, (right - own_right)[columns])
-            found.append(power - 2.0 * x @ own_right[columns] + x @ gram[square] @ x)
-        return np.array(found)
+    J. Swevers et al., "Optimal robot excitation and identification" (IEEE Trans. Robotics and Automation 13(5), 1997).
+    """
+    best: tuple[float, LeastSquares] | None = None
+    for share in TRIED_TRANSITIONS:
+        terms = FrictionTerms.of(equations.motor_rates, units, (share,), ("offset",))
+        found = _reweighted(textbook_columns(equations, terms), equations.effort, used, terms)
+        score = float(np.log(found.deviations[used.any(axis=0)]).sum())
+        if best is None or score < best[0]:
+            best = score, found
+    assert best is not None
+    return best[1]
+
+
+def textbook_columns(equations: TorqueEquations, terms: FrictionTerms) -> FloatArray:
+    """Filtered columns of base parameters and friction at the kept samples, shape (k, n, p)."""
+    no_load = np.zeros_like(equations.motor_rates)
+    return np.concatenate([equations.base_columns, equations.friction(terms, no_load)], axis=2)
+
+
+def _reweighted(A: FloatArray, y: FloatArray, used: NDArray[np.bool_], terms: FrictionTerms) -> LeastSquares:
+    p, n, of_motor = A.shape[2], y.shape[1], len(terms.names)
+    selected = [(A[rows, joint], y[rows, joint]) for joint, rows in enumerate(used.T)]
+    grams = [(X.T @ X, X.T @ target) for X, target in selected]
+    deviations = y.std(axis=0) + 1e-12
+    for _ in range(REWEIGHTED):
+        weight = deviations**-2.0
+        G = sum(w * gram for w, (gram, _) in zip(weight, grams, strict=True))
+        g = sum(w * right for w, (_, right) in zip(weight, grams, strict=True))
+        sizes = np.sqrt(np.maximum(np.diag(G), 1e-300))
+        inverse = np.linalg.pinv(G / np.outer(sizes, sizes), rcond=RIDGE, hermitian=True)
+        x = inverse @ (g / sizes) / sizes
+        residuals = y - A @ x
+        deviations = robust_deviations(residuals, used, y)
+    times = correlation_times(residuals, used)
+    friction = x[p - of_motor * n :].reshape(n, of_motor)
+    errors = np.sqrt(np.maximum(np.diag(inverse), 0.0) * times.max(initial=1.0)) / sizes
+    rows = np.concatenate([X / s for (X, _), s in zip(selected, deviations, strict=True)])
+    coulomb_error = errors[p - of_motor * n :].reshape(n, of_motor)[:, 1]
+    return LeastSquares(terms, x, residuals, deviations, friction[:, 0], friction[:, 1], coulomb_error, rows)
+
+
+def _references(robot: Robot, equations: TorqueEquations, used: NDArray[np.bool_], terms: FrictionTerms) -> References:
+    """Bodies of the prior, and numbers with a tenth of the measured torque; a joint without rows keeps its prior's."""
+    n, inertial, count = robot.n, equations.columns.shape[2], len(terms.names)
+    bodies, told = equations.inertial.bodies, used.any(axis=0)
+    effort = _root_mean_square(equations.effort, used)
+    kept = equations.kept
+    rate = _root_mean_square(equations.motor_rates[kept], used)
+    acceleration = _root_mean_square((equations.signals.qdd @ equations.coupling.T)[kept], used)
+    known = equations.inertial.of(robot)[10 * bodies :]
+    rotors = np.where(told & (known <= 0.0), TENTH * effort / acceleration, np.maximum(known, 1e-9))
+    dry = [name for name in terms.names if name.startswith("coulomb")]
+
+    def places(name: str) -> NDArray[np.intp]:
+        return np.asarray(inertial + np.arange(n) * count + terms.names.index(name), dtype=np.intp)
+
+    positive = [10 * bodies + np.arange(n), *(places(name) for name in ("viscous", *dry))]
+    frictions = np.where(told, TENTH * effort, 1e-9)
+    sizes = [rotors, frictions / rate, *(frictions for _ in dry)]
+    deviations = {
+        "load": np.full(n, TENTH),
+        "offset": OFFSET * effort,
+        "sine": TENTH * effort,
+        "cosine": TENTH * effort,
+    }
+    signed = [places(name) for name in terms.signed]
+    return References(
+        np.asarray(np.linalg.cholesky(_reference_bodies(robot, bodies)), dtype=np.float64),
+        np.concatenate(positive), np.concatenate(sizes),
+        np.concatenate([np.zeros(0, dtype=np.intp), *signed]),
+        np.concatenate([np.zeros(0), *(deviations[name] for name in terms.signed)]),
+    )  # fmt: skip
+
+
+def _root_mean_square(values: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
+    """Of the used samples of each column, shape (n,); 1 where there are none."""
+    count = used.sum(axis=0)
+    mean = np.sum(np.where(used, values, 0.0) ** 2, axis=0) / np.maximum(count, 1)
+    return np.where(count > 0, np.sqrt(mean) + 1e-9, 1.0)
+
+
+def _reference_bodies(robot: Robot, bodies: int) -> FloatArray:
+    """Pseudo-inertias of the prior's bodies, none lighter or smaller than what users mount, shape (bodies, 4, 4).
+
+    The size of the arm is that of a rod of its mass: 2 √(M/m), with the largest mass M of its first two joints.
+    """
+    J = np.asarray(pseudo_inertia_from_inertial_parameters(robot.inertial.values[: 10 * bodies].reshape(-1, 10)))
+    mass, rng = J[:, 3, 3].sum(), np.random.default_rng(0)
+    lower, upper = np.maximum(robot.lower_limits, -np.pi), np.minimum(robot.upper_limits, np.pi)
+    M = np.asarray(robot.mass_matrix(rng.uniform(lower, upper, (STATES, robot.n))))
+    radius = LEAST_RADIUS * 2.0 * np.sqrt(np.diagonal(M, axis1=1, axis2=2)[:, :2].max(axis=1).mean() / mass)
+    center = J[:, :3, 3] / np.maximum(J[:, 3, 3], 1e-9)[:, None]
+    own = np.maximum(J[:, 3, 3], LEAST_MASS * mass)
+    spread = J[:, :3, :3] / np.maximum(J[:, 3, 3], 1e-9)[:, None, None] - np.einsum("bi,bj->bij", center, center)
+    w, V = np.linalg.eigh(spread)
+    spread = V @ (np.maximum(w, radius**2)[..., None] * np.swapaxes(V, 1, 2)) + np.einsum("bi,bj->bij", center, center)
+    thick = np.empty_like(J)
+    thick[:, :3, :3], thick[:, 3, 3] = own[:, None, None] * spread, own
+    thick[:, :3, 3] = thick[:, 3, :3] = own[:, None] * center
+    return thick
+
+
+def _empirical(solution: Minimum, references: References, units: FloatArray, kinds: tuple[str, ...]) -> FloatArray:
+    """Deviations of the signed numbers: as large as the mean square of their kind over the joints; not offsets."""
+    variance = np.diag(np.linalg.inv(solution.hessian))[references.signed]
+    square = (solution.unknowns[references.signed] ** 2 + variance) / units**2
+    mean = np.repeat(square.reshape(len(kinds), -1).mean(axis=1), len(square) // len(kinds))
+    offset = np.repeat([kind == "offset" for kind in kinds], len(square) // len(kinds))
+    return np.asarray(np.where(offset, units, units * np.sqrt(mean)))

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -76,8 +77,8 @@ class Signals:
         Whether each joint moves, shape (k, n): faster than 2 % of its largest speed. False where saturated.
     saturated
         Whether saturated efforts are within a period of the cut-off frequency, shape (k, n).
-    segments
-        Slices without gaps.
+    segments, recordings
+        Slices without gaps, and slices of the logs that were joined.
     period
         Time between samples, s.
     cutoff
@@ -97,6 +98,7 @@ class Signals:
     moving: NDArray[np.bool_]
     saturated: NDArray[np.bool_]
     segments: tuple[slice, ...]
+    recordings: tuple[slice, ...]
     period: float
     cutoff: Cutoff
     noise: FloatArray
@@ -112,7 +114,7 @@ class Signals:
     def kept(self) -> NDArray[np.intp]:
         """Indices of the samples that carry information below the cut-off, without the ends of the segments."""
         step = max(1, int(1.0 / (THINNED * self.cutoff.frequency * self.period)))
-        edge = round(1.0 / (self.cutoff.frequency * self.period)) if self._is_filtered else 2
+        edge = round(1.0 / (self.cutoff.frequency * self.period)) if self.is_filtered else 2
         parts = [
             np.arange(
                 part.start + min(edge, (part.stop - part.start) // 4),
@@ -124,22 +126,9 @@ class Signals:
         return np.concatenate(parts)
 
     @property
-    def _is_filtered(self) -> bool:
+    def is_filtered(self) -> bool:
+        """Whether the cut-off frequency is low enough for a filter at this rate."""
         return self.cutoff.frequency * self.period < HIGHEST
-
-    def split(self, share: float) -> tuple[Signals, Signals]:
-        """Return the signals of the first fraction of the samples, and of the rest."""
-        at = round(share * len(self.time))
-        return self._part(0, at), self._part(at, len(self.time))
-
-    def _part(self, start: int, stop: int) -> Signals:
-        ends = [(max(s.start, start) - start, min(s.stop, stop) - start) for s in self.segments]
-        own = slice(start, stop)
-        return replace(
-            self, time=self.time[own], q=self.q[own], qd=self.qd[own], qdd=self.qdd[own], effort=self.effort[own],
-            moving=self.moving[own], saturated=self.saturated[own],
-            segments=tuple(slice(a, b) for a, b in ends if b - a >= 2),
-        )  # fmt: skip
 
 
 def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
@@ -192,11 +181,19 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     signals = Signals(
         time, position, velocity, acceleration, efforts,
         moving=(np.abs(velocity) > np.maximum(SLOW * fastest, 1e-12)) & ~saturated, saturated=saturated,
-        segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)),
+        segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)), recordings=_recordings(log, parts, ends),
         period=step * log.sample_period, cutoff=chosen, noise=noise,
         derivative="positions" if rates is None else "measured velocities",
     )  # fmt: skip
     return delayed(signals, log.delay) if log.delay else signals
+
+
+def _recordings(log: Log, parts: list[tuple[slice, FloatArray]], ends: NDArray[np.intp]) -> tuple[slice, ...]:
+    """Slices of the samples of each recording whose segments are `parts`, which end at these samples."""
+    of_recordings = [
+        [k for k, (part, _) in enumerate(parts) if own.start <= part.start < own.stop] for own in log.recordings
+    ]
+    return tuple(slice(int(ends[own[0]]), int(ends[own[-1] + 1])) for own in of_recordings if own)
 
 
 def _measured_rates(log: Log, frequency: float) -> list[FloatArray] | None:
@@ -266,16 +263,44 @@ def choose_cutoff(log: Log) -> Cutoff:
     """Choose the cut-off frequency from the spectra of the positions.
 
     It is 5 times the bandwidth of the motion (99 % of the energy of the velocities), or less where the position noise
-    would exceed a tenth of the accelerations.
+    would exceed a tenth of the accelerations. All segments count that are at least half as long as the longest, and in
+    each of them the joints that move there.
 
     Raises
     ------
     ArgumentError
         If no joint moves.
     """
-    part = max(log.segments, key=lambda s: s.stop - s.start)
+    durations = [log.time[part][-1] - log.time[part][0] for part in log.segments]
+    parts = [part for part, duration in zip(log.segments, durations, strict=True) if duration >= 0.5 * max(durations)]
+    spans = np.array([np.ptp(log.q[part], axis=0) for part in parts])
+    moves = spans > np.maximum(SLOW * spans.max(axis=0), 1e-6)
+    found = [_spectral_limits(log, part, own) for part, own in zip(parts, moves, strict=True)]
+    bandwidth = np.max([limits.bandwidth for limits in found], axis=0)
+    if not (bandwidth > 0.0).any():
+        raise ArgumentError("no joint moves in this log: identification needs motion; plan one with chasles.excite")
+    joint = int(np.argmax(bandwidth))
+    chosen, rate = MARGIN * float(bandwidth[joint]), 1.0 / log.sample_period
+    reason = (
+        f"{MARGIN:g} times the bandwidth of the motion ({bandwidth[joint]:.3g} Hz, {log.robot.velocity_names[joint]})"
+    )
+    quiet = min(limits.quiet for limits in found)
+    if quiet < chosen:
+        chosen, reason = max(quiet, float(bandwidth[joint])), "above it the noise of positions dominates accelerations"
+    if chosen > HIGHEST * rate:
+        chosen, reason = HIGHEST * rate, f"the sample rate of {rate:.4g} Hz admits no higher one"
+    return Cutoff(max(chosen, 2.0 / max(durations)), bandwidth, reason)
+
+
+class _SpectralLimits(NamedTuple):
+    """Bandwidth of each joint's motion, shape (n,), and frequency from which noise dominates accelerations, Hz."""
+
+    bandwidth: FloatArray
+    quiet: float
+
+
+def _spectral_limits(log: Log, part: slice, moves: NDArray[np.bool_]) -> _SpectralLimits:
     period = log.sample_period
-    rate = 1.0 / period
     time = np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)
     q = _regular(log.time[part], log.q[part], time)
     q = q - q[0] - np.linspace(0.0, 1.0, len(q))[:, None] * (q[-1] - q[0])
@@ -285,24 +310,11 @@ def choose_cutoff(log: Log) -> Cutoff:
     square = (2.0 * np.pi * frequency[:, None]) ** 2
     signal = square * np.where(power > CLEAR * noise, power, 0.0)
     energy = np.cumsum(signal, axis=0)
-    moves = np.ptp(log.q[part], axis=0) > 1e-6
-    if not moves.any() or not (energy[-1] > 0.0).any():
-        raise ArgumentError("no joint moves in this log: identification needs motion; plan one with chasles.excite")
-    bandwidth = np.where(moves & (energy[-1] > 0.0), frequency[np.argmax(energy >= ENERGY * energy[-1], axis=0)], 0.0)
-    joint = int(np.argmax(bandwidth))
-    chosen = MARGIN * float(bandwidth[joint])
-    reason = (
-        f"{MARGIN:g} times the bandwidth of the motion ({bandwidth[joint]:.3g} Hz, {log.robot.velocity_names[joint]})"
-    )
+    moves = moves & (energy[-1] > 0.0)
+    bandwidth = np.where(moves, frequency[np.argmax(energy >= ENERGY * energy[-1], axis=0)], 0.0)
     loud = np.cumsum(square**2 * noise, axis=0) > ACCELERATION_NOISE**2 * np.sum(square * signal, axis=0)
-    quiet = float(
-        min((frequency[np.argmax(loud[:, k])] if loud[:, k].any() else np.inf) for k in np.flatnonzero(moves))
-    )
-    if quiet < chosen:
-        chosen, reason = max(quiet, float(bandwidth[joint])), "above it the noise of positions dominates accelerations"
-    if chosen > HIGHEST * rate:
-        chosen, reason = HIGHEST * rate, f"the sample rate of {rate:.4g} Hz admits no higher one"
-    return Cutoff(max(chosen, 2.0 * frequency[1]), bandwidth, reason)
+    first = np.where(loud.any(axis=0), frequency[np.argmax(loud, axis=0)], np.inf)
+    return _SpectralLimits(bandwidth, float(first[moves].min(initial=np.inf)))
 
 
 def _regular(time: FloatArray, values: FloatArray, wanted: FloatArray) -> FloatArray:

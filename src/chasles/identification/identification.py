@@ -6,19 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from chasles.base import verbs
-from chasles.base.errors import UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.base.findings import Finding
+from chasles.identification import archive
 from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains
-from chasles.identification.equations import UnknownNames
-from chasles.identification.filtering import Signals
-from chasles.identification.friction import PERIODIC, friction_column, term_of
+from chasles.identification.filtering import Cutoff, Signals, filtered_signals
+from chasles.identification.friction import FrictionTerms
+from chasles.identification.logs.acceptance import accepted_log
+from chasles.identification.logs.columns import Columns
 from chasles.identification.logs.log import Log
 from chasles.robot.robot import Robot
 
@@ -50,8 +53,7 @@ class Parameter:
     prior
         Value of the prior model; NaN for terms that the prior lacks.
     determined
-        Whether the log determines the parameter: its contribution to the torque uncertainty of moderate motions is
-        below the residuals, or its value is at least twice its standard error.
+        Whether the log determines the parameter: it at least halves the deviation that the prior leaves.
     freedom
         Effective degrees of freedom of the error; default infinity, for a known variance.
     """
@@ -82,35 +84,30 @@ class Identification:
     Attributes
     ----------
     robot, model
-        Prior model, and identified model. The identified model has physically possible bodies and, under this
-        constraint, the most likely base parameters, viscous and Coulomb friction. Other friction terms are in
-        `friction`.
+        Prior model, and the identified one: bodies that can exist, rotors and friction, fitted to all data.
     log
-        Log that was identified.
-    unknowns
-        Names and order of the unknowns.
-    values, covariance
-        Least-squares estimates and their covariance, shapes (p,) and (p, p), in the order of ``unknowns.names``.
-    model_values
-        Values of the unknowns in `model`, with `friction`.
-    v0
-        Transition velocity of each joint's friction, shape (n,), rad/s.
+        Log that was identified; several logs are joined.
+    terms
+        Friction terms, with the velocities of their transitions.
+    names, values, covariance
+        Names of all unknowns, their estimates and covariance, shapes (p,) and (p, p): ten parameters of each body,
+        rotor inertias, and friction motor by motor. Only combinations of them can be told: see `parameters`.
     parameters
-        Estimates one by one, with intervals.
+        What can be told, one by one, with intervals: base parameters and friction.
     condition
-        Condition number of the observation matrix with columns of unit length.
+        Condition number of the textbook's observation matrix with columns of unit length.
     predictions
-        Predictions by pairs of names: ``"prior"``, ``"least squares"`` or ``"model"``, and ``"training"`` or
-        ``"unseen"`` data.
+        Predictions by pairs of names: ``"prior"``, ``"least squares"`` (textbook) or ``"model"``, and ``"unseen"`` or
+        ``"training"`` data. Each unseen sample is predicted by a fit to other parts of the log.
     noise
         Noise of the measured efforts below the cut-off frequency, shape (n,), N·m: no model can predict better.
     expected
         Expected RMS errors on the unseen data, while moving, from the residuals and the covariance of the fit, shape
         (n,), N·m. Larger errors indicate unmodelled effects.
     signals
-        Filtered training data.
-    unseen
-        Filtered unseen data.
+        Filtered log.
+    band
+        Frequency below which predictions and their errors are, Hz.
     drive_gains
         Drive gains, if the log holds currents.
     outliers
@@ -123,18 +120,17 @@ class Identification:
     robot: Robot
     model: Robot
     log: Log
-    unknowns: UnknownNames
+    terms: FrictionTerms
+    names: tuple[str, ...]
     values: FloatArray
     covariance: FloatArray
-    model_values: FloatArray
-    v0: FloatArray
     parameters: tuple[Parameter, ...]
     condition: float
     predictions: Mapping[tuple[str, str], Prediction]
     noise: FloatArray
     expected: FloatArray
     signals: Signals
-    unseen: Signals
+    band: float
     drive_gains: DriveGains | None
     outliers: FloatArray
     findings: tuple[Finding, ...] = ()
@@ -146,49 +142,38 @@ class Identification:
                 return parameter
         raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
 
-    def friction(self, joint: str) -> dict[str, float]:
-        """Friction of one joint: its terms (see `chasles.identification.friction`) and ``"v0"``."""
-        joints = list(self.unknowns.terms)
-        if joint not in joints:
-            raise UnknownNameError("joint", joint, joints)
-        place = joints.index(joint)
-        values = self.model_values[self.unknowns.of_joint(place)]
-        return dict(zip(self.unknowns.terms[joint], values.tolist(), strict=True)) | {"v0": float(self.v0[place])}
+    @property
+    def masses(self) -> dict[str, tuple[float, float]]:
+        """Mass of each moving body in the prior and in the identified model, kg, by the name of its link."""
+        values = zip(self.robot.inertial.names, self.robot.inertial.values, self.model.inertial.values, strict=True)
+        return {name.removesuffix(".m"): (float(a), float(b)) for name, a, b in values if name.endswith(".m")}
 
-    def friction_torque(
-        self, qd: ArrayLike, load: ArrayLike = 0.0, hours: float = 0.0, q: ArrayLike | None = None
-    ) -> FloatArray:
-        """Return friction torques at joint velocities, shape (..., n), N·m.
+    def predict(self, log: Any, cutoff: float | None = None) -> Prediction:
+        """Predict the efforts of another log below a frequency, Hz; default `band`.
 
         Parameters
         ----------
-        qd
-            Shape (..., n), rad/s (m/s).
-        load
-            Transmitted joint torques without friction, for joints with a ``load`` term.
-        hours
-            Time after the end of the fitted part of the log, h, for joints with a ``drift`` term.
-        q
-            Joint positions, shape (..., n), for joints with ``position`` or ``ripple`` terms. Default: mean of these
-            terms over a revolution.
+        log
+            `chasles.Log`, or a source that it reads.
+        cutoff
+            Frequency of the filters, Hz.
         """
-        rates = np.asarray(qd, dtype=np.float64) @ self.log.coupling.T
-        loads = np.broadcast_to(np.asarray(load, dtype=np.float64), rates.shape)
-        angles = np.zeros_like(rates) if q is None else np.asarray(q, dtype=np.float64) @ self.log.coupling.T
-        rates, loads, angles = np.broadcast_arrays(rates, loads, angles)
-        total = np.zeros(rates.shape)
-        for k, (joint, term) in enumerate(self.unknowns.friction, len(self.unknowns.inertial)):
-            if term != "rotor" and (q is not None or term_of(term) not in PERIODIC):
-                own = (rates[..., joint], float(self.v0[joint]), loads[..., joint], hours, angles[..., joint])
-                column = friction_column(term, *own)
-                total += self.model_values[k] * column[..., None] * self.log.coupling[joint]
-        return total
+        own = accepted_log(self.robot, log)
+        signals = filtered_signals(own, self.band if cutoff is None else cutoff)
+        tau = signals.filter(np.asarray(self.model.inverse_dynamics(signals.q, signals.qd, signals.qdd)))
+        moving, gains = signals.moving & own.measured, self.drive_gains
+        scale = np.where(gains.known, gains.values, 1.0) if own.currents and gains is not None else 1.0
+        return Prediction(tau, signals.effort * scale, moving, signals.saturated, signals.time).at(signals.kept())
 
-    def torque(self, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> FloatArray:
-        """Return the torques of the identified model with all its friction terms, shape (..., n), N·m."""
-        bare = self.model.with_friction(viscous=0.0, coulomb=0.0)
-        load = np.asarray(bare.inverse_dynamics(q, qd, qdd))
-        return load + self.friction_torque(qd, load, q=q)
+    def score(self, log: Any) -> float:
+        """Share of the squared efforts of another log that the model explains: mean over its moving joints, at best 1.
+
+        Parameters
+        ----------
+        log
+            `chasles.Log`, or a source that it reads.
+        """
+        return float(1.0 - np.nanmean(self.predict(log).relative() ** 2))
 
     def summary(self) -> str:
         """Return a text with the prediction error of each joint and the findings."""
@@ -210,8 +195,11 @@ class Identification:
                     + f"{model.largest()[k]:>10.3g}{model.relative('resting')[k]:>10.1%}"
                 )
         lines.append(
-            "(RMS effort while moving; RMS errors relative to it; RMS error expected from the fit; largest error)"
+            f"(below {self.band:.3g} Hz: RMS effort while moving; RMS errors relative to it; error expected from the "
+            "fit; largest error)"
         )
+        before, now = np.sum(list(self.masses.values()), axis=0)
+        lines.append(f"moving mass {now:.3g} kg (prior {before:.3g} kg)")
         return "\n".join([*lines, *(f"{finding.rule.weight}: {finding}" for finding in self.findings)])
 
     def __repr__(self) -> str:
@@ -222,7 +210,31 @@ class Identification:
             f"unseen torques to {worst:.1%} or better>"
         )
 
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write all of the identification, with its log, for `chasles.identification.load`; path ends in ``.npz``."""
+        return archive.save(self, path)
+
     def report(self, path: str | PathLike[str], title: str = "Identification") -> Path:
         """Write a self-contained HTML page: measured and predicted efforts, residuals, parameters, friction, advice."""
         written: Path = verbs.report(self, path, title)
         return written
+
+
+def load(path: str | PathLike[str]) -> Identification:
+    """Read an identification that `Identification.save` wrote.
+
+    Parameters
+    ----------
+    path
+        File that ends in ``.npz``.
+
+    Raises
+    ------
+    ArgumentError
+        If the file does not exist or holds no identification.
+    """
+    kinds = (Identification, Parameter, Prediction, DriveGains, Cutoff, Signals, FrictionTerms, Columns, Log)
+    found = archive.load(path, kinds)
+    if not isinstance(found, Identification):
+        raise ArgumentError(f"the file '{path}' holds no identification")
+    return found

@@ -1,25 +1,29 @@
-"""`identify`: from a log of measured motion to a robot's base parameters, friction and bodies that can exist."""
+"""`identify`: from logs of measured motion to a robot with bodies that can exist, rotors and friction.
+
+Read the logs and check them; fit parts of them and judge each fit by what it was not fitted to; then fit everything,
+and export all of it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.errors import ArgumentError, IdentificationError, UnknownNameError, warn
+from chasles.base.errors import ArgumentError, IdentificationError, warn
 from chasles.base.findings import Rule
-from chasles.engine.validators import real, truth
+from chasles.engine.validators import choice, real, truth, whole_number
 from chasles.identification.comparison import Prediction
-from chasles.identification.delays_and_offsets import FitAndHeldOut
-from chasles.identification.drive_gains import DriveGains, gains_from_model
-from chasles.identification.equations import PRIOR_WIDTH, Terms, TorqueEquations, UnknownNames, unknowns
-from chasles.identification.estimation import V0_START, Estimate, estimate
+from chasles.identification.delays_and_offsets import FittedLog
+from chasles.identification.drive_gains import gains_from_model
+from chasles.identification.equations import TorqueEquations, inertial_unknowns
+from chasles.identification.estimation import Estimate, Friction, estimate
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
-from chasles.identification.friction import ALWAYS, PERIODIC, TERMS, columns_of
-from chasles.identification.identification import Identification, Parameter
+from chasles.identification.identification import Identification
+from chasles.identification.intervals import with_intervals
 from chasles.identification.judgement import DOUBTS, judge
 from chasles.identification.logs.acceptance import accepted_log, refuse
 from chasles.identification.logs.log import Log
@@ -29,17 +33,17 @@ from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-PRIOR_WEIGHT = 10.0
-"""Factor on the covariance beside which consistent bodies shall resemble the prior's."""
+VOID = 1e-10
+"""Singular value, relative to the largest, below which a direction of the unknowns has no effect."""
 SATURATES = Rule(
     "saturates", 0.8, "a log has some five periods of its slowest motion: less than one of them is left",
-    "the effort of '{joint}' saturates in or near {value:.0%} of the {part} samples; too few are left. Move slower or "
+    "the effort of '{joint}' saturates in or near {value:.0%} of the samples; too few are left. Move slower or "
     "carry less; if the robot's effort limit is wrong, correct it", "refusal",
 )  # fmt: skip
 RESTS = Rule(
     "joint-rests", 2e-3, "such a motion is within the backlash of gears, and what the joint carries has no rank",
-    "joint '{joint}' rests in the part of the log that is fitted (it moves by {value:.2g}): what it carries cannot be "
-    "told apart. Move all joints at once (chasles.excite plans such a motion), or fix the resting ones: "
+    "joint '{joint}' rests throughout (it moves by {value:.2g}): what it carries cannot be "
+    "told apart. Move all joints at once (chasles.excite plans such a motion), add a log in which it moves, or fix it: "
     "robot.edit.lock({{'{joint}': {place:.4g}}})", "refusal",
 )  # fmt: skip
 TOO_SHORT = Rule(
@@ -52,14 +56,9 @@ NO_UNIT_OF_EFFORT = Rule(
     "the log has currents and robot '{robot}' has no masses, so nothing tells newtons from amperes: give the log drive "
     "gains (drive_gains=[...], N·m for an ampere), or the robot masses", "refusal",
 )  # fmt: skip
-UNBOUNDED = Rule(
-    "unbounded-parameters", np.nan, "the bodies' problem has no minimum",
-    "the log leaves some parameters without any bound: its motion, its units or its sample rate are far from those of "
-    "a robot", "refusal",
-)  # fmt: skip
-
 
 GO_ON = " (check=False goes on nevertheless)"
+FRICTION: tuple[Friction, ...] = ("all", "urdf")
 
 
 class IdentificationWarning(UserWarning):
@@ -71,16 +70,18 @@ def identify(
     log: Any,
     *,
     unseen: Any = None,
-    training: float = 0.5,
+    parts: int = 2,
     cutoff: float | None = None,
-    friction: str | Sequence[str] | Mapping[str, Sequence[str]] = "auto",
+    bandwidth: float | None = None,
+    friction: Friction = "all",
     check: bool = True,
 ) -> Identification:
-    """Identify a robot from a log of its motion.
+    """Identify a robot from logs of its motion.
 
-    Weighted least squares on the filtered log estimates friction and base parameters (the combinations of masses,
-    centres of mass, inertias and rotor inertias that affect torques). The identified robot has physically possible
-    bodies, close to the prior where the data are not informative. It is validated on data not used in the fit.
+    Bodies that can exist, rotor inertias and friction are the minimum of one convex problem: errors of the torques,
+    weighted by their size and correlation time, and likeness to the prior's bodies where the data say nothing. Each
+    part of the log is predicted by a fit to the other parts, which tells how well the method predicts what it was not
+    fitted to; the identified robot is then fitted to all data.
 
     Parameters
     ----------
@@ -88,18 +89,19 @@ def identify(
         Prior model: it provides the geometry; inertia and friction are identified. A robot without masses gets those of
         `chasles.model.with_nominal_bodies` as a prior.
     log
-        `chasles.Log`, or a source that it reads: a file, a table, a mapping of arrays.
+        `chasles.Log`, or a source that it reads: a file, a table, a mapping of arrays. Or a list of logs, in some of
+        which joints may rest.
     unseen
-        Second log for validation. Default: the rest of `log`.
-    training
-        Fraction of the log, from its beginning, used for the fit; 1 if `unseen` is given.
+        Second log, or list of logs, for validation. Default: left-out parts of `log`.
+    parts
+        Number of contiguous parts of each log that are left out one after another.
     cutoff
-        Cut-off frequency of the filters, Hz. Default: chosen from the spectra of the positions.
+        Cut-off frequency of the filters for the fit, Hz. Default: chosen from the spectra of the positions.
+    bandwidth
+        Frequency below which predictions are judged, Hz: where the model will be used. Default: the cut-off frequency.
     friction
-        Friction terms. ``"auto"`` starts from viscous and Coulomb friction and an offset, and adds the terms that
-        improve the prediction of left-out parts of the log (``"stribeck"``, ``"asymmetry"``, ``"load"``,
-        ``"position"``, ``"ripple"``; in logs longer than 5 min ``"drift"``, with temperature). Alternatively the terms
-        of all joints, or a mapping from joint names to terms.
+        ``"all"``: viscous and load-dependent friction, dry friction with three transitions, and torques that depend on
+        the position alone. ``"urdf"``: what a URDF file can hold, viscous and dry friction with one transition.
     check
         Whether to raise an error for a log that contradicts itself or the robot, or whose model is physically
         impossible. With False these refusals are among the findings.
@@ -127,10 +129,10 @@ def identify(
     -----
     M. Gautier & W. Khalil, "Direct calculation of minimum set of inertial parameters of serial robots" (IEEE Trans.
     Robotics and Automation 6(3), 1990); J. Swevers, W. Verdonck & J. De Schutter, "Dynamic model identification for
-    industrial robots" (IEEE Control Systems Magazine 27(5), 2007); C. Sousa & R. Cortesão, "Physical feasibility of
-    robot base inertial parameter identification" (Int. J. Robotics Research 33(6), 2014); P. Wensing, S. Kim & J.-J.
-    Slotine, "Linear matrix inequalities for physically consistent inertial parameter identification" (IEEE Robotics and
-    Automation Letters 3(1), 2018).
+    industrial robots" (IEEE Control Systems Magazine 27(5), 2007); P. Wensing, S. Kim & J.-J. Slotine, "Linear matrix
+    inequalities for physically consistent inertial parameter identification" (IEEE Robotics and Automation Letters
+    3(1), 2018); T. Lee, P. Wensing & F. Park, "Geometric robot dynamic identification: a convex programming approach"
+    (IEEE Trans. Robotics 36(2), 2020).
 
     Examples
     --------
@@ -151,42 +153,56 @@ def identify(
     if not isinstance(robot, Robot):
         raise ArgumentError(f"identify takes a robot first, not {type(robot).__name__}")
     truth(check, "check")
-    share = real(training, "training", above=0.0, at_most=1.0) if unseen is None else 1.0
-    own = accepted_log(robot, log, check=check, advice=GO_ON)
-    second = None if unseen is None else accepted_log(robot, unseen, check=check, advice=GO_ON)
-    train, test = _signals(own, second, share, cutoff)
-    for part, signals in (("fitted", train), ("unseen", test)):
-        _require_unsaturated(part, signals, robot.velocity_names)
-    _require_motion(train, robot.velocity_names)
+    whole_number(parts, "parts", 2, 20)
+    choice(friction, "friction", FRICTION)
+    own = _read(robot, log, check)
+    other = None if unseen is None else _read(robot, unseen, check)
+    signals = _signals(own, cutoff)
+    band = signals.cutoff.frequency if bandwidth is None else real(bandwidth, "bandwidth", above=0.0)
+    judged = (
+        signals
+        if other is None and bandwidth is None
+        else _signals(other or own, Cutoff(band, signals.cutoff.bandwidth, "given"))
+    )
+    for one in (signals, judged):
+        _require_unsaturated(one, robot.velocity_names)
+    _require_motion(signals, robot.velocity_names)
     has_guessed_bodies = not has_masses(robot.description)
     if has_guessed_bodies:
         if own.currents:
             refuse(NO_UNIT_OF_EFFORT.told(0.0, robot=robot.name))
         robot = robot.edit.nominal_bodies()
-    terms = _terms(friction, robot)
-    first = unknowns(robot, dict.fromkeys(robot.velocity_names, ALWAYS))
-    gains = _drive_gains(robot, own, first, train) if own.currents else None
+    unknowns = inertial_unknowns(robot, own.coupling)
+    equations = TorqueEquations(robot, unknowns, signals, own.coupling)
+    gains = gains_from_model(robot, equations, own.measured) if own.currents else None
     if gains is not None:
         scale = np.where(own.measured & gains.known, gains.values, 1.0)
-        train, test = (_scaled(part, scale) for part in (train, test))
-    equations = TorqueEquations(robot, first, train, own.coupling)
-    _require_rows(equations, own)
-    found = estimate(robot, equations, own.measured, terms)
-    model, model_values = _consistent(robot, found)
-    end = float(train.time[-1]) if second is None else None  # a second log is taken to end as warm
-    other = TorqueEquations(robot, found.unknowns, test, own.coupling, end)
-    predictions = {
-        **_predictions("training", robot, found, model_values, equations),
-        **_predictions("unseen", robot, found, model_values, other),
-    }
+        same = judged is signals
+        signals = _scaled(signals, scale)
+        judged = signals if same else _scaled(judged, scale)
+        equations = TorqueEquations(robot, unknowns, signals, own.coupling)
+    test = equations if judged is signals else TorqueEquations(robot, unknowns, judged, own.coupling)
+    used = equations.moving & own.measured
+    left = [] if other is not None else [
+        (used & equations.held_out(part, parts)[0][:, None], test.held_out(part, parts)[1]) for part in range(parts)
+    ]  # fmt: skip
+    for rows in [rows for rows, _ in left] or [used]:
+        _require_rows(equations, rows)
+    fits = [(estimate(robot, equations, rows, friction), predicted) for rows, predicted in left]
+    found = estimate(robot, equations, used, friction)
+    model = exported(robot, found)
+    unseen_fits = fits or [(found, np.ones(len(test.time), dtype=bool))]
+    predictions = {**_predictions("training", robot, [(found, np.ones(len(equations.time), dtype=bool))], equations),
+                   **_predictions("unseen", robot, unseen_fits, test)}  # fmt: skip
+    parameters, covariance = with_intervals(robot, found, equations)
+    condition, together = _condition(found, robot)
     result = Identification(
-        robot=robot, model=model, log=own, unknowns=found.unknowns, values=found.values, covariance=found.covariance,
-        model_values=model_values, v0=found.v0, parameters=_parameters(robot, found), condition=found.condition,
-        predictions=predictions, noise=train.noise,
-        expected=_expected(found, other, predictions["least squares", "training"]),
-        signals=train, unseen=test, drive_gains=gains, outliers=_outliers(found, equations.moving & own.measured),
+        robot=robot, model=model, log=own, terms=found.terms, names=_names(robot, found), values=found.values,
+        covariance=covariance, parameters=parameters, condition=condition, predictions=predictions, noise=judged.noise,
+        expected=_expected(found, covariance, test, predictions, parts if fits else None), signals=signals, band=band,
+        drive_gains=gains, outliers=_outliers(found, used),
     )  # fmt: skip
-    findings = tuple(judge(result, FitAndHeldOut(robot, own, found, equations, other), has_guessed_bodies))
+    findings = tuple(judge(result, FittedLog(robot, own, equations, found, friction), together, has_guessed_bodies))
     if check:
         refuse(findings, GO_ON, doubts=DOUBTS)
     doubts = [finding for finding in findings if finding.rule.code in DOUBTS]
@@ -195,161 +211,128 @@ def identify(
     return replace(result, findings=findings)
 
 
-def _require_unsaturated(part: str, signals: Signals, names: Sequence[str]) -> None:
+def exported(robot: Robot, found: Estimate) -> Robot:
+    """Robot with all that was estimated: bodies, rotors and friction, which it has at the joints."""
+    own = found.unknowns
+    values = np.zeros(len(robot.inertial.names))
+    values[: 10 * own.bodies] = found.inertial[: 10 * own.bodies]
+    values[own.rotors] = found.inertial[10 * own.bodies :]
+    terms = found.friction
+    dry = found.coulomb
+    total = dry.sum(axis=1)
+    none = np.zeros(robot.n)
+    bodies = robot.inertial.with_values(values, check=False)
+    return bodies.with_friction(
+        viscous=terms["viscous"], coulomb=total, coulomb_velocity=found.terms.transitions,
+        coulomb_shares=dry / total[:, None], load=terms.get("load", none), load_velocity=found.terms.load_velocity,
+        torque_offset=terms.get("offset", none), torque_sine=_by_joint(robot, terms.get("sine", none)),
+        torque_cosine=_by_joint(robot, terms.get("cosine", none)),
+    )  # fmt: skip
+
+
+def _by_joint(robot: Robot, values: FloatArray) -> dict[str, float]:
+    """Values of the revolute joints by name."""
+    columns = zip(robot.velocity_names, values.tolist(), robot.description.coordinate_units, strict=True)
+    return {name: value for name, value, unit in columns if unit == "rad"}
+
+
+def _names(robot: Robot, found: Estimate) -> tuple[str, ...]:
+    names, own = robot.inertial.names, found.unknowns
+    of_friction = (f"{joint}.{term}" for joint in robot.velocity_names for term in found.terms.names)
+    return (*names[: 10 * own.bodies], *(names[k] for k in own.rotors), *of_friction)
+
+
+def _read(robot: Robot, source: Any, check: bool) -> Log:
+    """One log of all sources, if it fits the robot."""
+    sources = source if isinstance(source, list | tuple) else [source]
+    if not sources:
+        raise ArgumentError("identify needs a log; the list is empty")
+    return Log.joined([accepted_log(robot, one, check=check, advice=GO_ON) for one in sources])
+
+
+def _require_unsaturated(signals: Signals, names: Sequence[str]) -> None:
     shares = signals.saturated.mean(axis=0)
     joint = int(np.argmax(shares))
-    refuse(SATURATES.above(shares[joint], joint=names[joint], part=part))
+    refuse(SATURATES.above(shares[joint], joint=names[joint]))
 
 
 def _require_motion(signals: Signals, names: Sequence[str]) -> None:
-    motions = zip(names, np.ptp(signals.q, axis=0), signals.q.mean(axis=0), strict=True)
+    spans = np.max([np.ptp(signals.q[part], axis=0) for part in signals.segments], axis=0)
+    motions = zip(names, spans, signals.q.mean(axis=0), strict=True)
     refuse([own for name, span, place in motions for own in RESTS.below(span, joint=name, place=float(place))])
 
 
-def _require_rows(equations: TorqueEquations, log: Log) -> None:
-    rows, count = int((equations.moving & log.measured).sum()), len(equations.unknowns.names)
+def _require_rows(equations: TorqueEquations, used: NDArray[np.bool_]) -> None:
+    rows, count = int(used.sum()), len(equations.inertial.names) + 3 * used.shape[1]
     facts = {"unknowns": count, "cutoff": equations.signals.cutoff.frequency}
     refuse(TOO_SHORT.below(rows / count, rows=rows, times=TOO_SHORT.limit * count / max(rows, 1), **facts))
 
 
 def _outliers(found: Estimate, used: NDArray[np.bool_]) -> FloatArray:
     """Share of each joint's samples that are outliers, shape (n,)."""
-    with np.errstate(invalid="ignore"):
-        beyond = np.abs(found.fit.residuals) > OUTLIER * found.fit.deviations
-    return np.asarray(np.where(used, beyond, False).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
+    beyond = np.abs(found.residuals) > OUTLIER * found.deviations
+    return np.asarray((beyond & used).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
 
 
-def _signals(own: Log, second: Log | None, share: float, cutoff: float | None) -> tuple[Signals, Signals]:
+def _signals(log: Log, cutoff: float | Cutoff | None) -> Signals:
     try:
-        train = filtered_signals(own, cutoff)
-        if second is not None:
-            return train, filtered_signals(
-                second, Cutoff(train.cutoff.frequency, train.cutoff.bandwidth, "as in training")
-            )
+        return filtered_signals(log, cutoff)
     except ArgumentError as error:
         raise IdentificationError(str(error)) from None
-    if share == 1.0:
-        return train, train
-    return train.split(share)
-
-
-def _terms(friction: str | Sequence[str] | Mapping[str, Sequence[str]], robot: Robot) -> Terms | None:
-    if isinstance(friction, str):
-        if friction != "auto":
-            raise UnknownNameError("friction", friction, ["auto", *TERMS])
-        return None
-    by_joint = friction if isinstance(friction, Mapping) else dict.fromkeys(robot.velocity_names, friction)
-    _require_terms_of_joints(by_joint, robot)
-    terms = {
-        name: tuple(column for term in dict.fromkeys(by_joint.get(name, ALWAYS)) for column in columns_of(term))
-        for name in robot.velocity_names
-    }
-    for name, own in terms.items():
-        if not {"viscous", "coulomb"} <= set(own):
-            raise ArgumentError(f"friction of joint '{name}' needs 'viscous' and 'coulomb'; others can be added")
-    return terms
-
-
-def _require_terms_of_joints(by_joint: Mapping[str, Sequence[str]], robot: Robot) -> None:
-    """Raise if a joint or a term does not exist, or a prismatic joint is given a term of the revolution."""
-    for name, own in by_joint.items():
-        if name not in robot.velocity_names:
-            raise UnknownNameError("joint", name, robot.velocity_names)
-        for term in own:
-            if term not in TERMS:
-                raise UnknownNameError("friction term", term, TERMS)
-    for name, unit in zip(robot.velocity_names, robot.description.coordinate_units, strict=True):
-        periodic = [term for term in by_joint.get(name, ()) if term in PERIODIC]
-        if periodic and unit != "rad":
-            raise ArgumentError(f"joint '{name}' is prismatic: it has no revolution for '{periodic[0]}'")
-
-
-def _drive_gains(robot: Robot, log: Log, first: UnknownNames, train: Signals) -> DriveGains:
-    equations = TorqueEquations(robot, first, train, log.coupling)
-    v0 = V0_START * np.maximum(np.abs(equations.motor_rates).max(axis=0), 1e-12)
-    return gains_from_model(equations, first, v0, first.base.values[first.inertial], log.measured)
 
 
 def _scaled(signals: Signals, gains: FloatArray) -> Signals:
     return replace(signals, effort=signals.effort * gains, noise=signals.noise * np.abs(gains))
 
 
-def _consistent(robot: Robot, found: Estimate) -> tuple[Robot, FloatArray]:
-    """Robot with the most likely bodies that can exist, and the values of all unknowns that go with it."""
-    own, base = found.unknowns, found.unknowns.base
-    order = np.array([own.names.index(name) for name in _names_in_base(own)], dtype=np.intp)
-    others = np.setdiff1d(np.arange(len(own.names)), order)
-    scale = 1.0 / found.sizes
-    spread = np.linalg.inv(found.information / np.outer(scale, scale)) * np.outer(found.sizes, found.sizes)
-    spread *= float(np.median(np.diag(found.covariance) / np.diag(spread)))
-    among = spread[np.ix_(order, order)]
-    wanted = found.values[order]
-    smooth = robot.with_friction(coulomb_velocity=found.v0)
-    try:
-        model = smooth.inertial.with_base(wanted, consistent=True, covariance=PRIOR_WEIGHT * among)
-    except np.linalg.LinAlgError:
-        refuse(UNBOUNDED.told(np.nan))
-        raise
-    reached = np.asarray(model.inertial.base().values)
-    values = found.values.copy()
-    values[order] = reached
-    sizes = np.sqrt(np.diag(among))
-    shift = np.linalg.lstsq(among / np.outer(sizes, sizes), (reached - wanted) / sizes, rcond=1e-12)[0] / sizes
-    values[others] += spread[np.ix_(others, order)] @ shift
-    if len(base) != len(order):
-        raise IdentificationError("base parameters and friction do not match")
-    return model, values
-
-
-def _names_in_base(own: UnknownNames) -> list[str]:
-    """Names of the unknowns in the order of the robot's base parameters."""
-    renamed = {"viscous_friction": "viscous", "coulomb_friction": "coulomb"}
-    names = []
-    for name in own.base.names:
-        joint, _, quantity = name.rpartition(".")
-        names.append(f"{joint}.{renamed[quantity]}" if quantity in renamed else name)
-    return names
+def _condition(found: Estimate, robot: Robot) -> tuple[float, tuple[str, ...]]:
+    """Condition number of the textbook's observation matrix without directions that it does not see; their names."""
+    rows = found.textbook.rows
+    lengths = np.linalg.norm(rows, axis=0)
+    of_friction = (f"{joint}.{term}" for joint in robot.velocity_names for term in ("viscous", "coulomb", "offset"))
+    names = np.array([*found.unknowns.names, *of_friction])[lengths > 0.0]
+    _, singular, directions = np.linalg.svd(rows[:, lengths > 0.0] / lengths[lengths > 0.0], full_matrices=False)
+    void = singular < VOID * singular[0]
+    together = names[(np.abs(directions[void]) > 1e-4).any(axis=0)]
+    return float(singular[0] / singular[~void][-1]), tuple(together.tolist())
 
 
 def _predictions(
-    part: str, robot: Robot, found: Estimate, model_values: FloatArray, equations: TorqueEquations
+    part: str, robot: Robot, fits: Sequence[tuple[Estimate, NDArray[np.bool_]]], equations: TorqueEquations
 ) -> dict[tuple[str, str], Prediction]:
-    signals, columns = equations.signals, found.columns(equations)
+    """Predictions of samples, each by the fit that goes with it."""
+    signals, rows = equations.signals, np.any([own for _, own in fits], axis=0)
     prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
-    torques = {"prior": prior, "least squares": columns @ found.values, "model": columns @ model_values}
+    textbook, model = np.zeros_like(prior), np.zeros_like(prior)
+    for found, own in fits:
+        textbook[own], model[own] = found.textbook.torque(equations)[own], _of_file(robot, found, equations)[own]
+    torques = {"prior": prior, "least squares": textbook, "model": model}
+    measured, moving, saturated, time = equations.effort, equations.moving, equations.saturated, equations.time
     return {
-        (name, part): Prediction(torque, equations.effort, equations.moving, equations.saturated)
-        for name, torque in torques.items()
+        (name, part): Prediction(torque, measured, moving, saturated, time).at(rows) for name, torque in torques.items()
     }
 
 
-def _expected(found: Estimate, equations: TorqueEquations, training: Prediction) -> FloatArray:
-    """RMS error that residuals of the fit and the covariance of its estimates lead to expect, shape (n,)."""
-    columns = found.columns(equations)
-    variances = np.sum((columns @ found.covariance) * columns, axis=2)
+def _of_file(robot: Robot, found: Estimate, equations: TorqueEquations) -> FloatArray:
+    """Torques of the exported robot at the kept samples: those of the estimate unless motors are coupled."""
+    signals, coupling = equations.signals, equations.coupling
+    if (coupling == np.eye(robot.n)).all():
+        return found.torque(equations)
+    tau = exported(robot, found).inverse_dynamics(signals.q, signals.qd, signals.qdd)
+    return signals.filter(np.asarray(tau))[equations.kept]
+
+
+def _expected(
+    found: Estimate, covariance: FloatArray, equations: TorqueEquations,
+    predictions: dict[tuple[str, str], Prediction], parts: int | None,
+) -> FloatArray:  # fmt: skip
+    """RMS error that residuals of the fit and the covariance of its estimates lead to expect, shape (n,).
+
+    With a part left out the covariance is parts / (parts - 1) times that of the fit to all data.
+    """
+    columns = found.columns_of(equations)
+    variances = np.sum((columns @ covariance) * columns, axis=2) * (1.0 if parts is None else parts / (parts - 1.0))
     moving = equations.moving
     count = moving.sum(axis=0)
     mean = np.where(moving, variances, 0.0).sum(axis=0) / np.maximum(count, 1)
-    return np.where(count > 0, np.sqrt(mean + training.rms() ** 2), np.nan)
-
-
-def _parameters(robot: Robot, found: Estimate) -> tuple[Parameter, ...]:
-    own = found.unknowns
-    errors = np.sqrt(np.maximum(np.diag(found.covariance), 0.0))
-    known_by_effect = errors * PRIOR_WIDTH < 0.02 * found.sizes
-    names_in_base = _names_in_base(own)
-    parameters = []
-    for k, name in enumerate(own.names):
-        place = names_in_base.index(name) if name in names_in_base else None
-        parameters.append(
-            Parameter(
-                name=name,
-                expression=name if place is None else own.base.expressions[place],
-                value=float(found.values[k]),
-                error=float(errors[k]),
-                prior=float("nan") if place is None else float(own.base.values[place]),
-                determined=bool(known_by_effect[k] or abs(found.values[k]) > 2.0 * errors[k]),
-                freedom=float(found.freedom[k]),
-            )
-        )
-    return tuple(parameters)
+    return np.where(count > 0, np.sqrt(mean + predictions["model", "training"].rms() ** 2), np.nan)

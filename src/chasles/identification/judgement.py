@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from chasles.base.findings import Finding, Rule
 from chasles.identification.comparison import Prediction
-from chasles.identification.delays_and_offsets import FitAndHeldOut, misalignments
+from chasles.identification.delays_and_offsets import FittedLog, misalignments
 from chasles.identification.diagnosis import OTHER_READING, better_readings
-from chasles.identification.friction import ALWAYS, term_of
 from chasles.identification.identification import NORMAL_QUANTILE, Identification
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
@@ -25,11 +25,11 @@ CUTOFF = Rule(
     "cut-off {value:.3g} Hz: {reason}; velocities from {derivative}",
 )  # fmt: skip
 DETERMINED = Rule(
-    "determined-parameters", np.nan, "twice the standard error, or an effect below the residuals",
+    "determined-parameters", np.nan, "the log at least halves the deviation that the prior leaves",
     "{value:.0f} of {count} parameters are determined by this motion; condition number {condition:.3g}",
 )  # fmt: skip
 UNDETERMINED = Rule(
-    "undetermined-parameters", 0.0, "twice the standard error, or an effect below the residuals",
+    "undetermined-parameters", 0.0, "the log at least halves the deviation that the prior leaves",
     "{value:.0f} parameters are not determined and stay near the prior: {names}",
 )  # fmt: skip
 INSEPARABLE = Rule(
@@ -46,10 +46,6 @@ SEPARATED = Rule(
     "poorly-separated", 1e4, "torques are measured to 1e-4 of their range: of some combination no digit is left",
     "the motion hardly separates some parameters (condition number {value:.2g}); chasles.excite plans a motion that "
     "does", "caution",
-)  # fmt: skip
-FRICTION = Rule(
-    "friction-terms", 0.0, "each predicts left-out parts of the log better",
-    "friction of '{joint}' beyond viscous and Coulomb friction and an offset: {terms}",
 )  # fmt: skip
 DRIVE_GAINS = Rule(
     "drive-gains", np.nan, "currents tell torques only by masses that are known",
@@ -68,14 +64,15 @@ GUESSED_MASSES = Rule(
 MISSED = Rule(
     "unseen-torques-missed", 0.3,
     "logs of four real robots leave 0.01 to 0.14; read as logs of other robots they leave 0.35 to 0.83",
-    "the model fitted to the first part of the log misses {value:.0%} of the torques of the unseen part: the log may "
-    "be of another robot than '{robot}' (or with another tool, mounting or zero positions), or the part that is fitted "
-    "is too short for its motion", "caution",
+    "models fitted to parts of the log miss {value:.0%} of the torques of unseen parts: the log may be of another "
+    "robot than '{robot}' (or with another tool, mounting or zero positions), or be too short for its motion",
+    "caution",
 )  # fmt: skip
 WORSE_UNSEEN = Rule(
     "worse-on-unseen", 1.65, "between parts of 40 independent samples once in 1,000 by chance (F distribution)",
-    "errors of '{joint}' on unseen data are {value:.1f} times the fit's: the motions of the two parts differ, or the "
-    "model has more parameters than the data determine. Record longer, or plan the motion with chasles.excite",
+    "errors of '{joint}' on unseen data are {value:.1f} times those that the fit leads to expect: motions of "
+    "the parts differ, or the robot does what the model does not know. Record longer, or plan the motion with "
+    "chasles.excite",
     "caution",
 )  # fmt: skip
 WEIGHT = Rule(
@@ -89,6 +86,11 @@ WEIGHT_SHAPE = Rule(
     "gravity torques of the identified model do not resemble those of the prior model (correlation {value:.2f}): the "
     "log may be of another robot than '{robot}', mounted otherwise, or with other signs or zero positions of the "
     "joints", "caution",
+)  # fmt: skip
+MASS = Rule(
+    "other-mass", 1.5, "no arm carries more than half of what it weighs",
+    "the moving bodies weigh {now:.3g} kg, those of the prior model {before:.3g} kg: something is carried or missing, "
+    "or the prior or the units of the efforts are wrong", "caution",
 )  # fmt: skip
 FRICTION_SIGN = Rule(
     "friction-drives", -5.0, "by chance once in three million",
@@ -106,38 +108,41 @@ DOUBTS = {MISSED.code, WEIGHT.code, WEIGHT_SHAPE.code, OTHER_READING.code}
 """Findings that say that the log may be of another robot, or be read otherwise than it was written."""
 
 
-def judge(result: Identification, parts: FitAndHeldOut, has_guessed_bodies: bool) -> Iterator[Finding]:
+def judge(
+    result: Identification, fitted: FittedLog, together: tuple[str, ...], has_guessed_bodies: bool
+) -> Iterator[Finding]:
     """Find what a fit calls for saying.
 
     Parameters
     ----------
     result
         The fit.
-    parts
-        Estimate with the equations of the fitted and the unseen part.
+    fitted
+        Estimate with its equations.
+    together
+        Parameters that act only together.
     has_guessed_bodies
         Whether the prior's masses are made up.
     """
     signals, robot = result.signals, result.robot
     yield from CUTOFF.told(signals.cutoff.frequency, reason=signals.cutoff.reason, derivative=signals.derivative)
     yield from result.log.findings
-    yield from _determination(result, parts)
-    for name, own in parts.found.unknowns.terms.items():
-        added = dict.fromkeys(term_of(column) for column in own if column not in ALWAYS)
-        yield from FRICTION.above(len(added), joint=name, terms=", ".join(added))
+    yield from _determination(result, together)
     yield from _gains(result)
     if has_guessed_bodies:
         yield from GUESSED_MASSES.told(robot.description.mass, robot=robot.name)
     else:
         yield from _weights(result)
-    yield from _friction_signs(result)
+        yield from _masses(result)
+    yield from _friction_signs(robot, fitted)
     yield from _unseen_errors(result)
-    yield from better_readings(robot, parts.train.unknowns, signals, result.log.coupling, result.log.measured)
-    yield from misalignments(parts)
+    inertial = fitted.equations.inertial
+    yield from better_readings(robot, inertial, signals, result.log.coupling, result.log.measured)
+    yield from misalignments(fitted, result.model)
 
 
-def _determination(result: Identification, parts: FitAndHeldOut) -> Iterator[Finding]:
-    robot, together = result.robot, parts.found.together
+def _determination(result: Identification, together: tuple[str, ...]) -> Iterator[Finding]:
+    robot = result.robot
     open_ones = [parameter.name for parameter in result.parameters if not parameter.determined]
     count = len(result.parameters)
     yield from DETERMINED.told(count - len(open_ones), count=count, condition=result.condition)
@@ -165,19 +170,23 @@ def _gains(result: Identification) -> Iterator[Finding]:
         yield from UNKNOWN_GAIN.told(abs(gains.values[joint]) / gains.errors[joint], joint=names[joint])
 
 
-def _friction_signs(result: Identification) -> Iterator[Finding]:
-    """Find joints whose Coulomb friction came out negative beyond doubt: their effort has the wrong sign."""
-    own = {parameter.name: parameter for parameter in result.parameters}
-    for name in result.robot.velocity_names:
-        coulomb, viscous = own[f"{name}.coulomb"], own[f"{name}.viscous"]
-        if coulomb.value + viscous.value < 0.0:
-            yield from FRICTION_SIGN.below(coulomb.value / max(coulomb.error, 1e-300), joint=name)
+def _friction_signs(robot: Robot, fitted: FittedLog) -> Iterator[Finding]:
+    """Find joints whose textbook friction came out negative beyond doubt: their effort has the wrong sign."""
+    textbook = fitted.found.textbook
+    for joint in np.flatnonzero((textbook.coulomb + textbook.viscous < 0.0) & fitted.log.measured):
+        errors = textbook.coulomb[joint] / max(textbook.coulomb_error[joint], 1e-300)
+        yield from FRICTION_SIGN.below(errors, joint=robot.velocity_names[joint])
+
+
+def _masses(result: Identification) -> Iterator[Finding]:
+    before, now = np.sum(list(result.masses.values()), axis=0)
+    yield from MASS.above(max(now / before, before / now), now=now, before=before)
 
 
 def _unseen_errors(result: Identification) -> Iterator[Finding]:
     robot, measured = result.robot, result.log.measured
-    unseen, bodies = (result.predictions[model, "unseen"] for model in ("least squares", "model"))
-    largest = np.maximum(unseen.rms(), bodies.rms())
+    unseen = result.predictions["model", "unseen"]
+    largest = unseen.rms()
     variation = _variation(unseen)
     told = measured & np.isfinite(largest) & (variation > 0.0)
     rotating = told & np.array([unit == "rad" for unit in robot.description.coordinate_units])
@@ -187,7 +196,7 @@ def _unseen_errors(result: Identification) -> Iterator[Finding]:
         beyond_noise = np.sqrt(np.maximum(largest**2 - result.noise**2, 0.0))
         nothing = NOTHING_PREDICTED.above(float(np.linalg.norm(largest[together])) / size, robot=robot.name)
         yield from nothing or MISSED.above(float(np.linalg.norm(beyond_noise[together])) / size, robot=robot.name)
-    ratio = unseen.rms() / result.predictions["least squares", "training"].rms()
+    ratio = unseen.rms() / result.expected
     for joint in np.flatnonzero(told & np.isfinite(ratio)):
         yield from WORSE_UNSEEN.above(ratio[joint], joint=robot.velocity_names[joint])
 
@@ -205,9 +214,8 @@ def _weights(result: Identification) -> Iterator[Finding]:
     """
     signals, measured = result.signals, result.log.measured
     rest = np.zeros_like(signals.q)
-    before, now = (
-        np.asarray(one.inverse_dynamics(signals.q, rest, rest))[:, measured] for one in (result.robot, result.model)
-    )
+    bare = result.model.with_friction(torque_offset=0.0)
+    before, now = (np.asarray(one.inverse_dynamics(signals.q, rest, rest))[:, measured] for one in (result.robot, bare))
     whole = np.asarray(result.robot.inverse_dynamics(signals.q, signals.qd, signals.qdd))[:, measured]
     sizes = float(np.linalg.norm(before)), float(np.linalg.norm(now))
     hardly = sizes[0] < 1e-3 * np.linalg.norm(whole) or sizes[1] < 1e-3 * np.linalg.norm(signals.effort[:, measured])

@@ -166,7 +166,7 @@ def identify_payload(
     Parameters
     ----------
     model
-        Robot without the payload, or the result of `identify`, with all its friction.
+        Robot without the payload, or the result of `identify`.
     log
         `chasles.Log` of a motion with the payload, or a source that it reads.
     frame
@@ -204,9 +204,7 @@ def identify_payload(
     own = accepted_log(robot, log)
     where = payload_frame(robot, frame)
     signals = filtered_signals(own, cutoff)
-    without = (model.torque if isinstance(model, Identification) else robot.inverse_dynamics)(
-        signals.q, signals.qd, signals.qdd
-    )
+    without = robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)
     kept = signals.kept()
     W = signals.filter(payload_regressor(robot, where, signals.q, signals.qd, signals.qdd))[kept]
     y = signals.effort[kept] - signals.filter(np.asarray(without))[kept]

@@ -221,16 +221,19 @@ def error_model(A: FloatArray, fit: WeightedFit, segments: tuple[slice, ...]) ->
     return ErrorModel(joints, root, autoregressions(left, count), autoregressions(left.mean(axis=0), count))
 
 
-def degrees_of_freedom(A: FloatArray, fit: WeightedFit, segments: tuple[slice, ...], errors: ErrorModel) -> FloatArray:
-    """Effective degrees of freedom of each coefficient's variance, shape (p,).
+def degrees_of_freedom(
+    A: FloatArray, fit: WeightedFit, segments: tuple[slice, ...], errors: ErrorModel, rows: FloatArray | None = None
+) -> FloatArray:
+    """Effective degrees of freedom of the variance of each coefficient, or of each linear combination of them (rows).
 
     The estimated variance of a coefficient scatters from log to log like a χ² variable with these degrees of freedom
     (F. Satterthwaite, "An approximate distribution of estimates of variance components", Biometrics Bulletin 2(6),
     1946). A coefficient's error, divided by its standard error, is therefore Student's. The variance weighs the spectra
     of the errors with the coefficient's own; how these spectra scatter is known from the replicas of the error model.
     """
-    k, n, p = A.shape
-    gain = _gain(A, fit).reshape(p, k, n)
+    k, n, _ = A.shape
+    gain = _gain(A, fit) if rows is None else rows @ _gain(A, fit)
+    gain = gain.reshape(-1, k, n)
     length = next_fast_len(2 * max(part.stop - part.start for part in segments), real=True)
     power = sum(np.abs(np.fft.rfft(gain[:, part], length, axis=1)) ** 2 for part in segments)
     joints, replicas, typical = (_spectrum(each, length) for each in (errors.joints, errors.replicas, errors.typical))

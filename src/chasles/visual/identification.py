@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from chasles.base import verbs
 from chasles.base.findings import Weight, of_weight, text
-from chasles.identification import Identification
+from chasles.identification import Identification, Prediction
 from chasles.visual.encoding import embedded_json, plot_text, shown_unit, typed_array
 from chasles.visual.page import write_page
 from chasles.visual.panels import COLORS, Panel, axis_name, drawn_samples, line_style, panel_layout
@@ -90,6 +90,8 @@ def write_identification_report(
         _figure(_histograms(result)),
         "<h2>Friction</h2>",
         _figure(_friction(result)),
+        "<h2>Masses</h2>",
+        _masses(result),
         "<h2>Parameters</h2>",
         _parameters(result),
         "<h2>Recommendations</h2>",
@@ -104,7 +106,9 @@ def _facts(result: Identification) -> str:
         "robot": result.robot.name,
         "log": result.log.name,
         "samples": f"{len(result.log.time):,} in {result.log.duration:.4g} s",
-        "cut-off": f"{result.signals.cutoff.frequency:.3g} Hz",
+        "cut-off of the fit": f"{result.signals.cutoff.frequency:.3g} Hz",
+        "errors below": f"{result.band:.3g} Hz",
+        "moving mass": "{:.3g} kg (prior {:.3g} kg)".format(*np.sum(list(result.masses.values()), axis=0)[::-1]),
         "condition number": f"{result.condition:.3g}",
         "parameters determined": f"{determined} of {len(result.parameters)}",
     }
@@ -144,6 +148,14 @@ def _errors(result: Identification) -> str:
     return f'<div class="table">{table(head, body)}</div>'
 
 
+def _masses(result: Identification) -> str:
+    body = [
+        [html.escape(link), quantity(before, "kg"), quantity(now, "kg")]
+        for link, (before, now) in result.masses.items()
+    ]
+    return f'<div class="table">{table(["body", "prior", "identified"], body)}</div>'
+
+
 def _parameters(result: Identification) -> str:
     head = ["parameter", "estimate", "95 % interval", "prior", "determined"]
     body = [
@@ -180,12 +192,17 @@ def _line(
     return style | {"x": typed_array(x), "y": typed_array(y), "line": {"color": color, "width": width}}
 
 
+def _times(prediction: Prediction) -> NDArray[np.float64]:
+    """Times of a prediction's samples, shape (k,), s; their numbers where it has none."""
+    return np.arange(len(prediction.measured), dtype=np.float64) if prediction.time is None else prediction.time
+
+
 def _torques(result: Identification) -> dict[str, Any]:
     """Return plots of measured and predicted efforts over the unseen part of the log."""
     panels = _panels(result, "effort")
     model, prior = (result.predictions[name, "unseen"] for name in ("model", "prior"))
     rows = drawn_samples(len(model.measured), MOST_POINTS)
-    time = result.unseen.time[result.unseen.kept()][rows]
+    time = _times(model)[rows]
     data = []
     for k, panel in enumerate(panels):
         data += [
@@ -200,10 +217,9 @@ def _spectra(result: Identification) -> dict[str, Any]:
     """Return amplitude spectra of measured efforts and residuals."""
     panels = _panels(result, "spectrum")
     model = result.predictions["model", "unseen"]
-    kept = result.unseen.kept()
-    step = float(np.median(np.diff(result.unseen.time[kept])))
-    window = np.hanning(len(kept))[:, None]
-    frequency = np.asarray(np.fft.rfftfreq(len(kept), step)[1:], dtype=np.float64)
+    step = float(np.median(np.diff(_times(model))))
+    window = np.hanning(len(model.measured))[:, None]
+    frequency = np.asarray(np.fft.rfftfreq(len(model.measured), step)[1:], dtype=np.float64)
     size = [
         np.asarray(2.0 * np.abs(np.fft.rfft(signal * window, axis=0))[1:] / window.sum(), dtype=np.float64)
         for signal in (model.measured, model.measured - model.predicted)
@@ -241,24 +257,26 @@ def _histograms(result: Identification) -> dict[str, Any]:
 
 
 def _friction(result: Identification) -> dict[str, Any]:
-    """Return friction curves without load, with measured efforts less the rigid-body torques."""
+    """Return the motors' friction curves without load, with measured efforts less the rigid-body torques."""
     panels = _panels(result, "friction")
-    signals = result.signals
+    signals, terms, coupling = result.signals, result.terms, result.log.coupling
     kept = signals.kept()[drawn_samples(len(signals.kept()), MOST_POINTS)]
-    rates = signals.qd[kept] @ result.log.coupling.T
-    smooth = result.model.with_friction(viscous=0.0, coulomb=0.0)
+    rates = signals.qd[kept] @ coupling.T
+    smooth = result.model.with_friction(viscous=0.0, coulomb=0.0, load=0.0)
     bodies = np.asarray(smooth.inverse_dynamics(signals.q[kept], signals.qd[kept], signals.qdd[kept]))
-    rest = signals.effort[kept] - bodies
+    rest = np.asarray(np.linalg.solve(coupling.T, (signals.effort[kept] - bodies).T).T, dtype=np.float64)
     data = []
     span = np.abs(rates).max(axis=0)
-    grid = np.linspace(-1.0, 1.0, 201)[:, None]
-    alone = np.linalg.solve(result.log.coupling, np.eye(result.robot.n))
+    grid = np.linspace(-1.0, 1.0, 201)[:, None] * span
+    coefficients = result.values[-len(terms.names) * len(span) :].reshape(len(span), -1)
+    odd = 1 + terms.transitions.shape[1]
+    columns = terms.columns(grid, np.zeros_like(grid), np.zeros_like(grid))
+    curves = np.sum(columns[..., :odd] * coefficients[:, :odd], axis=2)
     for k, panel in enumerate(panels):
-        curve = result.friction_torque((grid * span[k]) * alone[:, k])[:, k]
         dots = _line(panel, k, "measured less rigid-body torque", rates[:, k], rest[:, k], _DOTS)
         data += [
             dots | {"mode": "markers", "marker": {"size": 3, "color": _DOTS}},
-            _line(panel, k, "friction of the model", (grid * span[k])[:, 0], curve, _MODEL, 2.2),
+            _line(panel, k, "friction of the model", grid[:, k], curves[:, k], _MODEL, 2.2),
         ]
     largest = float(span.max(initial=1e-9))
     layout = panel_layout(panels, -largest, largest, columns=2)

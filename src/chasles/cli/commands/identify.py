@@ -18,6 +18,7 @@ from chasles.cli.signatures import takes
 
 if TYPE_CHECKING:
     from chasles.identification import Identification, Log
+    from chasles.identification.estimation import Friction
     from chasles.identification.logs.columns import Unit
     from chasles.robot.robot import Robot
 
@@ -26,7 +27,11 @@ RobotOption = Annotated[
 ]
 LogArgument = Annotated[
     list[Path],
-    typer.Argument(metavar="LOG…", help="CSV or NetCDF files, or a ROS 2 bag; several files are joined row by row."),
+    typer.Argument(
+        metavar="LOG…",
+        help="CSV or NetCDF files, or a ROS 2 bag. Files with the same columns are several logs; others are joined row "
+        "by row.",
+    ),
 ]
 ColumnsOption = Annotated[
     list[str] | None,
@@ -56,7 +61,7 @@ ZerosOption = Annotated[
 takes_log = takes("identification.logs.log:Log", "sample_period", "delay")
 
 
-@takes("identification.identify:identify", "cutoff")
+@takes("identification.identify:identify", "cutoff", "bandwidth")
 @takes_log
 def identify_command(
     log: LogArgument,
@@ -66,7 +71,7 @@ def identify_command(
         Path | None, typer.Option("--report", help="Report to write, with plots and confidence intervals: .html.")
     ] = None,
     unseen: Annotated[
-        Path | None, typer.Option("--unseen", help="Second log, for validation [default: second half of LOG].")
+        Path | None, typer.Option("--unseen", help="Second log, for validation [default: left-out halves of LOG].")
     ] = None,
     columns: ColumnsOption = None,
     unit: UnitOption = None,
@@ -77,16 +82,20 @@ def identify_command(
     force: Annotated[bool, typer.Option("--force", "-f", help="Accept a log that contradicts the robot.")] = False,
     as_json: JsonOption = False,
     cutoff: float | None = None,
+    bandwidth: float | None = None,
     **clock: Any,
 ) -> None:
-    """Identify masses, inertias and friction from a log of positions and torques.
+    """Identify masses, inertias and friction from logs of positions and torques.
 
-    The model is fitted to the first half of the log and validated on the second. With **--unseen**, it is fitted to the
-    whole log and validated on the other one.
+    Each half of the logs is predicted by a fit to the other one; the identified robot is fitted to all. With
+    **--unseen**, the fit to all is validated on another log. TOML files hold the whole model. URDF holds viscous and
+    Coulomb friction only: the model is fitted again with these, and its own errors are shown.
 
     For example:
 
         chasles identify log.csv --robot panda --out identified.toml --report identified.html
+
+        chasles identify monday.csv tuesday.csv --robot panda --bandwidth 10
 
         chasles identify positions.csv currents.csv --robot arm.urdf --unit effort=A
     """
@@ -100,16 +109,25 @@ def identify_command(
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 3, show=is_watched()) as advance:
         reading = (columns, unit, reductions, zero_positions)
-        own = read_log(log, arm, *reading, **clock)
+        own = read_logs(log, arm, *reading, **clock)
         advance(1)
         second = None if unseen is None else read_log([unseen], arm, *reading, **clock)
         advance(1)
-        result = identify(arm, own, unseen=second, cutoff=cutoff, check=not force)
+        is_urdf = out is not None and out.suffix.lower() == ".urdf"
+        friction: Friction = "urdf" if is_urdf else "all"
+        result = identify(
+            arm, own, unseen=second, cutoff=cutoff, bandwidth=bandwidth, friction=friction, check=not force
+        )
         advance(1)
     if as_json:
         show_json(_facts(result))
     else:
         _show(result)
+        if is_urdf:
+            say_wrapped(
+                "The errors are those of the URDF file, which has viscous and Coulomb friction only; a TOML file has "
+                "more."
+            )
     if out is not None:
         write_robot(result.model, out)
     if report is not None:
@@ -129,6 +147,17 @@ def write_robot(robot: Robot, path: Path) -> None:
             f"URDF has no rotor inertias: {path.name} keeps them for Chasles, other readers leave them out, with the "
             f"torques that they need ({rotors}, at the joints). TOML and MJCF files have them."
         )
+
+
+def read_logs(paths: Sequence[Path], robot: Robot, *reading: Any, **clock: Any) -> list[Log]:
+    """Read the logs of several files: one of each file if all have the same columns, one of all files if not."""
+    from chasles.identification.logs.tables import read_table
+
+    if len(paths) > 1 and all(path.exists() for path in paths):
+        columns = [tuple(read_table(path)) for path in paths]
+        if all(names == columns[0] for names in columns):
+            return [read_log([path], robot, *reading, **clock) for path in paths]
+    return [read_log(paths, robot, *reading, **clock)]
 
 
 def read_log(
@@ -188,12 +217,14 @@ def _pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
 def _show(result: Identification) -> None:
     say(f"{result.log!r}")
     say(str(result.log.columns))
+    before, now = np.sum(list(result.masses.values()), axis=0)
+    say(f"moving mass {number(now)} kg (prior {number(before)} kg)")
     prior, model = (result.predictions[name, "unseen"] for name in ("prior", "model"))
     with np.errstate(invalid="ignore", divide="ignore"):
         size = model.rms() / model.relative()
         floor, expected = result.noise / size, result.expected / size
     rows = table(
-        "Unseen data: RMS effort while moving, RMS errors relative to it",
+        f"Unseen data below {number(result.band)} Hz: RMS effort while moving, RMS errors relative to it",
         *("joint", ">effort", ">prior", ">model", ">expected", ">noise", ">largest", ">at rest"),
     )
     for k, name in enumerate(result.robot.velocity_names):
@@ -221,6 +252,8 @@ def _facts(result: Identification) -> dict[str, Any]:
         "joints": result.robot.velocity_names,
         "columns": {name: list(own) for name, own in result.log.columns.names.items()},
         "cutoff": result.signals.cutoff.frequency,
+        "band": result.band,
+        "masses": result.masses,
         "condition": result.condition,
         "noise": result.noise,
         "expected": result.expected,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
@@ -21,6 +22,8 @@ from chasles.robot.robot import Robot, require_plain_coordinates
 
 FloatArray = NDArray[np.float64]
 
+RESTING = 0.02
+"""Motion of a joint, relative to its largest, below which it rests; see `filtering.SLOW`."""
 _TIME_UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
 _POSITION_UNITS = {"rad": 1.0, "m": 1.0, "deg": np.pi / 180.0, "mm": 1e-3}
 _EFFORT_UNITS = {"N·m": 1.0, "N": 1.0, "A": 1.0, "mA": 1e-3}
@@ -74,8 +77,8 @@ class Log:
         Robot, as given.
     time, q, qd, effort
         Samples: shapes (k,), (k, n), (k, n) or None, (k, n).
-    segments
-        Slices of samples without gaps in time.
+    segments, recordings
+        Slices of samples without gaps in time, and of the logs that were joined (see `joined`).
     columns
         Columns that were used, a `Columns`.
     currents
@@ -157,6 +160,7 @@ class Log:
         self.coupling = np.eye(robot.n) if G is None else G / np.diag(G)[:, None]
         self.time, self.q, self.qd, self.effort = inspection.recording
         self.segments: tuple[slice, ...] = inspection.segments
+        self.recordings: tuple[slice, ...] = (slice(0, len(self.time)),)
         self.measured = inspection.measured
         self.saturated = inspection.saturated
         self.delay = real(delay, "delay")
@@ -200,7 +204,63 @@ class Log:
         part.qd = None if self.qd is None else self.qd[start:stop]
         ends = [(max(s.start, start) - start, min(s.stop, stop) - start) for s in self.segments]
         part.segments = tuple(slice(a, b) for a, b in ends if b - a > 1)
+        part.recordings = (slice(0, stop - start),)
         return part
+
+    @classmethod
+    def joined(cls, logs: Sequence[Self]) -> Self:
+        """Return one log of several of the same robot, one after another; joints may rest in some of them.
+
+        Raises
+        ------
+        ArgumentError
+            If the logs differ in their joints, motors, units of effort or delay, or a joint moves in one of them
+            without a measured effort while another log has it.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> import numpy as np
+        >>> t = np.arange(0.0, 1.0, 0.01)
+        >>> q = np.stack([np.sin(5.0 * t), np.cos(3.0 * t)], axis=1)
+        >>> logs = [ch.Log(ch.load("planar2r"), {"t": t, "q": k * q, "tau": q}) for k in (1.0, 2.0)]
+        >>> ch.Log.joined(logs)
+        <Log of 'planar2r': 200 samples, 1.98 s, 2 joints>
+        """
+        first = logs[0]
+        if len(logs) == 1:
+            return first
+        measured = np.any([log.measured for log in logs], axis=0)
+        largest = np.max([np.ptp(log.q, axis=0) if log.n == first.n else 0.0 for log in logs], axis=0)
+        for log in logs:
+            alike = log.n == first.n and (log.coupling == first.coupling).all()
+            if not alike or (log.currents, log.delay) != (first.currents, first.delay):
+                raise ArgumentError(
+                    f"the logs '{first.name}' and '{log.name}' differ in joints, motors, units of effort or delay: "
+                    "identify them one by one"
+                )
+            for joint in np.flatnonzero(measured & ~log.measured & (np.ptp(log.q, axis=0) > RESTING * largest)):
+                name = log.robot.velocity_names[joint]
+                raise ArgumentError(f"joint '{name}' moves in the log '{log.name}', which has no effort of it")
+        whole = copy.copy(first)
+        starts = np.cumsum([0, *(len(log.time) for log in logs)]).tolist()
+        times, after = [], 0.0
+        for log in logs:
+            times.append(log.time - log.time[0] + after)
+            after = float(times[-1][-1]) + 1.0
+        whole.time = np.concatenate(times)
+        whole.q, whole.effort = (np.concatenate([getattr(log, name) for log in logs]) for name in ("q", "effort"))
+        rates = [log.qd for log in logs if log.qd is not None]
+        whole.qd = np.concatenate(rates) if len(rates) == len(logs) else None
+        whole.saturated, whole.measured = np.concatenate([log.saturated for log in logs]), measured
+        shifted = [
+            (start + s.start, start + s.stop) for start, log in zip(starts, logs, strict=False) for s in log.segments
+        ]
+        whole.segments = tuple(slice(a, b) for a, b in shifted)
+        whole.recordings = tuple(slice(a, b) for a, b in pairwise(starts))
+        whole.findings = tuple(dict.fromkeys(finding for log in logs for finding in log.findings))
+        whole.name = ", ".join(log.name for log in logs)
+        return whole
 
     def __repr__(self) -> str:
         effort = ", currents" if self.currents else ""
