@@ -52,6 +52,7 @@ from chasles.simulation.plant import Motors as Motors
 from chasles.simulation.plant import PickedPayload as PickedPayload
 from chasles.simulation.plant import Plant as Plant
 from chasles.simulation.plant import Sensors as Sensors
+from chasles.simulation.plant import TimingFaults as TimingFaults
 from chasles.simulation.recording import Recording as Recording
 from chasles.simulation.simulate import simulate as simulate
 from chasles.trajectories import BlendedWaypoints as BlendedWaypoints

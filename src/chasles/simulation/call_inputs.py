@@ -68,10 +68,11 @@ class ScheduledValues:
 
 @dataclass(frozen=True)
 class Noise:
-    """Independent values with the standard normal distribution, (kinds, n) at a call; a stream for each seed."""
+    """Independent values at a call, standard normal or uniform from 0 to 1; a stream for each seed."""
 
     seeds: NDArray[np.int64]
-    shapes: tuple[int, int]
+    shapes: tuple[int, ...]
+    uniform: bool = False
     _streams: list[np.random.Generator] = field(default_factory=list)
 
     @property
@@ -85,7 +86,7 @@ class Noise:
             self._streams[:] = [np.random.default_rng(int(seed)) for seed in self.seeds.ravel()]
         drawn = np.empty((len(self._streams), times.size, math.prod(self.shapes)))
         for stream, own in zip(self._streams, drawn, strict=True):
-            stream.standard_normal(out=own)
+            (stream.random if self.uniform else stream.standard_normal)(out=own)
         return drawn.reshape(*self.batch, times.size, -1)
 
 

@@ -17,7 +17,7 @@ from chasles.engine import Layout, Record
 from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import RK4, Integrator
 from chasles.simulation.call_inputs import CallInput, CallInputs
-from chasles.simulation.controlled_period import ControlledPeriod
+from chasles.simulation.controlled_period import ControlledPeriod, Stage
 from chasles.simulation.plant.energy_accounts import EnergyAccounts
 from chasles.simulation.plant.equations import Equations
 from chasles.simulation.plant.plant import Plant
@@ -121,7 +121,8 @@ class ClosedLoop:
     @cached_property
     def timing(self) -> Timing:
         """When the controller is called, and when its torques act."""
-        return Timing(self.reference.start_time, self.period, self.plant.delay, self.substeps)
+        faults = self.plant.timing is not None
+        return Timing(self.reference.start_time, self.period, self.plant.delay, self.substeps, faults)
 
     @cached_property
     def layout(self) -> Layout:
@@ -183,12 +184,19 @@ class ClosedLoop:
     @cached_property
     def controlled_period(self) -> ControlledPeriod:
         """The plant's motion through a period in steps that the error controls."""
-        return ControlledPeriod(self.steps, self.timing.stages)
+        return ControlledPeriod(self.steps)
 
     @cached_property
     def sampled_controller(self) -> SampledController:
         """What happens at a call."""
         return SampledController(self.controller, self.reference, self.equations, self.timing, self.recording)
+
+    def stages_of(self, given: Record, values: Mapping[str, Any]) -> tuple[Stage, ...]:
+        """Stretches of the period after a call under one torque each, with the jitter that its inputs draw."""
+        if self.plant.timing is None:
+            return self.timing.stages
+        jitter = self.equations.numbers.of("timing", values)["jitter"]
+        return self.timing.stages_with(jitter * given.timing[0])
 
     def call(self, given: Record, state: Record, values: Mapping[str, Any]) -> CallResult:
         """Read the sensors, call reference and controller once; on records of numbers or traced scalars."""

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.base.cached import cached_property
-from chasles.engine import Function, trace, where
-from chasles.engine.program.records import Record, Shapes
+from chasles.engine import where
+from chasles.engine.program.records import Record
 from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import StepControl
 from chasles.integrators.attempts import PROGRESS, IntegrationStatus, Progress, RunState, attempt
@@ -29,12 +28,12 @@ MOST_ATTEMPTS = 5_000
 class Stage(NamedTuple):
     """Stretch of the period under one torque: its share of the period, its steps, and which torque of the queue."""
 
-    begin: float
-    end: float
+    begin: Real
+    end: Real
     steps: int
     torque: int
 
-    def step(self, period: float) -> float:
+    def step(self, period: float) -> Any:
         """Length of a step, s."""
         return (self.end - self.begin) * period / self.steps
 
@@ -84,18 +83,16 @@ class ControlledPeriod:
     ----------
     steps
         Equations and method.
-    stages
-        Stretches of the period under one torque each.
     """
 
     steps: PlantSteps
-    stages: Sequence[Stage]
 
     def attempt(
         self,
         pace: AttemptState,
         x: Record,
         t: Real,
+        stages: Sequence[Stage],
         queue: Array,
         outside: Array,
         values: Mapping[str, Any],
@@ -110,6 +107,8 @@ class ControlledPeriod:
             Pace, and the plant's state, in the parts of `PlantSteps.layout`.
         t
             Time of the controller's call, s.
+        stages
+            Stretches of the period under one torque each.
         queue
             Torques on their way, (late + 1, n).
         outside, values
@@ -123,9 +122,9 @@ class ControlledPeriod:
             As they came for runs that are done with the period. The state of a run that is given up is NaN.
         """
         steps, running = self.steps, pace.progress.status == IntegrationStatus.RUNNING
-        begin, end = pace.begin, self._end(pace.begin, t, values)
-        command = queue[self.stages[0].torque]
-        for stage in self.stages[1:]:
+        begin, end = pace.begin, self._end(pace.begin, t, stages, values)
+        command = queue[stages[0].torque]
+        for stage in stages[1:]:
             command = where(begin < stage.begin * steps.period, command, queue[stage.torque])
         clock = where(running, t + 0.5 * (begin + end), pace.clock)
         held = HeldInputs(command, outside, values)
@@ -146,32 +145,11 @@ class ControlledPeriod:
         y = where(progress.status > IntegrationStatus.ARRIVED, np.nan, steps.layout.join(steps.normalized(y)))
         return AttemptState(progress, where(goes_on, end, begin), clock, made), steps.layout.split(y)
 
-    @cached_property
-    def solve(self) -> Function:
-        """Solve kernel through a period.
-
-        It is a function of ({pace, x}, t, queue, rtol, atol, outside and values, max_iterations); see `attempt`.
-        """
-        steps = self.steps
-
-        def one(state: Record, t: Real, queue: Array, rtol: Real, atol: Array, held: HeldInputs) -> Any:
-            pace, x = self.attempt(state.pace, state.x, t, queue, held.outside, held.values, rtol, atol)
-            return {"pace": pace, "x": x}, where(pace.progress.status == IntegrationStatus.RUNNING, 0.0, 1.0)
-
-        size, late = steps.layout.size, 1 + max(stage.torque for stage in self.stages)
-        inputs: dict[str, Shapes] = {
-            "state": {"pace": PACE, "x": steps.layout.shapes},
-            "t": (),
-            "queue": (late, steps.equations.plant.n),
-        }
-        inputs |= {"rtol": (), "atol": (size,), "held": steps.held.shapes}
-        return Function(trace(one, inputs, name="period", outputs=["state_next", "done"]), shape="solve")
-
-    def _end(self, begin: Real, t: Real, values: Mapping[str, Any]) -> Any:
+    def _end(self, begin: Real, t: Real, stages: Sequence[Stage], values: Mapping[str, Any]) -> Any:
         """Time from the controller's call to the end of the stretch that begins at a time after it."""
         period = self.steps.period
         apart, end = APART * period, period
-        inner = [stage.begin * period for stage in self.stages[1:]]
+        inner = [stage.begin * period for stage in stages[1:]]
         for event in [*inner, *(time - t for time in self.steps.equations.environment.switch_times(values))]:
             ahead = (event > begin + apart) & (event < period - apart)
             end = where(ahead & (event < end), event, end)

@@ -54,7 +54,15 @@ def controlled_scan(loop: ClosedLoop) -> Function:
         after_call = of_loop.join({"plant": state.loop.plant, **called.following})
         state_now = of_loop.split(where(fresh, after_call, of_loop.join(state.loop)))
         pace_now, x = loop.controlled_period.attempt(
-            pace_now, state_now.plant, called.t, queue, loop.outside_of(given), values, rtol, atol
+            pace_now,
+            state_now.plant,
+            called.t,
+            loop.stages_of(given, values),
+            queue,
+            loop.outside_of(given),
+            values,
+            rtol,
+            atol,
         )
         again = where(pace_now.progress.status == IntegrationStatus.RUNNING, 1.0, 0.0)
         following = {
@@ -99,8 +107,23 @@ def plant_period(loop: ClosedLoop) -> Function:
 
 
 def controlled_plant_period(loop: ClosedLoop) -> Function:
-    """The plant over one period in steps that the error controls; see `ControlledPeriod.solve`."""
-    return loop.controlled_period.solve
+    """The plant over one period in steps that the error controls, as a solve kernel.
+
+    It is a function of ({pace, x}, t, queue, rtol, atol, given, values, max_iterations); see
+    `ControlledPeriod.attempt`.
+    """
+    size, queue_shape = loop.steps.layout.size, (loop.timing.waiting_torques + 1, loop.plant.n)
+
+    def one(
+        state: Record, t: Real, queue: Array, rtol: Real, atol: Array, given: Record, values: Record = _NO_VALUES
+    ) -> Any:
+        stages, outside = loop.stages_of(given, values), loop.outside_of(given)
+        pace, x = loop.controlled_period.attempt(state.pace, state.x, t, stages, queue, outside, values, rtol, atol)
+        return {"pace": pace, "x": x}, where(pace.progress.status == IntegrationStatus.RUNNING, 0.0, 1.0)
+
+    inputs: dict[str, Shapes] = {"state": {"pace": PACE, "x": loop.steps.layout.shapes}, "t": (), "queue": queue_shape}
+    inputs |= {"rtol": (), "atol": (size,), "given": loop.inputs.layout.shapes, **_values_of(loop)}
+    return Function(trace(one, inputs, name="period", outputs=["state_next", "done"]), shape="solve")
 
 
 def _values_of(loop: ClosedLoop) -> dict[str, Shapes]:

@@ -34,7 +34,7 @@ from chasles.trajectories import ClosedMotion, JointTrajectory, PointToPoint
 
 Floats = NDArray[np.float64]
 Values = dict[str, Floats]
-SEED = "sensors.seed"
+SEEDS = ("sensors.seed", "timing.seed")
 _LOOKS = 129  # at a curve, whether its loops can be closed
 _MOST_CALLS = 1_000_000_000  # from one recorded sample to the next
 
@@ -147,6 +147,9 @@ def prepare(
     )
     values = arguments_of(loop, given)
     check_varied_values(loop, given, values)
+    if plant.timing is not None:
+        jitter = values.get("timing.jitter", plant.timing.parameters["jitter"])
+        loop.timing.check_faults(float(np.max(jitter)), steps_are_chosen=not chosen.by_stiffness)
     state = initial_state(loop, values, given, start)
     if not state.size:
         raise ArgumentError(
@@ -190,7 +193,11 @@ def _in_steps_for_stiffness(
     q = loop.layout.split(state.reshape(-1, loop.layout.size)[0]).plant.q
     if not by_stiffness:
         return loop, stiffness_findings(loop, q, values)
-    return (replace(loop, integrator=RODAS5P, substeps=None) if is_stiff(loop, q, values) else loop), ()
+    if is_stiff(loop, q, values):
+        return replace(loop, integrator=RODAS5P, substeps=None), ()
+    if loop.plant.timing is not None and loop.substeps is not None:
+        return replace(loop, integrator=DORMAND_PRINCE, substeps=None), ()
+    return loop, ()
 
 
 def _traced(loop: ClosedLoop) -> Function | None:
@@ -265,8 +272,7 @@ def varied_in_plant(given: Values, plant: Plant, controller: Controller, referen
     """Names of the plant's parameters that are to vary, whether they exist or not."""
     own = {f"controller.{name}" for name in controller.parameters}
     own |= {f"reference.{name}" for name in reference.parameters}
-    if plant.sensors is not None:
-        own.add(SEED)
+    own |= {f"{name}.seed" for name in plant.drawn}
     return tuple(name for name in given if name not in own)
 
 
@@ -310,8 +316,9 @@ def check_varied_values(loop: ClosedLoop, given: Values, values: Values) -> None
         prefix, _, own_name = name.partition(".")
         if prefix == "reference":
             bounds.get(own_name, FINITE).check(values[name], f"vary['{name}']", len(loop.shapes[name]))
-    if SEED in given:
-        checked_seeds(given[SEED])
+    for name in SEEDS:
+        if name in given:
+            checked_seeds(given[name], name.partition(".")[0])
 
 
 def further_inputs(
@@ -339,10 +346,13 @@ def further_inputs(
     if sensors is not None and any(
         sensors.parameters[name].any() or f"sensors.{name}" in given for name in sensors.noises
     ):
-        seeds = checked_seeds(given.get(SEED, sensors.seed))
+        seeds = checked_seeds(given.get("sensors.seed", sensors.seed))
         further["noise"] = Noise(seeds, (len(sensors.noises), plant.n))
     if sampled:
         further["wrenches"] = SampledWrenches(sampled, period)
+    if plant.timing is not None:
+        seeds = checked_seeds(given.get("timing.seed", plant.timing.seed), "timing faults")
+        further["timing"] = Noise(seeds, (2,), uniform=True)
     if plant.base is not None:
         further["base"] = BasePaths(plant.base, period)
     return further

@@ -12,7 +12,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import Controller
 from chasles.control.now import Now
-from chasles.engine import Record
+from chasles.engine import Record, where
 from chasles.engine.program.records import Memory, Shapes
 from chasles.engine.program.scalar import Array, Real
 from chasles.simulation.limits import limited_torques
@@ -114,7 +114,8 @@ class SampledController:
         now = Now(t, q, qd, motion, layout.split(memory.copy()), period, given.get("schedule"), wrench)
         demanded = self._torques(now, values)
         limited = limited_torques(plant.robot, demanded, x.qd, plant.effort_limits, plant.velocity_limits)
-        queue = self.timing.queue(t, state.torques, limited)
+        sent = self._sent(t, limited, state.torques, given, values)
+        queue = self.timing.queue(t, state.torques, sent)
         following = {
             "sensors": sensed,
             "configuration": configuration,
@@ -123,6 +124,13 @@ class SampledController:
         }
         recorded = self.recording.values(x, demanded, queue[0], motion, (q, qd), memory, instant, acting, values)
         return CallResult(t, queue, following, recorded)
+
+    def _sent(self, t: Real, tau: Array, waiting: Array, given: Record, values: Mapping[str, Any]) -> Any:
+        """Torques that the drives get: those of the call, or the last ones before if these are lost."""
+        if self.equations.plant.timing is None:
+            return tau
+        lost = given.timing[1] < self.equations.numbers.of("timing", values)["lost"]
+        return where(lost & (t > self.timing.start + 0.5 * self.timing.period), waiting[-1], tau)
 
     def _read(self, x: Record, memory: Memory, noise: Array | None, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
         """Measured positions and velocities, and the sensors' memory."""

@@ -20,7 +20,7 @@ from chasles.simulation.initial_state import State
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.loop_programs import controlled_layout
 from chasles.simulation.plant.plant import Plant
-from chasles.simulation.preparation import SEED, Prepared, Setup, prepare
+from chasles.simulation.preparation import SEEDS, Prepared, Setup, prepare
 from chasles.simulation.recording import Recording
 from chasles.simulation.step_accuracy import plain_law_findings, runs_to_repeat, step_findings
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
@@ -267,6 +267,6 @@ def _label(ready: Prepared, recorded: list[Floats]) -> Run:
         "effects": loop.plant.summary,
     }
     varied = {name: ready.values.get(name, given[name]) for name in given}
-    shapes = {**loop.shapes, SEED: ()}
+    shapes = {**loop.shapes, **dict.fromkeys(SEEDS, ())}
     names = loop.controller.memory_names
     return make_run(loop.plant.robot, ready.times[:, 0], recorded, loop.variables, varied, shapes, attributes, names)

@@ -109,14 +109,14 @@ def fixed_step(loop: ClosedLoop, values: Values) -> Advance:
 def controlled_step(loop: ClosedLoop, values: Values, rtol: float, atol: float) -> Advance:
     """Return the compiled plant over one period in steps that the error controls, over all runs at once."""
     function, layout = compiled_function(loop, controlled_plant_period), loop.steps.layout
+    packed = loop.packed(values)
     pace: AttemptState | None = None
 
     def advance(t: float, x: Floats, queue: Floats, given: Floats) -> Floats:
         nonlocal pace
         before = first_pace(loop.period, float(loop.timing.before_call(t))) if pace is None else pace
-        held = loop.held_inputs(given, values)
         state = {"pace": new_period(before), "x": layout.split(x)}
-        state, _, _ = function(state, t, queue, rtol, np.full(layout.size, atol), held, MOST_ATTEMPTS)
+        state, _, _ = function(state, t, queue, rtol, np.full(layout.size, atol), given, *packed, MOST_ATTEMPTS)
         pace = state["pace"]
         return layout.join(state["x"])
 
@@ -136,10 +136,10 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
 
     def advance_one(t: float, x: Floats, queue: Floats, given: Floats, own: Values) -> Floats:
         before: Any = loop.timing.before_call(t)
-        for stage in loop.timing.stages:
+        for stage in loop.stages_of(loop.inputs.layout.split(given), own):
             command = queue[stage.torque]
             held = loop.held_inputs(given, own, command)
-            ends = _breaks(loop, t, stage.begin * loop.period, stage.end * loop.period, own)
+            ends = _breaks(loop, t, float(stage.begin) * loop.period, float(stage.end) * loop.period, own)
             for begin, end in pairwise(ends):
                 clock, span = t + 0.5 * (begin + end), end - begin
                 if not (np.isfinite(x).all() and np.isfinite(command).all()):

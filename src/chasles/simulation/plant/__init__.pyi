@@ -7,6 +7,7 @@ from chasles.simulation.plant.motors import Motors as Motors
 from chasles.simulation.plant.payloads import PickedPayload as PickedPayload
 from chasles.simulation.plant.plant import Plant as Plant
 from chasles.simulation.plant.sensors import Sensors as Sensors
+from chasles.simulation.plant.timing_faults import TimingFaults as TimingFaults
 from chasles.simulation.plant.wrenches import ExternalWrench as ExternalWrench
 
 __all__: list[str]

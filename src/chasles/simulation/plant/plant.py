@@ -22,6 +22,7 @@ from chasles.simulation.plant.friction import Friction
 from chasles.simulation.plant.motors import Motors
 from chasles.simulation.plant.payloads import PickedPayload
 from chasles.simulation.plant.sensors import Sensors
+from chasles.simulation.plant.timing_faults import TimingFaults
 from chasles.simulation.plant.wrenches import ExternalWrench
 
 
@@ -55,6 +56,8 @@ class Plant(Sealed):
     delay
         Delay from a call of the control law to the effect of its torque, s, for computation and transmission: a
         fraction of a period or several. The first torque acts from the start, as if the law had been running before.
+    timing
+        Jitter and lost samples between law and drives; default none.
     effort_limits
         Whether the torques of the law are limited to the effort limits of the robot's description; a limit of 0 is
         ignored.
@@ -93,6 +96,7 @@ class Plant(Sealed):
         sensors: Sensors | None = None,
         base: BaseMotion | None = None,
         delay: float = 0.0,
+        timing: TimingFaults | None = None,
         effort_limits: bool = True,
         velocity_limits: bool = False,
     ) -> None:
@@ -107,6 +111,7 @@ class Plant(Sealed):
         self.wrenches: Mapping[str, ExternalWrench] = _by_name(wrenches, ExternalWrench, "wrenches")
         self.contacts: Mapping[str, ContactPlane] = _by_name(contacts, ContactPlane, "contacts")
         self.base = _of_kind(base, BaseMotion, "base")
+        self.timing = _of_kind(timing, TimingFaults, "timing")
         self.delay = real(delay, "delay", at_least=0.0)
         self.effort_limits = truth(effort_limits, "effort_limits")
         self.velocity_limits = truth(velocity_limits, "velocity_limits")
@@ -183,9 +188,16 @@ class Plant(Sealed):
             "elastic_joints": self.elastic_joints,
             "sensors": self.sensors,
             "base": self.base,
+            "timing": self.timing,
         }
         effects = {name: effect for name, effect in single.items() if effect is not None}
         return effects | {**self.payloads, **self.wrenches, **self.contacts}
+
+    @cached_property
+    def drawn(self) -> Mapping[str, Sensors | TimingFaults]:
+        """Effects with a seed of their own, by the prefix of their parameters' names."""
+        drawn = {"sensors": self.sensors, "timing": self.timing}
+        return {name: effect for name, effect in drawn.items() if effect is not None}
 
     @cached_property
     def values(self) -> Mapping[str, NDArray[np.float64]]:
@@ -196,8 +208,7 @@ class Plant(Sealed):
     def parameters(self) -> Mapping[str, tuple[int, ...]]:
         """Names and shapes of the parameters of robot and effects that simulations can vary."""
         shapes = {name: value.shape for name, value in self.values.items()}
-        if self.sensors is not None:
-            shapes["sensors.seed"] = ()
+        shapes |= {f"{name}.seed": () for name, effect in self.drawn.items()}
         own = self.robot.parameters
         if self.base is not None:  # its trajectory stands in place of the robot's own
             own = {name: shape for name, shape in own.items() if not name.startswith("base.")}
@@ -230,6 +241,7 @@ class Plant(Sealed):
             contacts=self.contacts.values(),
             sensors=self.sensors,
             base=self.base,
+            timing=self.timing,
             delay=self.delay if delay is None else delay,
             effort_limits=self.effort_limits if effort_limits is None else effort_limits,
             velocity_limits=self.velocity_limits if velocity_limits is None else velocity_limits,

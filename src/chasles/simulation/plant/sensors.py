@@ -199,7 +199,7 @@ class Sensors(Effect):
         return seen, smooth, {"positions": positions[1:], "last": seen, "smooth": smooth}
 
 
-def checked_seeds(seeds: object) -> Any:
+def checked_seeds(seeds: object, owner: str = "sensors") -> Any:
     """Return seeds, an array of any shape, as whole numbers.
 
     >>> checked_seeds(0.5)
@@ -207,9 +207,9 @@ def checked_seeds(seeds: object) -> Any:
     ...
     chasles.base.errors.ArgumentError: the seed of sensors is 0.5; it must be a whole number
     """
-    array = reals(seeds, "the seed of sensors", at_least=0.0, at_most=_LARGEST_SEED)
+    array = reals(seeds, f"the seed of {owner}", at_least=0.0, at_most=_LARGEST_SEED)
     if (array != np.floor(array)).any():
-        raise ArgumentError(f"the seed of sensors is {array[array != np.floor(array)][0]}; it must be a whole number")
+        raise ArgumentError(f"the seed of {owner} is {array[array != np.floor(array)][0]}; it must be a whole number")
     return array.astype(np.int64)
 
 
