@@ -90,8 +90,8 @@ def simulate(
         steps, and ``"linearly-implicit-euler"``, all with one step a period. These methods are compiled and integrate
         all runs at once, each with its own steps. SciPy's ``"RK45"``, ``"DOP853"``, ``"Radau"`` and ``"LSODA"``
         simulate one run after another. Methods with error-controlled steps restart at every call of the law, when the
-        delay has passed, and at events. For implicit methods dry friction that jumps at rest reverses across 1e-6 rad/s
-        (m/s).
+        delay has passed, and at events; plants with timing faults need them. For implicit methods dry friction that
+        jumps at rest reverses across 1e-6 rad/s (m/s).
     record
         Recorded samples and variables: ``chasles.Recording(every=10, energies=True, memory=True)``. Default: every
         sample, without energies and the law's memory.
