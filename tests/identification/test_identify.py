@@ -16,8 +16,8 @@ from tests.identification.synthetic_logs import (
     coloured_noise,
     coverage,
     everyday_log,
+    everyday_motion,
     fourier_motion,
-    real_arm,
     real_planar,
     table,
 )
@@ -153,16 +153,16 @@ def rich(robot: ch.Robot, seed: int) -> ch.Robot:
 @pytest.mark.parametrize(("name", "seed"), [("planar2r", 4), pytest.param("xarm6", 7, marks=pytest.mark.slow)])
 def test_friction_of_all_kinds_and_rotors_are_found(name: str, seed: int) -> None:
     arm = ch.load(name)
-    real, motion = rich(arm, seed), fourier_motion(arm.n, 20.0, seed=seed)
+    real, motion = rich(arm, seed), everyday_motion(arm, seed)
     tau = np.asarray(real.inverse_dynamics(*motion[1:]))
     found = ch.identify(arm, table(motion, tau + 0.02 * tau.std(axis=0) * coloured_noise(tau.shape, 1.0, 0.9, seed)))
-    other = fourier_motion(arm.n, 12.0, seed=seed + 1, size=0.5)
+    other = everyday_motion(arm, seed + 1)
     truth = np.asarray(real.inverse_dynamics(*other[1:]))
     error = np.asarray(found.model.inverse_dynamics(*other[1:])) - truth
     assert (error.std(axis=0) < 0.08 * truth.std(axis=0)).all()
     for joint, wanted in zip(found.model.description.joints, real.description.joints, strict=True):
         if joint.moves:
-            assert abs(joint.load_friction - wanted.load_friction) < 4.0 * found[f"{joint.name}.load"].error
+            assert abs(joint.load_friction - wanted.load_friction) < 0.03
     before, now = (sum(column) for column in zip(*found.masses.values(), strict=True))
     assert abs(now / before - 1.0) < 0.15
 
@@ -231,21 +231,15 @@ def test_masses_that_no_arm_carries_are_told() -> None:
     assert 2.0 < told.value < 6.0
 
 
-@pytest.mark.parametrize("memory", [pytest.param(0.0, marks=pytest.mark.slow), 0.9])
-def test_intervals_cover(memory: float) -> None:
-    """Of 95 % intervals of 13 parameters in 25 logs with white or coloured noise, most hold the truth."""
-    assert 0.90 < coverage(ARM, REAL, 25, memory) < 0.985
+def test_intervals_cover() -> None:
+    """Of 95 % intervals of 19 parameters in logs of 20 drawn arms with coloured noise, most hold the truth."""
+    assert 0.90 < coverage(ARM, 20) < 0.99
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    ("name", "count", "memory", "duration"),
-    [("planar2r", 400, 0.9, 20.0), ("planar2r", 200, 0.0, 60.0), ("puma560", 60, 0.95, 20.0), ("ur5", 60, 0.0, 20.0)],
-)
-def test_intervals_cover_93_to_97_percent(name: str, count: int, memory: float, duration: float) -> None:
-    arm = ch.load(name)
-    real = REAL if name == "planar2r" else real_arm(arm)
-    assert 0.93 < coverage(arm, real, count, memory, duration) < 0.97
+@pytest.mark.parametrize("name", ["ur5", "xarm6", "z1", "iiwa14"])
+def test_intervals_cover_93_to_97_percent(name: str) -> None:
+    assert 0.93 < coverage(ch.load(name), 40) < 0.97
 
 
 def test_what_the_motion_does_not_excite_stays_near_the_prior_and_is_said() -> None:

@@ -36,6 +36,8 @@ TRIED_TRANSITIONS = (0.01, 0.02, 0.05, 0.1)
 REWEIGHTED = 5
 TENTH = 0.1
 """Torque of a reference number, of the measured one; the result hardly depends on it."""
+LARGEST = 3.0
+"""Largest deviation of a kind in its units: gears whose load friction is 1 lock, so three deviations of 0.3 do not."""
 OFFSET = 0.3
 """Deviation of the offsets, of the measured effort: gravity, which is most of it, must not hide in them."""
 LEAST_MASS, LEAST_RADIUS = 0.05, 0.1
@@ -334,4 +336,4 @@ def _empirical(solution: Minimum, references: References, units: FloatArray, kin
     square = (solution.unknowns[references.signed] ** 2 + variance) / units**2
     mean = np.repeat(square.reshape(len(kinds), -1).mean(axis=1), len(square) // len(kinds))
     offset = np.repeat([kind == "offset" for kind in kinds], len(square) // len(kinds))
-    return np.asarray(np.where(offset, units, units * np.sqrt(mean)))
+    return np.asarray(np.where(offset, units, units * np.minimum(np.sqrt(mean), LARGEST)))

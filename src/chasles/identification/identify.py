@@ -33,6 +33,8 @@ from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
+MOST_LOAD = 0.99
+"""Largest load friction of a robot: at 1 it locks."""
 VOID = 1e-10
 """Singular value, relative to the largest, below which a direction of the unknowns has no effect."""
 SATURATES = Rule(
@@ -224,7 +226,8 @@ def exported(robot: Robot, found: Estimate) -> Robot:
     bodies = robot.inertial.with_values(values, check=False)
     return bodies.with_friction(
         viscous=terms["viscous"], coulomb=total, coulomb_velocity=found.terms.transitions,
-        coulomb_shares=dry / total[:, None], load=terms.get("load", none), load_velocity=found.terms.load_velocity,
+        coulomb_shares=dry / total[:, None], load=np.clip(terms.get("load", none), -MOST_LOAD, MOST_LOAD),
+        load_velocity=found.terms.load_velocity,
         torque_offset=terms.get("offset", none), torque_sine=_by_joint(robot, terms.get("sine", none)),
         torque_cosine=_by_joint(robot, terms.get("cosine", none)),
     )  # fmt: skip
@@ -314,9 +317,9 @@ def _predictions(
 
 
 def _of_file(robot: Robot, found: Estimate, equations: TorqueEquations) -> FloatArray:
-    """Torques of the exported robot at the kept samples: those of the estimate unless motors are coupled."""
-    signals, coupling = equations.signals, equations.coupling
-    if (coupling == np.eye(robot.n)).all():
+    """Torques of the exported robot at the kept samples: those of the estimate unless motors are coupled or lock."""
+    signals, load = equations.signals, found.friction.get("load", np.zeros(robot.n))
+    if (equations.coupling == np.eye(robot.n)).all() and np.abs(load).max() <= MOST_LOAD:
         return found.torque(equations)
     tau = exported(robot, found).inverse_dynamics(signals.q, signals.qd, signals.qdd)
     return signals.filter(np.asarray(tau))[equations.kept]
