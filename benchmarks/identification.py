@@ -25,7 +25,13 @@ from tests.oracles.example_robots import example
 import chasles as ch
 from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, at_most, percent, ratio, seconds
-from chasles.identification import BaseParameterFit, FourierMotion, filtered_signals, shipped_log
+from chasles.identification import (
+    BaseParameterFit,
+    FourierMotion,
+    IdentificationWarning,
+    filtered_signals,
+    shipped_log,
+)
 from chasles.identification.estimation import Friction
 from chasles.identification.excitation_problem import ExcitationProblem
 
@@ -90,7 +96,9 @@ def _halves(logs: dict[str, tuple[ch.Log, float]], friction: Friction) -> Table:
     everything: list[float] = []
     for name, (log, band) in logs.items():
         for half, (fitted, unseen) in enumerate((log.split(0.5), log.split(0.5)[::-1]), 1):
-            result = ch.identify(log.robot, fitted, unseen=unseen, cutoff=band, friction=friction, check=False)
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IdentificationWarning)
+                result = ch.identify(log.robot, fitted, unseen=unseen, cutoff=band, friction=friction, check=False)
             errors = replace(result, model=_through_file(result.model, suffix)).predict(unseen).rms()
             ratios = (errors / result.predictions["least squares", "unseen"].rms())[log.measured]
             before, now = np.sum(list(result.masses.values()), axis=0)

@@ -206,12 +206,12 @@ def correlation_times(residuals: FloatArray, used: NDArray[np.bool_]) -> FloatAr
 
     Examples
     --------
-    An autoregression with the coefficient 0.5 has 1 + 2 (0.5 + 0.25 + …) = 3:
+    An autoregression with the coefficient 0.5 has 1 + 2 (0.5 + 0.25 + …) = 3; small correlations do not count:
 
     >>> from scipy.signal import lfilter
     >>> white = np.random.default_rng(0).normal(size=(100000, 1))
     >>> correlation_times(lfilter([1.0], [1.0, -0.5], white, axis=0), np.ones((100000, 1), bool)).round(1)
-    array([2.8])
+    array([2.9])
     """
     found = np.ones(residuals.shape[1])
     for joint, rows in enumerate(used.T):
