@@ -33,8 +33,9 @@ def save(value: object, path: str | PathLike[str]) -> Path:
     file = io.BytesIO()
     with ZipFile(file, "w", ZIP_DEFLATED) as archive:
         for name, array in {NAMES: np.array(tree), **arrays}.items():
-            with archive.open(f"{name}.npy", "w") as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+            member = io.BytesIO()
+            np.save(member, array, allow_pickle=False)
+            archive.writestr(f"{name}.npy", member.getvalue())
     return write(path, file.getvalue(), ENDINGS)
 
 
