@@ -162,8 +162,8 @@ def _enclosing(geometry: Geometry, packages: Mapping[str, str | PathLike[str]] |
 
 def _smallest(points: Floats, axes: Floats) -> tuple[Floats, Floats, float]:
     """The capsule of least volume around points (k, 3) along one of some axes."""
-    found = [*(_along(points, axis) for axis in axes), _around(points)]
-    return min(found, key=lambda c: np.pi * c[2] ** 2 * (np.linalg.norm(c[1] - c[0]) + 4.0 / 3.0 * c[2]))
+    capsules = [*(_along(points, axis) for axis in axes), _around(points)]
+    return min(capsules, key=lambda c: np.pi * c[2] ** 2 * (np.linalg.norm(c[1] - c[0]) + 4.0 / 3.0 * c[2]))
 
 
 def _around(points: Floats) -> tuple[Floats, Floats, float]:
@@ -202,12 +202,12 @@ def pairs_of(
     for joint in description.ordered_joints:
         group[joint.child] = joint.child if joint.moves else group[joint.parent]
     neighbours = {frozenset((group[joint.parent], group[joint.child])) for joint in description.joints if joint.moves}
-    places = {body: group[link] for body, link in links.items()}
+    groups = {body: group[link] for body, link in links.items()}
     for k, first in enumerate(bodies):
         for second in bodies[k + 1 :]:
-            between = frozenset((places[first], places[second]))
+            between = frozenset((groups[first], groups[second]))
             if len(between) == 2 and between not in neighbours and {links[first], links[second]} not in disabled:
                 yield first, second
     for body in bodies:
-        if places[body] != description.root:
+        if groups[body] != description.root:
             yield from ((body, obstacle) for obstacle in obstacles)

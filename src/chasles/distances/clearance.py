@@ -67,10 +67,10 @@ class Clearance(Sealed):
         """Ignore pairs of the robot's own bodies that overlap at its home."""
         if not self._pairs:
             return self
-        found = np.atleast_1d(self.distances(self.robot.home))
+        at_home = np.atleast_1d(self.distances(self.robot.home))
         drop = [
             d < 0.0 and isinstance(b, Body) and b.frame is not None
-            for d, (_, b) in zip(found, self._pairs, strict=True)
+            for d, (_, b) in zip(at_home, self._pairs, strict=True)
         ]
         other = Clearance(self.robot, self.bodies, self.obstacles, ())
         other.__dict__["_pairs"] = [pair for pair, gone in zip(self._pairs, drop, strict=True) if not gone]
@@ -206,8 +206,8 @@ def clearance(
     given = fitted_bodies(robot.description, packages) if bodies is None else bodies
     if bodies is None and not given:
         raise ArgumentError(f"the links of robot '{robot.name}' have no collision shapes; give bodies=")
-    found = Clearance(robot, given, obstacles, ignore)
-    return found.without_overlaps() if bodies is None else found
+    result = Clearance(robot, given, obstacles, ignore)
+    return result.without_overlaps() if bodies is None else result
 
 
 @dataclass

@@ -22,16 +22,18 @@ from chasles.geometry.elementary import Array
 DAMPING = 0.05
 
 
-def free_joints(q: Array, lower: Array, upper: Array, descent: Array, places: NDArray[np.intp] | None = None) -> Array:
+def free_joints(
+    q: Array, lower: Array, upper: Array, descent: Array, coordinates: NDArray[np.intp] | None = None
+) -> Array:
     """1 for each joint that may move in the direction ``descent``, 0 for those at a limit that it points beyond.
 
     Where q has more elements than the direction, `places` says which of them each degree of freedom is the rate of; -1
     for those that move quaternions and have no limits.
     """
-    if places is not None:
-        free = np.ones(len(places), dtype=object)
-        own, at = places >= 0, places[places >= 0]
-        free[own] = free_joints(q[at], lower[at], upper[at], descent[own])
+    if coordinates is not None:
+        free = np.ones(len(coordinates), dtype=object)
+        has_coordinate, at = coordinates >= 0, coordinates[coordinates >= 0]
+        free[has_coordinate] = free_joints(q[at], lower[at], upper[at], descent[has_coordinate])
         return free
     stopped = [
         ((position <= low) & (push < 0.0)) | ((position >= high) & (push > 0.0))
@@ -58,10 +60,10 @@ def limited_step(
     lower: Array,
     upper: Array,
     secondary: Array | None = None,
-    places: NDArray[np.intp] | None = None,
+    coordinates: NDArray[np.intp] | None = None,
 ) -> Array:
     """`damped_step` (n,) from q without the joints that it would push beyond their limits; see `free_joints`."""
-    free = free_joints(q, lower, upper, J.T @ e, places)
+    free = free_joints(q, lower, upper, J.T @ e, coordinates)
     return damped_step(J * free, e, damping, None if secondary is None else free * secondary)
 
 

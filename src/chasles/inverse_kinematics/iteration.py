@@ -80,9 +80,12 @@ class ConfigurationSteps:
         """Configuration after a step, with coordinates that would pass their limits at them."""
         if not self.closes or self.places is None or self.integrate is None:
             return clamped(q + step if self.integrate is None else np.asarray(self.integrate(q, step)), lower, upper)
-        own, at = self.places >= 0, self.places[self.places >= 0]  # the others follow, and may not be moved alone
+        has_coordinate, at = (
+            self.places >= 0,
+            self.places[self.places >= 0],
+        )  # the others follow, and may not be moved alone
         step = np.array(step, dtype=object)
-        step[own] = clamped(q[at] + step[own], lower[at], upper[at]) - q[at]
+        step[has_coordinate] = clamped(q[at] + step[has_coordinate], lower[at], upper[at]) - q[at]
         return np.asarray(self.integrate(q, step))
 
 
@@ -271,5 +274,5 @@ def closest_configurations(kernel: Function, q: Array, goals: Array, lower: Arra
     """Configurations (..., n) downhill from q where the error for targets (..., 4, 4) has a minimum."""
     n = q.shape[-1]
     ended, _, _ = kernel(DescentState.at(q), goals, lower, upper, DESCENT_STEPS)
-    found: NDArray[np.float64] = DescentState.layout(n).split(ended).q
-    return found
+    closest: NDArray[np.float64] = DescentState.layout(n).split(ended).q
+    return closest

@@ -65,7 +65,7 @@ def objective_of(name: str | None, frame: RobotFrame) -> Objective | None:
 
 def _of_steps(frame: RobotFrame, values: Array, elsewhere: float = 0.0) -> Array:
     """Elements (n,) of a step that belong to those of configurations (nq,); another value where quaternions move."""
-    places = frame.steps.places
-    if places is None:
+    coordinates = frame.steps.places
+    if coordinates is None:
         return values
-    return np.array([values[place] if place >= 0 else elsewhere for place in places])
+    return np.array([values[place] if place >= 0 else elsewhere for place in coordinates])

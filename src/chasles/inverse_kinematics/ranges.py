@@ -56,8 +56,10 @@ def joint_limits(robot: Mechanics) -> JointLimits:
     """
     known: JointLimits | None = robot.__dict__.get("_joint_limits")
     if known is None:
-        own = [robot.description.coordinate_of_velocity[index] for index in robot.description.independent_indices]
-        places = np.array([-1 if place is None else place for place in own], dtype=np.intp)
+        coordinates = [
+            robot.description.coordinate_of_velocity[index] for index in robot.description.independent_indices
+        ]
+        places = np.array([-1 if place is None else place for place in coordinates], dtype=np.intp)
         lower, upper = coordinate_limits(robot)
         lower, upper = np.where(places >= 0, lower[places], -np.inf), np.where(places >= 0, upper[places], np.inf)
         empty = np.flatnonzero(lower > upper)
@@ -86,8 +88,8 @@ def coordinate_limits(robot: Mechanics) -> tuple[NDArray[np.float64], NDArray[np
         if ratio:
             first = description.starts[driver][0]
             ends = np.sort((np.array(joint.position_limits) - offset) / ratio, axis=0)
-            own = slice(first, first + ends.shape[1])
-            lower[own], upper[own] = np.maximum(lower[own], ends[0]), np.minimum(upper[own], ends[1])
+            driven = slice(first, first + ends.shape[1])
+            lower[driven], upper[driven] = np.maximum(lower[driven], ends[0]), np.minimum(upper[driven], ends[1])
     return lower, upper
 
 

@@ -220,19 +220,19 @@ class Solution:
         starts, batch = self.rows.shape[-2], self.rows.shape[:-2]
         kept: list[list[NDArray[np.float64]]] = []
         for rows in self.rows.reshape(-1, starts, self.rows.shape[-1]):
-            found: list[NDArray[np.float64]] = []
+            different: list[NDArray[np.float64]] = []
             for row in rows[rows[:, _STATUS] == Status.SOLVED]:
-                apart = np.abs([other[:-_NUMBERS] - row[:-_NUMBERS] for other in found])
-                if found:
+                apart = np.abs([other[:-_NUMBERS] - row[:-_NUMBERS] for other in different])
+                if different:
                     apart = np.where(turning, np.abs(np.remainder(apart + np.pi, 2.0 * np.pi) - np.pi), apart)
-                if not found or apart.max(axis=-1).min() > _DIFFERENT:
-                    found.append(row)
+                if not different or apart.max(axis=-1).min() > _DIFFERENT:
+                    different.append(row)
             left = rows[:, _DISTANCE] + rows[:, _ANGLE]
-            kept.append(found or [rows[int(np.argmin(np.where(np.isnan(left), np.inf, left)))]])
+            kept.append(different or [rows[int(np.argmin(np.where(np.isnan(left), np.inf, left)))]])
         most = max(map(len, kept), default=1)
         padding = np.full(self.rows.shape[-1], np.nan)
         padding[[_STATUS, _ITERATIONS, _RESTARTS, _BRANCH, _INFINITE]] = Status.NO_FURTHER, 0.0, 0.0, -1.0, 0.0
-        filled = [found + [padding] * (most - len(found)) for found in kept]
+        filled = [rows + [padding] * (most - len(rows)) for rows in kept]
         return Solution(np.reshape(filled, (*batch, most, self.rows.shape[-1])), several=True)
 
     @overload

@@ -209,14 +209,14 @@ class InverseKinematics(Sealed):
         ):
             return self._checked(*options)
         try:
-            found = self._requests.get(options)
+            request = self._requests.get(options)
         except TypeError:  # an option without a hash is a wrong one
             return self._checked(*options)
-        if found is None:
+        if request is None:
             if len(self._requests) >= _MOST_REQUESTS:
                 self._requests.clear()
-            found = self._requests[options] = self._checked(*options)
-        return found
+            request = self._requests[options] = self._checked(*options)
+        return request
 
     def _checked(
         self,
@@ -261,8 +261,8 @@ class InverseKinematics(Sealed):
         if request.method == "closed form" or (closed is not None and closed.suffices(elbow_angle)):
             if closed is None:
                 raise ArgumentError("a closed form follows no objective; use method='numeric'")
-            found = closed.solve(goals, near, request.tolerance, request.select, elbow_angle)
-            return Solution(found.rows, several=True) if request.select == "all" else found
+            solution = closed.solve(goals, near, request.tolerance, request.select, elbow_angle)
+            return Solution(solution.rows, several=True) if request.select == "all" else solution
         if elbow_angle is not None:
             raise ArgumentError(
                 "an elbow angle is for the closed form of seven joints with shoulder, elbow and wrist, the whole pose "

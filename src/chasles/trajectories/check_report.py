@@ -239,8 +239,8 @@ class CheckReport:
             "violation_quantity": ("violation", np.array(QUANTITIES)[quantity]),
             "violation_joint": ("violation", np.array(self.joint_names)[joint]),
         }
-        places = np.unravel_index(self.broken["trajectory"], batch) if batch else ()
-        for name, index in zip(batch_dims(batch), places, strict=True):
+        indices = np.unravel_index(self.broken["trajectory"], batch) if batch else ()
+        for name, index in zip(batch_dims(batch), indices, strict=True):
             data[f"violation_{name}"] = ("violation", index)
         for field in ("start", "end", "time", "value"):
             data[f"violation_{field}"] = ("violation", self.broken[field])

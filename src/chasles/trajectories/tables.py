@@ -57,16 +57,16 @@ def joint_dataset(trajectory: JointTrajectory, dt: float, *, robot: Robot | None
     >>> table.qd.sel(joint="joint2").values + 0.0, table.qd.units
     (array([ 0.  , -3.75,  0.  ]), 'rad/s')
     """
-    own = trajectory if robot is None else on_manifold(robot, trajectory)
-    units, times = position_units(robot, own.n), own.sample_times(dt)
+    motion = trajectory if robot is None else on_manifold(robot, trajectory)
+    units, times = position_units(robot, motion.n), motion.sample_times(dt)
     rate_units = units if robot is None else tuple(unit.removesuffix("/s") for unit in robot.description.velocity_units)
-    axis = "joint" if own.n == own.nv else "coordinate"
+    axis = "joint" if motion.n == motion.nv else "coordinate"
     data = {}
-    for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), along(own, times), strict=True):
+    for (name, (long_name, suffix)), values in zip(_JOINT_VARIABLES.items(), along(motion, times), strict=True):
         unit = common_unit([unit + suffix for unit in (rate_units if suffix else units)])
-        dims = [*batch_dims(own.batch), "time", "joint" if suffix else axis]
+        dims = [*batch_dims(motion.batch), "time", "joint" if suffix else axis]
         data[name] = (dims, values, {"units": unit, "long_name": long_name})
-    names = list(robot.velocity_names) if robot is not None else np.arange(own.nv)
+    names = list(robot.velocity_names) if robot is not None else np.arange(motion.nv)
     coordinates = {"time": _time(times), "joint": ("joint", names), "unit": ("joint", list(rate_units))}
     if robot is not None and axis == "coordinate":
         coordinates["coordinate"] = ("coordinate", list(robot.coordinate_names))

@@ -62,14 +62,14 @@ class PlanarArm:
         reached = self._across(p_target - self.first)
         if len(self.links) == 3:
             reached = reached - total.forth(self.links[2])
-        found = []
+        all_branches = []
         rise = self.axis @ p_target - self.height
         for arm in planar_arm(np.array([self.axis] * 3), self.links[0], self.links[1], reached, total):
             turns = iter(arm)
             moved = [rise if slide else next(turns).angle for slide in self.slides]
             positions = tuple(sign * value for sign, value in zip(self.signs, moved, strict=True))
-            found.append(Branch(positions, any_of(turn.free for turn in arm)))
-        return found
+            all_branches.append(Branch(positions, any_of(turn.free for turn in arm)))
+        return all_branches
 
     def _across(self, vector: Array) -> Array:
         return np.asarray(vector - (self.axis @ vector) * self.axis)
@@ -104,7 +104,7 @@ class FiveJoints:
         R_05 = T_world_target[:3, :3] @ self.R_5T.T
         p_15 = T_world_target[:3, 3] - self.p01 - R_05 @ self.p5T
         height = h[1] @ (self.p12 + self.p23 + self.p34 + self.p45)
-        found = []
+        all_branches = []
         for back in turns_reaching(h[1], p_15, -h[0], height):
             back = back.or_near(near[0])
             first = back.about(h[0])
@@ -112,8 +112,8 @@ class FiveJoints:
             total = turn_taking(h[4], back.forth(R_05 @ h[4]), h[1])
             reached = back.forth(p_15) - self.p12 - total.forth(self.p45)
             for arm in planar_arm(h[1:4], self.p23, self.p34, reached, total):
-                found.append(Branch.of(first, *arm, last))
-        return found
+                all_branches.append(Branch.of(first, *arm, last))
+        return all_branches
 
 
 class ShoulderElbowWrist:
@@ -152,15 +152,15 @@ class ShoulderElbowWrist:
         along, sideways, upwards = self._frame(to_wrist, h[0])
         out = cos(elbow_angle) * sideways + sin(elbow_angle) * upwards
         world = np.array([along, out, cross(along, out)]).T
-        found = []
+        all_branches = []
         for elbow in turns_at_distance(self.fore, -self.upper, h[3], to_wrist @ to_wrist):
             arm = np.array(self._frame(self.upper + elbow.forth(self.fore), self.upper)).T
             R_03 = world @ arm.T
             for shoulder in orientations(R_03, h[0], h[1], h[2], near[0]):
                 R_47 = np.array([elbow.back(column) for column in (R_03.T @ R_07).T]).T
                 for wrist in orientations(R_47, h[4], h[5], h[6], near[4]):
-                    found.append(Branch.of(*shoulder, elbow, *wrist))
-        return found
+                    all_branches.append(Branch.of(*shoulder, elbow, *wrist))
+        return all_branches
 
     def elbow_angle(self, q: Array) -> Any:
         """Angle of the elbow at joint positions (7,), rad."""

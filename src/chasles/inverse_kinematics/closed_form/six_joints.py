@@ -68,16 +68,16 @@ class SphericalWrist:
         h = self.h
         R_06 = T_world_target[:3, :3] @ self.R_6T.T
         p_16 = T_world_target[:3, 3] - self.p01 - R_06 @ self.p6T
-        found = []
+        all_branches = []
         for turns in self._arm(p_16, near):
             R_36 = np.array([_back(turns, column) for column in R_06.T]).T
             for wrist in orientations(R_36, h[3], h[4], h[5], near[3]):
-                found.append(Branch.of(*turns, *wrist))
-        return found
+                all_branches.append(Branch.of(*turns, *wrist))
+        return all_branches
 
     def _arm(self, p_16: Array, near: Array) -> list[tuple[Turn, Turn, Turn]]:
         """Turns of the first three joints that bring the wrist to its place."""
-        h, found = self.h, []
+        h, arms = self.h, []
         if self.shoulder is None:
             height = h[1] @ (self.p12 + self.p23 + self.p34)
             for back in turns_reaching(h[1], p_16, -h[0], height):
@@ -85,12 +85,12 @@ class SphericalWrist:
                 first = back.about(h[0])
                 reached = back.forth(p_16) - self.p12
                 for third in turns_at_distance(self.p34, -self.p23, h[2], reached @ reached):
-                    found.append((first, turn_taking(self.p23 + third.forth(self.p34), reached, h[1]), third))
-            return found
+                    arms.append((first, turn_taking(self.p23 + third.forth(self.p34), reached, h[1]), third))
+            return arms
         for third in turns_at_distance(self.p34, -self.p23, h[2], p_16 @ p_16):
             pairs = turns_meeting(p_16, -h[0], self.p23 + third.forth(self.p34), h[1])
-            found += [(back.about(h[0]), second, third) for back, second in pairs]
-        return [found[0], found[2], found[1], found[3]]
+            arms += [(back.about(h[0]), second, third) for back, second in pairs]
+        return [arms[0], arms[2], arms[1], arms[3]]
 
 
 class SlidingArm:
@@ -130,30 +130,30 @@ class SlidingArm:
         h = self.h
         R_06 = T_world_target[:3, :3] @ self.R_6T.T
         p_16 = T_world_target[:3, 3] - self.p01 - R_06 @ self.p6T
-        found = []
+        all_branches = []
         for first, second, slide in self._arm(p_16, near):
             R_36 = np.array([second.back(first.back(column)) for column in R_06.T]).T
             for fourth, fifth, sixth in orientations(R_36, h[3], h[4], h[5], near[3]):
                 turns = (first, second, fourth, fifth, sixth)
                 angles = [turn.angle for turn in turns]
-                found.append(Branch((*angles[:2], slide, *angles[2:]), any_of(turn.free for turn in turns)))
-        return found
+                all_branches.append(Branch((*angles[:2], slide, *angles[2:]), any_of(turn.free for turn in turns)))
+        return all_branches
 
     def _arm(self, p_16: Array, near: Array) -> list[tuple[Turn, Turn, Any]]:
         """Turns of joints 1 and 2 and position of joint 3 that bring the wrist to its place."""
-        h, found = self.h, []
+        h, arms = self.h, []
         if self.shoulder is None:
             for back in turns_reaching(h[1], p_16, -h[0], h[1] @ (self.p12 + self.p2W)):
                 back = back.or_near(near[0])
                 reached = back.forth(p_16) - self.p12
                 for slide in self._slides(reached @ reached):
                     second = turn_taking(self.p2W + slide * h[2], reached, h[1]).or_near(near[1])
-                    found.append((back.about(h[0]), second, slide))
-            return found
+                    arms.append((back.about(h[0]), second, slide))
+            return arms
         for slide in self._slides(p_16 @ p_16):
             pairs = turns_meeting(p_16, -h[0], self.p2W + slide * h[2], h[1])
-            found += [(back.about(h[0]), second, slide) for back, second in pairs]
-        return [found[0], found[2], found[1], found[3]]
+            arms += [(back.about(h[0]), second, slide) for back, second in pairs]
+        return [arms[0], arms[2], arms[1], arms[3]]
 
     def _slides(self, squared_distance: Real) -> tuple[Any, Any]:
         """Both positions of joint 3 at which the wrist has a given distance from the point of axis 2."""
@@ -195,7 +195,7 @@ class ThreeParallelAxes:
         p_16 = T_world_target[:3, 3] - self.p01 - R_06 @ self.p6T
         height = h[1] @ (self.p12 + self.p23 + self.p34 + self.p45)
         near_total = sum(np.sign(h[1] @ h[k]) * near[k] for k in (1, 2, 3))
-        found = []
+        all_branches = []
         for back in turns_reaching(h[1], p_16, -h[0], height):
             back = back.or_near(near[0])
             first = back.about(h[0])
@@ -204,20 +204,20 @@ class ThreeParallelAxes:
                 # The fourth turn here is that of joints 2 to 4 together.
                 reached = back.forth(p_16) - self.p12 - fourth.forth(self.p45)
                 for arm in planar_arm(h[1:4], self.p23, self.p34, reached, fourth):
-                    found.append(Branch.of(first, *arm, fifth, sixth))
-        return found
+                    all_branches.append(Branch.of(first, *arm, fifth, sixth))
+        return all_branches
 
 
 def planar_arm(axes: Array, upper: Array, fore: Array, reached: Array, total: Turn) -> list[tuple[Turn, Turn, Turn]]:
     """Three turns about parallel axes, both ways: two links reach a point, the third turn makes up the total."""
-    found = []
+    arms = []
     axis = axes[0]
     for elbow in turns_at_distance(fore, -upper, axis, reached @ reached):
         shoulder = turn_taking(upper + elbow.forth(fore), reached, axis)
         across = perpendicular(axis)
         last = turn_taking(across, elbow.back(shoulder.back(total.forth(across))), axis)
-        found.append((shoulder, elbow.along(axes[1]), last.along(axes[2])._replace(free=total.free)))
-    return found
+        arms.append((shoulder, elbow.along(axes[1]), last.along(axes[2])._replace(free=total.free)))
+    return arms
 
 
 def _back(turns: tuple[Turn, ...], vector: Array) -> Array:

@@ -54,7 +54,7 @@ class ClosedFormSolver:
         self.n = frame.n
         self.chain = Chain.of(frame.tree, frame.target) if frame.nq == frame.n else None
         recognised = (family.recognise(self.chain) for family in FAMILIES) if self.chain is not None else ()
-        family = next((found for found in recognised if found is not None), None)
+        family = next((arm for arm in recognised if arm is not None), None)
         enough = task.whole or (isinstance(family, PlanarArm) and len(family.links) == 2 and not task.rotations)
         self.family = family if enough else None
         self.verification = Verification(frame, task)
@@ -104,10 +104,10 @@ class ClosedFormSolver:
     def function(self, select: str) -> Function:
         """Return (T_world_goal, near, tolerance[, elbow_angle]) -> row of a `Solution`; all rows for ``"all"``."""
         kind = select if select in ("all", "best") else "nearest"
-        found = self._functions.get(kind)
-        if found is None:
-            found = self._functions[kind] = self._function(kind)
-        return found
+        compiled = self._functions.get(kind)
+        if compiled is None:
+            compiled = self._functions[kind] = self._function(kind)
+        return compiled
 
     def _function(self, select: str) -> Function:
         layout = Row.layout(self.n)
@@ -154,8 +154,8 @@ class ClosedFormSolver:
         chosen, *others = self._verified(*arguments)
         best = rank(chosen)
         for row in others:
-            own = rank(row)
-            better = (own[0] < best[0]) | ((own[0] <= best[0]) & (own[1] < best[1]))
+            ranks = rank(row)
+            better = (ranks[0] < best[0]) | ((ranks[0] <= best[0]) & (ranks[1] < best[1]))
             chosen = Row(*(where(better, new, old) for new, old in zip(row, chosen, strict=True)))
-            best = where(better, own[0], best[0]), where(better, own[1], best[1])
+            best = where(better, ranks[0], best[0]), where(better, ranks[1], best[1])
         return chosen

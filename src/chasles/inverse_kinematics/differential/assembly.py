@@ -109,8 +109,8 @@ def weighted_rows(robot: Mechanics, q: Vector, tasks: Sequence[Task]) -> tuple[V
     compiled = [task for task in tasks if isinstance(task, FormulaTask)]
     equations: list[tuple[Task, Equation]] = []
     if compiled:
-        found = _program(robot, "rows", compiled)(q, *_numbers(robot, compiled))
-        equations += [(task, Equation(*found[3 * k : 3 * k + 3])) for k, task in enumerate(compiled)]
+        parts = _program(robot, "rows", compiled)(q, *_numbers(robot, compiled))
+        equations += [(task, Equation(*parts[3 * k : 3 * k + 3])) for k, task in enumerate(compiled)]
     equations += [(task, task.equation(robot, q)) for task in tasks if not isinstance(task, FormulaTask)]
     rows, values = [np.zeros((0, robot.n))], [np.zeros(0)]
     for task, equation in equations:
@@ -211,8 +211,8 @@ def _guess_program(n: int) -> Function:
     shapes = {"H": (n, n), "f": vector, "lower": vector, "upper": vector, "active": vector}
 
     def guess(H: Array, f: Array, lower: Array, upper: Array, active: Array) -> _Guess:
-        found = _guessed(H, f, lower, upper, active)
-        return found._replace(optimal=where(found.optimal, 1.0, 0.0))
+        attempt = _guessed(H, f, lower, upper, active)
+        return attempt._replace(optimal=where(attempt.optimal, 1.0, 0.0))
 
     return Function(trace(guess, shapes, name="rates_with_active_bounds"))
 
@@ -223,12 +223,12 @@ def _program(
     """Program of tasks and limits of these forms and of their numbers; traced once for each robot."""
     programs: dict[Any, Function] = robot.__dict__.setdefault("_programs_of_tasks", {})
     key = (kind, *[(type(task), task.form) for task in tasks], *map(type, limits))
-    found = programs.get(key)
-    if found is None:
+    program = programs.get(key)
+    if program is None:
         while len(programs) >= _MOST_PROGRAMS:
             programs.pop(next(iter(programs)), None)
-        found = programs[key] = _traced(robot, kind, tasks, limits)
-    return found
+        program = programs[key] = _traced(robot, kind, tasks, limits)
+    return program
 
 
 def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: Sequence[FormulaLimit] = ()) -> Function:
@@ -248,7 +248,7 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
         return [numbers[end - count : end] for end, count in zip(ends, counts, strict=True)]
 
     def equations(q: Array, numbers: Sequence[Any]) -> list[Equation]:
-        return [task.formula(robot, q, *own) for task, own in zip(tasks, split(numbers), strict=False)]
+        return [task.formula(robot, q, *values) for task, values in zip(tasks, split(numbers), strict=False)]
 
     def rows(q: Array, *numbers: Array) -> tuple[Array, ...]:
         return tuple(np.asarray(part) for equation in equations(q, numbers) for part in equation)
@@ -269,11 +269,11 @@ def _traced(robot: Mechanics, kind: str, tasks: Sequence[FormulaTask], limits: S
         """Cost and bounds of a step, and the conditions under which they are sound."""
         H, f = cost(q, *numbers)
         scale = 1.0 / reduce(maximum, H.diagonal(), _TINY)
-        own = zip(limits, split(numbers)[len(tasks) :], strict=True)
-        ordered = sorted(own, key=lambda limit_and_numbers: precedence(limit_and_numbers[0]))
-        found = [_bounds_of_joint(robot, ordered, k, q, qd, dt) for k in range(n)]
-        bounds = RateBounds(*(np.array(part) for part in zip(*map(intersection, found), strict=True)))
-        sound = [low <= high for pairs in found for low, high in pairs]
+        with_numbers = zip(limits, split(numbers)[len(tasks) :], strict=True)
+        ordered = sorted(with_numbers, key=lambda limit_and_numbers: precedence(limit_and_numbers[0]))
+        intervals = [_bounds_of_joint(robot, ordered, k, q, qd, dt) for k in range(n)]
+        bounds = RateBounds(*(np.array(part) for part in zip(*map(intersection, intervals), strict=True)))
+        sound = [low <= high for pairs in intervals for low, high in pairs]
         sound += [absolute(value) < _LARGEST for value in q]
         return QuadraticCost(scale * H + DAMPING * np.eye(n), scale * f), bounds, sound
 
@@ -300,13 +300,13 @@ def _bounds_of_joint(
     robot: Mechanics, limits: Sequence[tuple[FormulaLimit, Sequence[Any]]], k: int, q: Array, qd: Array, dt: Real
 ) -> list[tuple[Any, Any]]:
     """Lowest and highest rate of the degree of freedom k by each limit, of its numbers."""
-    lower, upper, _, places, _ = joint_limits(robot)
-    position = q[places[k]] if places[k] >= 0 else 0.0
-    found = []
+    lower, upper, _, coordinates, _ = joint_limits(robot)
+    position = q[coordinates[k]] if coordinates[k] >= 0 else 0.0
+    intervals = []
     for limit, numbers in limits:
-        own = [number[k] if np.ndim(number) else number for number in numbers]
-        found.append(limit.formula((lower[k], upper[k]), position, qd[k], dt, *own))
-    return found
+        of_joint = [number[k] if np.ndim(number) else number for number in numbers]
+        intervals.append(limit.formula((lower[k], upper[k]), position, qd[k], dt, *of_joint))
+    return intervals
 
 
 def _all(conditions: Sequence[Any]) -> Any:

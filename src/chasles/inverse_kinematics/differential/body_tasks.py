@@ -104,11 +104,11 @@ class PostureTask(FormulaTask):
         error = inlined(robot.difference.specialize(), q, posture)
         J: Any = np.eye(robot.n)
         for joint in robot.description.coordinates:
-            own = robot.description.velocity_places(joint.name)
-            if joint.has_quaternion and own.stop:  # as in `_pose_equation`
+            block = robot.description.velocity_places(joint.name)
+            if joint.has_quaternion and block.stop:  # as in `_pose_equation`
                 inverse = inverse_left_jacobian_pose if joint.kind == "free" else inverse_left_jacobian_rotation
                 J = J.astype(error.dtype)
-                J[own, own] = inverse(error[own])
+                J[block, block] = inverse(error[block])
         return Equation(J, gain * error, weight)
 
 

@@ -113,16 +113,16 @@ def solve_tasks(
     (True, True)
     """
     levels: list[Any] = list(levels_of(tasks))
-    every: list[Any] = [task for level in levels for task in level]
-    for task in every:
+    all_tasks: list[Any] = [task for level in levels for task in level]
+    for task in all_tasks:
         if not isinstance(task, FormulaTask):
             raise ArgumentError(f"{task!r} has no error: solve_tasks takes tasks with a formula")
     start = reals(robot.home if q0 is None else q0, "q0", (robot.nq,))
     tolerance = real(tolerance, "tolerance", above=0.0)
     most = whole_number(max_iterations, "max_iterations", 1, 1_000_000)
-    counting = [task for task in every if _must_be_done(task)] or every
+    counting = [task for task in all_tasks if _must_be_done(task)] or all_tasks
     judged = levels if len(levels) > 1 else [counting]
-    dt = 1.0 / max([float(np.max(getattr(task, "gain", 0.0))) for task in every] + [1e-3])
+    dt = 1.0 / max([float(np.max(getattr(task, "gain", 0.0))) for task in all_tasks] + [1e-3])
     bounds = [*limits, VelocityLimit(_LONGEST / dt)]
 
     def step(q: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -143,7 +143,7 @@ def solve_tasks(
         q=best,
         success=is_done(counting),
         levels=tuple("done" if is_done(level) else missed for level in levels),
-        errors=tuple(_error(robot, task, best) for task in every),
+        errors=tuple(_error(robot, task, best) for task in all_tasks),
         iterations=iterations,
     )
 

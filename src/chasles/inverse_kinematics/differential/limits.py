@@ -190,8 +190,8 @@ def joint_positions(robot: Mechanics, q: Vector) -> Vector:
     """
     if robot.nq == robot.n:
         return q
-    places = joint_limits(robot).places
-    return np.where(places >= 0, q[places], 0.0)
+    coordinates = joint_limits(robot).places
+    return np.where(coordinates >= 0, q[coordinates], 0.0)
 
 
 class RateBounds(NamedTuple):
@@ -219,14 +219,14 @@ def common_bounds(limits: Sequence[Limit], robot: Mechanics, q: Vector, qd: Vect
         If bounds are NaN, or a limit contradicts itself.
     """
     ordered = sorted(limits, key=precedence)
-    found = [limit.bounds(robot, q, qd, dt) for limit in ordered]
-    for limit, (low, high) in zip(ordered, found, strict=True):
+    bounds = [limit.bounds(robot, q, qd, dt) for limit in ordered]
+    for limit, (low, high) in zip(ordered, bounds, strict=True):
         if not (low <= high).all():
             joint = robot.velocity_names[int(np.argmin(low <= high))]
             raise ArgumentError(
                 f"{type(limit).__name__} gives no rate for {joint}: its bounds are NaN or contradictory"
             )
-    return intersection(found, robot.n)
+    return intersection(bounds, robot.n)
 
 
 def precedence(limit: object) -> float:
@@ -234,13 +234,13 @@ def precedence(limit: object) -> float:
     return -getattr(limit, "priority", 0)
 
 
-def intersection(found: Sequence[tuple[Any, Any]], n: int | None = None) -> RateBounds:
+def intersection(intervals: Sequence[tuple[Any, Any]], n: int | None = None) -> RateBounds:
     """Bounds that all of those found leave to n joints, or to one; the most important first, of numbers or traced."""
     shape = () if n is None else (n,)
     lower: Any = np.full(shape, -UNBOUNDED)[()]
     upper: Any = np.full(shape, UNBOUNDED)[()]
     contradicted: Any = np.zeros(shape)[()]
-    for low, high in found:
+    for low, high in intervals:
         contradicted = where((low > upper) | (high < lower), 1.0, contradicted)
         lower, upper = minimum(maximum(low, lower), upper), minimum(maximum(high, lower), upper)
     return RateBounds(lower, upper, contradicted)

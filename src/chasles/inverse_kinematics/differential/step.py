@@ -191,9 +191,9 @@ def solve_rates(
     formulas: list[Any] = [*tasks]
     bounding: list[Any] = [*limits]
     if formulas and all(hasattr(part, "formula") for part in formulas + bounding):
-        found = _compiled_rates(robot, q, formulas, dt, qd, bounding, start)
-        if found is not None:
-            return found
+        compiled = _compiled_rates(robot, q, formulas, dt, qd, bounding, start)
+        if compiled is not None:
+            return compiled
     levels = levels_of(tasks)
     position = reals(q, "q", (robot.nq,))
     rates = np.zeros(robot.n) if qd is None else reals(qd, "qd", (robot.n,))

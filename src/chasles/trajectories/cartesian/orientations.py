@@ -125,11 +125,11 @@ class PoseSpline(PosePieces):
     def _require_sound(self, T: Floats, boundary: Boundary, ends: tuple[Floats, ...]) -> None:
         """Raise an error if the frame misses a waypoint, or its motion jumps where it should be continuous."""
         h, periodic = np.diff(self.knots), boundary == "periodic"
-        places = PiecewisePolynomial(self.knots, self.pieces[-1][..., -3:])
+        positions = PiecewisePolynomial(self.knots, self.pieces[-1][..., -3:])
         gone = np.maximum(*(np.abs(twist[..., 3:]) * length for twist, length in zip(ends, h[[0, -1]], strict=True)))
         size = np.maximum(np.abs(T[..., :3, 3]).max(axis=-2), gone)[..., None, :]
-        require_waypoints(places, self.knots, T[..., :3, 3], size=size, what="axis", remedy=_REMEDY)
-        require_continuity(places, 2, size=size, periodic=periodic, what="axis", remedy=_REMEDY)
+        require_waypoints(positions, self.knots, T[..., :3, 3], size=size, what="axis", remedy=_REMEDY)
+        require_continuity(positions, 2, size=size, periodic=periodic, what="axis", remedy=_REMEDY)
         order = {"smooth": 2, "squad": 1}.get(self.turning, 0)
         require_orientations(self, T[..., :3, :3], _REMEDY)
         require_smooth_frame(self, order, _REMEDY, turn_error=ROUNDING, periodic=periodic)

@@ -89,13 +89,13 @@ def require_smooth_frame(
         )
         sizes = [_largest(parts) for parts in zip(starts, middles, ends, strict=True)]
         for derivative in range(order + 1):
-            own = MISS * np.asarray(unit) if derivative == 0 else JUMP * sizes[derivative]
-            own = own + time_error * sizes[min(derivative + 1, 2)]
+            allowed = MISS * np.asarray(unit) if derivative == 0 else JUMP * sizes[derivative]
+            allowed = allowed + time_error * sizes[min(derivative + 1, 2)]
             if kind == "angular" and turn_error:
-                own = own + turn_error / h**derivative
+                allowed = allowed + turn_error / h**derivative
             jump = np.linalg.norm(np.roll(starts[derivative], -1, axis=-2) - ends[derivative], axis=-1)
-            own = np.broadcast_to(own, jump.shape)
-            wrong = ~(jump <= np.maximum(own, np.roll(own, -1, axis=-1)))
+            allowed = np.broadcast_to(allowed, jump.shape)
+            wrong = ~(jump <= np.maximum(allowed, np.roll(allowed, -1, axis=-1)))
             wrong[..., -1] &= periodic
             if wrong.any():
                 index = first_index(wrong)

@@ -178,6 +178,6 @@ def _of_piece(part: NDArray[np.float64], piece: NDArray[np.intp], batch: tuple[i
         return part[piece]
     shape = np.broadcast_shapes(piece.shape, batch)
     rest = part.shape[len(batch) + 1 :]
-    own = np.broadcast_to(part, (*shape, *part.shape[len(batch) :]))
+    spread = np.broadcast_to(part, (*shape, *part.shape[len(batch) :]))
     index = np.broadcast_to(piece, shape).reshape(*shape, *(1,) * (1 + len(rest)))
-    return np.take_along_axis(own, index, axis=len(shape)).reshape(*shape, *rest)
+    return np.take_along_axis(spread, index, axis=len(shape)).reshape(*shape, *rest)

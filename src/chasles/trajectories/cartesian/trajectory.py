@@ -51,7 +51,7 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
         singularity: float = 0.01,
     ) -> FollowingTrajectory:
         """Return the joint motion with which a frame follows, with a report; see `chasles.trajectories.follow`."""
-        found: FollowingTrajectory = verbs.follow(
+        followed: FollowingTrajectory = verbs.follow(
             robot,
             self,
             q0,
@@ -62,7 +62,7 @@ class CartesianTrajectory(Trajectory[PoseMotion]):
             tolerance=tolerance,
             singularity=singularity,
         )
-        return found
+        return followed
 
     def to_dataset(self, dt: float) -> xarray.Dataset:
         """Samples in steps of dt (s) as a labelled `xarray.Dataset`."""

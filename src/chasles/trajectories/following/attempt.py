@@ -190,7 +190,7 @@ class Attempt:
         """Findings, and the worst conditioning of each trajectory with its time."""
         worst = np.asarray(conditioning.min(axis=0))
         worst_time = np.asarray(self.inspection[conditioning.argmin(axis=0)])
-        found: list[Finding] = []
+        findings: list[Finding] = []
         rule = replace(SINGULARITY, limit=threshold)
         for lane in _lanes(conditioning < _WORTH_A_LOOK * threshold):
             times, values = self._with_minima(of_lane(conditioning, lane), lane, _WORTH_A_LOOK * threshold)
@@ -198,8 +198,8 @@ class Attempt:
             worst[lane], worst_time[lane] = values[k], times[k]
             for first, last in runs(values < threshold):
                 k = first + int(np.argmin(values[first : last + 1]))
-                found += _told(rule, values[k], times[[first, last, k]], lane)
-        return found, worst, worst_time
+                findings += _told(rule, values[k], times[[first, last, k]], lane)
+        return findings, worst, worst_time
 
     def _with_minima(self, values: Floats, lane: tuple[int, ...], below: float) -> tuple[Floats, Floats]:
         """Times of inspection and conditioning, and those of the minima between them."""
@@ -235,13 +235,13 @@ def _told(
 
 def _exceedings(rule: Rule, times: Floats, values: Floats, joints: tuple[str, ...]) -> list[Finding]:
     """Findings where values (k, *batch, n) of the joints are above a limit."""
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for *trajectory, joint in np.argwhere((values > rule.limit).any(axis=0)).tolist():
-        own = of_lane(values, (*trajectory, joint))
-        for first, last in runs(own > rule.limit):
-            k = first + int(np.argmax(own[first : last + 1]))
-            found += _told(rule, own[k], times[[first, last, k]], tuple(trajectory), joints[joint])
-    return found
+        ratio = of_lane(values, (*trajectory, joint))
+        for first, last in runs(ratio > rule.limit):
+            k = first + int(np.argmax(ratio[first : last + 1]))
+            findings += _told(rule, ratio[k], times[[first, last, k]], tuple(trajectory), joints[joint])
+    return findings
 
 
 def _lanes(flags: Flags) -> list[tuple[int, ...]]:

@@ -70,8 +70,8 @@ class FreeBaseTrajectory(ManifoldTrajectory):
         self.robot, self.base, self.joints = robot, base, joints
         self.knots = np.union1d(base.knots, joints.knots)
         first, begin = robot.description.starts[special[0].name]
-        own = [*range(first, first + 7)], [*range(begin, begin + 6)]
-        self._own = own, (np.delete(np.arange(robot.nq), own[0]), np.delete(np.arange(robot.n), own[1]))
+        of_base = [*range(first, first + 7)], [*range(begin, begin + 6)]
+        self._own = of_base, (np.delete(np.arange(robot.nq), of_base[0]), np.delete(np.arange(robot.n), of_base[1]))
         self._T_child_joint = np.asarray(inverse_pose(special[0].T_joint_child))
         at_neutral = robot.forward_kinematics(robot.neutral, target=special[0].child) @ self._T_child_joint
         self._T_neutral_world = np.asarray(inverse_pose(at_neutral))
@@ -98,13 +98,13 @@ class FreeBaseTrajectory(ManifoldTrajectory):
             np.concatenate([alpha, a - np.cross(omega, v)], axis=-1),
             np.full((*omega.shape[:-1], 6), np.nan),
         )
-        found = []
+        merged = []
         for order, (base, rest) in enumerate(zip(of_base, self.joints.derivatives(t), strict=True)):
             which = min(order, 1)
             whole = np.empty((*base.shape[:-1], self.robot.n if which else self.robot.nq))
             whole[..., self._own[0][which]], whole[..., self._own[1][which]] = base, rest
-            found.append(whole)
-        return found[0], found[1], found[2], found[3]
+            merged.append(whole)
+        return merged[0], merged[1], merged[2], merged[3]
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of robot '{self.robot.name}', {self.start_time:g} to {self.end_time:g} s>"

@@ -141,7 +141,7 @@ class Tracker:
             return q, solved
         q, lost = np.array(q), ~solved
         goals, near = np.broadcast_to(goal, (*lost.shape, 4, 4))[lost], np.asarray(guess)[lost]
-        found = self.robot.inverse_kinematics(
+        q_found = self.robot.inverse_kinematics(
             goals,
             near,
             target=self.target,
@@ -151,10 +151,10 @@ class Tracker:
             max_iterations=_SEARCH,
         ).q
         for _ in range(_STEPS):
-            found = self._step(found, goals, *ends)[0]
-        reached = self.reached(found, goals)
+            q_found = self._step(q_found, goals, *ends)[0]
+        reached = self.reached(q_found, goals)
         closest = closest_configurations(self._descent, near, goals, *ends)
-        q[lost], solved[lost] = np.where(reached[:, None], found, closest), reached
+        q[lost], solved[lost] = np.where(reached[:, None], q_found, closest), reached
         return q, solved
 
     def reached(self, q: Floats, goal: Floats) -> Flags:
@@ -177,8 +177,8 @@ class Tracker:
                 share = (times[k] - times[k - 1]) / (times[k - 1] - times[k - 2])
                 guess = last + share * (last - positions[k - 2])
             guess = np.where(solved[k - 1][..., None], self.ranges.inside(guess), last)
-            found, solved[k] = self.solve(goals[k], guess)
-            positions[k] = continuous_quaternions(self.robot, np.stack([last, found]))[1]
+            next_q, solved[k] = self.solve(goals[k], guess)
+            positions[k] = continuous_quaternions(self.robot, np.stack([last, next_q]))[1]
             surprised = (np.abs(positions[k] - guess) / self._units).max(initial=0.0) > _SURPRISE
             smooth = smooth + 1 if solved[k].all() and not surprised else 0
         return TrackedSamples(positions, solved, solved & self._jumped(samples, positions))

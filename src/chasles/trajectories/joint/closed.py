@@ -118,14 +118,16 @@ class ClosedMotion(ManifoldTrajectory):
         kept: list[int] = []
         for joint in description.coordinates:
             q, v = description.starts[joint.name]
-            own = [k for k in range(len(joint.velocity_names)) if v + k in self._free]
-            if joint.has_quaternion and 0 < len(own) < len(joint.velocity_names):
-                names = [description.joint_velocity_names[v + k] for k in own]
+            free = [k for k in range(len(joint.velocity_names)) if v + k in self._free]
+            if joint.has_quaternion and 0 < len(free) < len(joint.velocity_names):
+                names = [description.joint_velocity_names[v + k] for k in free]
                 raise ArgumentError(
                     f"joint '{joint.name}' of robot '{self.robot.name}' is independent in {', '.join(names)} alone, "
                     "which is the rate of no coordinate; name other independent velocities, or another kind of joint"
                 )
-            kept += range(q, q + len(joint.coordinate_names)) if own and joint.has_quaternion else [q + k for k in own]
+            kept += (
+                range(q, q + len(joint.coordinate_names)) if free and joint.has_quaternion else [q + k for k in free]
+            )
         return kept
 
     def _placed(self, c: Floats, q: Floats) -> Floats:
@@ -147,9 +149,9 @@ class ClosedMotion(ManifoldTrajectory):
         """Configurations (steps + 1, *batch, nq) at even times from start to end."""
         steps, trouble = _STEPS, 0.0
         while steps <= _MOST_STEPS:
-            found, trouble = self._attempt(start, steps)
-            if found is not None:
-                return found
+            followed, trouble = self._attempt(start, steps)
+            if followed is not None:
+                return followed
             steps *= 4
         raise ArgumentError(
             f"the loops of robot '{self.robot.name}' cannot be kept closed along the motion beyond t = {trouble:.6g} "
@@ -165,19 +167,19 @@ class ClosedMotion(ManifoldTrajectory):
         rates = self._independent(rates)
 
         def velocity_at(k: int) -> Floats:
-            return np.asarray(np.einsum("...ij,...j->...i", self.robot.loops.velocity_map(found[k]), rates[k]))
+            return np.asarray(np.einsum("...ij,...j->...i", self.robot.loops.velocity_map(path[k]), rates[k]))
 
-        found = np.empty((steps + 1, *q.shape))
-        found[0] = q
+        path = np.empty((steps + 1, *q.shape))
+        path[0] = q
         velocity = velocity_at(0)
         for k in range(1, steps + 1):
-            found[k] = self.robot.normalize(self._placed(curve[k], self._tree.integrate(found[k - 1], step * velocity)))
+            path[k] = self.robot.normalize(self._placed(curve[k], self._tree.integrate(path[k - 1], step * velocity)))
             before, velocity = velocity, velocity_at(k)
-            moved = np.asarray(self._tree.difference(found[k - 1], found[k]))
+            moved = np.asarray(self._tree.difference(path[k - 1], path[k]))
             surprise = np.abs(moved - 0.5 * step * (before + velocity)).max(axis=-1)
             if not (surprise <= _SURPRISE * np.abs(moved).max(axis=-1) + _SMALL).all():
                 return None, float(np.max(times[k]))
-        return found, 0.0
+        return path, 0.0
 
     def _interpolated(self, t: Floats) -> Floats:
         """Configurations between those of the steps, not quite closed, (..., nq)."""

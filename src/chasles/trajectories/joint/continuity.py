@@ -65,9 +65,9 @@ def require_waypoints(
     """
     allowed = MISS * np.maximum(np.abs(waypoints).max(axis=-2, keepdims=True), size)
     for first in range(0, len(times), _BLOCK):
-        own = slice(first, first + _BLOCK)
-        reached = motion.derivatives(times[own].reshape(-1, *(1,) * len(motion.batch)))[0]
-        miss = np.abs(np.moveaxis(reached, 0, -2) - waypoints[..., own, :])
+        block = slice(first, first + _BLOCK)
+        reached = motion.derivatives(times[block].reshape(-1, *(1,) * len(motion.batch)))[0]
+        miss = np.abs(np.moveaxis(reached, 0, -2) - waypoints[..., block, :])
         if not (miss <= allowed).all():
             *batch, k, joint = first_index(~(miss <= allowed))
             raise ArgumentError(

@@ -85,9 +85,9 @@ class PiecewisePolynomial(JointTrajectory):
     def _gathered(self, t: NDArray[np.float64], piece: NDArray[np.intp]) -> tuple[Any, Any]:
         """Time since its knot, and coefficients, of each sample of a batch of trajectories."""
         shape = np.broadcast_shapes(t.shape, self.batch)
-        own = np.broadcast_to(self.coefficients, (*shape, *self.coefficients.shape[-3:]))
+        spread = np.broadcast_to(self.coefficients, (*shape, *self.coefficients.shape[-3:]))
         index = np.broadcast_to(piece, shape)[..., None, None, None]
-        return t - self.knots[piece], np.take_along_axis(own, index, axis=-3)[..., 0, :, :]
+        return t - self.knots[piece], np.take_along_axis(spread, index, axis=-3)[..., 0, :, :]
 
     def _in_blocks(self, function: Function, t: NDArray[np.float64], piece: NDArray[np.intp]) -> tuple[Any, ...]:
         """Results of one trajectory: as many times at once as have their coefficients in the processor's cache."""

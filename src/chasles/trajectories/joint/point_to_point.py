@@ -195,9 +195,9 @@ class PointToPoint(JointTrajectory):
         return array
 
     def _common_batch(self) -> tuple[int, ...]:
-        own = 0 if self.synchronized else 1
+        axes = 0 if self.synchronized else 1
         shapes = {name: value.shape for name, value in self.parameters.items()}
-        leads = [shape[: len(shape) - (1 if name in ("start", "goal") else own)] for name, shape in shapes.items()]
+        leads = [shape[: len(shape) - (1 if name in ("start", "goal") else axes)] for name, shape in shapes.items()]
         try:
             return np.broadcast_shapes(*leads)
         except ValueError:
@@ -243,8 +243,8 @@ def _derivatives(t: Real, scaling: Scaling, start: Array, goal: Array, **shape: 
     The shape is ``duration`` and, where the scaling has them, ``ramp`` and ``rounding``: numbers, or (n,).
     """
     if np.ndim(shape["duration"]):
-        own = [{name: value[joint] for name, value in shape.items()} for joint in range(len(start))]
-        joints = [_derivatives(t, scaling, start[j : j + 1], goal[j : j + 1], **own[j]) for j in range(len(start))]
+        shapes = [{name: value[joint] for name, value in shape.items()} for joint in range(len(start))]
+        joints = [_derivatives(t, scaling, start[j : j + 1], goal[j : j + 1], **shapes[j]) for j in range(len(start))]
         q, qd, qdd, qddd = (np.concatenate(parts) for parts in zip(*joints, strict=True))
         return q, qd, qdd, qddd
     duration = shape.pop("duration")

@@ -121,12 +121,12 @@ class SmoothingSpline(PiecewisePolynomial):
     def _require_deviation(self, t: Floats, q: Floats, w: Floats, size: Floats) -> None:
         """Raise an error if the polynomials do not lie as near to the samples as the least squares promise."""
         missed = np.moveaxis(self.derivatives(t.reshape(-1, *(1,) * len(self.batch)))[0], 0, -2) - q
-        found = np.sqrt((w[:, None] * missed**2).mean(axis=-2))
-        astray = ~(np.abs(found - self.deviation) <= _TRUSTED * (self.deviation + size[..., 0, :]))
+        deviation = np.sqrt((w[:, None] * missed**2).mean(axis=-2))
+        astray = ~(np.abs(deviation - self.deviation) <= _TRUSTED * (self.deviation + size[..., 0, :]))
         if astray.any():
             *_, joint = index = tuple(int(i) for i in np.argwhere(astray)[0])
             raise ArgumentError(
-                f"the motion misses the samples of joint {joint} by {found[index]:.3g} in place of "
+                f"the motion misses the samples of joint {joint} by {deviation[index]:.3g} in place of "
                 f"{self.deviation[index]:.3g}, because double precision loses them; {_REMEDY}"
             )
 

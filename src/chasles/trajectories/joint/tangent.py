@@ -87,11 +87,11 @@ def coordinates_of_velocities(robot: Robot) -> NDArray[np.intp]:
     >>> coordinates_of_velocities(ch.load("planar2r").with_free_base())
     array([1, 2, 3, 4, 5, 6, 7, 8])
     """
-    places = np.arange(len(robot.description.joint_velocity_names))
+    coordinates = np.arange(len(robot.description.joint_velocity_names))
     for joint in robot.description.coordinates:
         (first, begin), count = robot.description.starts[joint.name], len(joint.velocity_names)
-        places[begin : begin + count] = np.arange(first, first + count) + joint.has_quaternion
-    return places[list(robot.description.independent_indices)]
+        coordinates[begin : begin + count] = np.arange(first, first + count) + joint.has_quaternion
+    return coordinates[list(robot.description.independent_indices)]
 
 
 def continuous_quaternions(robot: Robot, q: Floats) -> Floats:
@@ -102,14 +102,16 @@ def continuous_quaternions(robot: Robot, q: Floats) -> Floats:
     >>> continuous_quaternions(robot, np.stack([robot.home, np.r_[-robot.home[:4], robot.home[4:]]]))[1, :4]
     array([1., 0., 0., 0.])
     """
-    found = np.array(q)
+    continuous = np.array(q)
     for joint in robot.description.coordinates:
         if joint.has_quaternion:
-            own = found[..., robot.description.starts[joint.name][0] + np.arange(4)]
-            against = np.sum(own[1:] * own[:-1], axis=-1) < 0.0
+            quaternions = continuous[..., robot.description.starts[joint.name][0] + np.arange(4)]
+            against = np.sum(quaternions[1:] * quaternions[:-1], axis=-1) < 0.0
             signs = np.cumprod(np.where(against, -1.0, 1.0), axis=0)
-            found[1:, ..., robot.description.starts[joint.name][0] + np.arange(4)] = own[1:] * signs[..., None]
-    return found
+            continuous[1:, ..., robot.description.starts[joint.name][0] + np.arange(4)] = (
+                quaternions[1:] * signs[..., None]
+            )
+    return continuous
 
 
 @lru_cache(maxsize=16)

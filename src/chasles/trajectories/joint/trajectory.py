@@ -58,8 +58,8 @@ class JointTrajectory(Trajectory[Motion]):
 
     def peaks(self, dt: float | None = None) -> PeakReport:
         """Largest position, velocity, acceleration and jerk of each joint, with the times at which they occur."""
-        found: PeakReport = verbs.peaks(self, dt)
-        return found
+        report: PeakReport = verbs.peaks(self, dt)
+        return report
 
     def check(
         self,
@@ -74,7 +74,7 @@ class JointTrajectory(Trajectory[Motion]):
         wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> CheckReport:
         """Violations of a robot's limits of position, velocity, acceleration and torque; see `chasles.check`."""
-        found: CheckReport = verbs.check(
+        report: CheckReport = verbs.check(
             robot,
             self,
             dt,
@@ -85,7 +85,7 @@ class JointTrajectory(Trajectory[Motion]):
             vary=vary,
             wrenches=wrenches,
         )
-        return found
+        return report
 
     def to_dataset(self, dt: float, *, robot: Robot | None = None) -> xarray.Dataset:
         """Samples in steps of dt (s) as a labelled `xarray.Dataset`; with the names and units of a robot's joints."""

@@ -58,16 +58,16 @@ def peaks(trajectory: JointTrajectory, dt: float | None = None) -> PeakReport:
     times = check_times(trajectory, batch, dt)
 
     def signal(t: Floats) -> Floats:
-        own = t.reshape(len(t), *batch)
-        sizes = np.empty((*own.shape, ends[-1]))
-        for part, out in zip(trajectory.derivatives(own), np.split(sizes, ends[:-1], axis=-1), strict=True):
+        at = t.reshape(len(t), *batch)
+        sizes = np.empty((*at.shape, ends[-1]))
+        for part, out in zip(trajectory.derivatives(at), np.split(sizes, ends[:-1], axis=-1), strict=True):
             np.abs(part, out=out)
         return sizes.reshape(*t.shape, ends[-1])
 
-    found = extremes(signal, times, intervals=False)
+    extreme_values = extremes(signal, times, intervals=False)
     largest, time = (
         [part.copy() for part in np.split(values.reshape(*batch, ends[-1]), ends[:-1], axis=-1)]
-        for values in (found.largest, found.time)
+        for values in (extreme_values.largest, extreme_values.time)
     )
     report = {name: Peak(largest[k], time[k]) for k, name in enumerate(QUANTITIES[:4])}
     for jump in jumps(trajectory, batch):
@@ -153,9 +153,9 @@ def check(
 
     def motion(t: Floats) -> list[Floats]:
         """The watched quantities, each (m, *batch, n)."""
-        own = t.reshape(len(t), *batch)
-        parts = moved.quantities(own, parameters, forces, torques=QUANTITIES.index("torque") in watched)
-        return [np.broadcast_to(parts[k], (*own.shape, n)) for k in watched]
+        at = t.reshape(len(t), *batch)
+        parts = moved.quantities(at, parameters, forces, torques=QUANTITIES.index("torque") in watched)
+        return [np.broadcast_to(parts[k], (*at.shape, n)) for k in watched]
 
     def excess(t: Floats) -> Floats:
         """How far the watched quantities lie beyond their limits, (m, b, watched * n)."""
@@ -167,8 +167,8 @@ def check(
     def value(t: Floats) -> Floats:
         return np.stack(motion(t), axis=-2).reshape(*t.shape, len(watched) * n)
 
-    found = extremes(excess, times, intervals=True)
-    above, rows = found.above, (watched[:, None] * n + np.arange(n)).ravel()
+    excesses = extremes(excess, times, intervals=True)
+    above, rows = excesses.above, (watched[:, None] * n + np.arange(n)).ravel()
     broken = np.empty(len(above), _BROKEN)
     broken["trajectory"], broken["row"] = above["element"], rows[above["channel"]]
     broken["value"] = values_at(value, above, above["time"][:, None], times.shape[1])[:, 0]
@@ -179,7 +179,7 @@ def check(
     broken = np.concatenate([broken, infinite])
 
     margin, time = np.full((times.shape[1], limited.size), np.inf), np.full((times.shape[1], limited.size), np.nan)
-    margin[:, rows], time[:, rows] = -found.largest - slack.ravel()[rows], found.time
+    margin[:, rows], time[:, rows] = -excesses.largest - slack.ravel()[rows], excesses.time
     where = infinite["trajectory"], infinite["row"]
     margin[where], time[where] = -np.inf, infinite["time"]
     return CheckReport(
@@ -195,10 +195,10 @@ def check(
     )
 
 
-def _infinite(found: list[Jump], batch: tuple[int, ...], limited: NDArray[np.bool_]) -> NDArray[np.void]:
+def _infinite(found_jumps: list[Jump], batch: tuple[int, ...], limited: NDArray[np.bool_]) -> NDArray[np.void]:
     """Violations by quantities that are infinite where a lower derivative jumps."""
     parts = [np.empty(0, _BROKEN)]
-    for jump in found:
+    for jump in found_jumps:
         for k, name in enumerate(QUANTITIES):
             if k <= jump.order or (name == "torque" and jump.order == 2):
                 continue

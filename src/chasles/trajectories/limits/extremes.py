@@ -91,24 +91,24 @@ def _survey(signal: Signal, times: Floats, intervals: bool) -> tuple[Floats, Flo
     for t, e in _windows(signal, times):
         if not largest.size:
             largest, time = np.full(e.shape[1:], -np.inf), np.full(e.shape[1:], np.nan)
-        own = e[2:-2]
-        at = np.argmax(own, axis=0)[None]
-        top = np.take_along_axis(own, at, axis=0)[0]
+        inner = e[2:-2]
+        at = np.argmax(inner, axis=0)[None]
+        top = np.take_along_axis(inner, at, axis=0)[0]
         better = top > largest
-        moment = np.take_along_axis(np.broadcast_to(t[2:-2, :, None], own.shape), at, axis=0)[0]
+        moment = np.take_along_axis(np.broadcast_to(t[2:-2, :, None], inner.shape), at, axis=0)[0]
         largest, time = np.where(better, top, largest), np.where(better, moment, time)
 
         with np.errstate(invalid="ignore"):
             steps = np.abs(np.diff(e, axis=0))
         steps[~np.isfinite(steps)] = 0.0
         larger = np.maximum(steps[:-1], steps[1:])
-        bound = own + np.maximum(larger[:-2], larger[2:])
+        bound = inner + np.maximum(larger[:-2], larger[2:])
         # Both sides of a knot are samples, equal to rounding; the maximum may lie beside either.
         twin = _close(t[1:-3], t[2:-2], t[3:-1])[..., None] & np.isfinite(e[3:-1])
-        local = ((own > e[1:-3]) | twin) & (own >= e[3:-1])
+        local = ((inner > e[1:-3]) | twin) & (inner >= e[3:-1])
         peaks.append(_places(t, e, bound, local & ((bound >= largest) | ((bound > 0.0) & intervals))))
         if intervals:
-            above, following = own > 0.0, e[3:-1] > 0.0
+            above, following = inner > 0.0, e[3:-1] > 0.0
             rises.append(_places(t, e, bound, following & ~above))
             falls.append(_places(t, e, bound, above & ~following))
     crossings = (_joined(rises), _joined(falls))
@@ -138,20 +138,20 @@ def _close(before: Floats, time: Floats, after: Floats) -> NDArray[np.bool_]:
 def _places(t: Floats, e: Floats, bound: Floats, chosen: NDArray[np.bool_]) -> Places:
     """The chosen samples of a window, with the times around them."""
     m, b, c = np.nonzero(chosen)
-    places = np.empty(len(m), _PLACE)
-    places["element"], places["channel"], places["value"], places["bound"] = b, c, e[m + 2, b, c], bound[m, b, c]
-    places["time"], places["after"] = t[m + 2, b], t[m + 3, b]
+    peaks = np.empty(len(m), _PLACE)
+    peaks["element"], peaks["channel"], peaks["value"], peaks["bound"] = b, c, e[m + 2, b, c], bound[m, b, c]
+    peaks["time"], peaks["after"] = t[m + 2, b], t[m + 3, b]
     twin = _close(t[m + 1, b], t[m + 2, b], t[m + 3, b])
-    places["before"] = np.where(twin, t[m, b], t[m + 1, b])
-    return places
+    peaks["before"] = np.where(twin, t[m, b], t[m + 1, b])
+    return peaks
 
 
-def values_at(signal: Signal, places: Places, t: Floats, batch: int) -> Floats:
+def values_at(signal: Signal, peaks: Places, t: Floats, batch: int) -> Floats:
     """Values of a signal in the channel and element of each place, at times (places, p)."""
-    element, channel = places["element"], places["channel"]
+    element, channel = peaks["element"], peaks["channel"]
     order = np.argsort(element, kind="stable")
-    rank = np.empty(len(places), dtype=np.intp)  # of a place among those of its element
-    rank[order] = np.arange(len(places)) - np.searchsorted(element[order], element[order])
+    rank = np.empty(len(peaks), dtype=np.intp)  # of a place among those of its element
+    rank[order] = np.arange(len(peaks)) - np.searchsorted(element[order], element[order])
     filled = np.full((int(rank.max(initial=-1)) + 1, t.shape[1], batch), t.flat[0] if t.size else 0.0)
     filled[rank, :, element] = t
     values = np.empty(t.shape)
@@ -159,49 +159,52 @@ def values_at(signal: Signal, places: Places, t: Floats, batch: int) -> Floats:
     for first in range(0, len(filled), step):
         part = filled[first : first + step]
         computed = signal(part.reshape(-1, batch)).reshape(*part.shape, -1)
-        own = (rank >= first) & (rank < first + step)
-        values[own] = computed[rank[own] - first, :, element[own], channel[own]]
+        in_block = (rank >= first) & (rank < first + step)
+        values[in_block] = computed[rank[in_block] - first, :, element[in_block], channel[in_block]]
     return values
 
 
 def _refined(signal: Signal, peaks: Places, batch: int) -> Places:
     """Maxima between the neighbouring samples."""
     uncertain = peaks["bound"] - peaks["value"] > _ROUNDING * np.abs(peaks["value"])
-    own = peaks[uncertain]
-    low, high = own["before"], own["after"]
-    for _ in range(_ROUNDS if own.size else 0):
+    bracketed = peaks[uncertain]
+    low, high = bracketed["before"], bracketed["after"]
+    for _ in range(_ROUNDS if bracketed.size else 0):
         t = low[:, None] + (high - low)[:, None] * _POINTS
-        values = values_at(signal, own, t, batch)
+        values = values_at(signal, bracketed, t, batch)
         best = np.argmax(values, axis=1)[:, None]
         value, time, low, high = (
             np.take_along_axis(array, np.clip(best + shift, 0, len(_POINTS) - 1), axis=1)[:, 0]
             for array, shift in ((values, 0), (t, 0), (t, -1), (t, 1))
         )
-        own["time"] = np.where(value > own["value"], time, own["time"])
-        own["value"] = np.maximum(value, own["value"])
+        bracketed["time"] = np.where(value > bracketed["value"], time, bracketed["time"])
+        bracketed["value"] = np.maximum(value, bracketed["value"])
     refined = peaks.copy()
-    refined[uncertain] = own
+    refined[uncertain] = bracketed
     return refined
 
 
-def _crossing(signal: Signal, places: Places, batch: int, *, rising: bool) -> Places:
+def _crossing(signal: Signal, peaks: Places, batch: int, *, rising: bool) -> Places:
     """The places with the time of the first crossing of zero between the times around them, on its lower side."""
-    low, high = places["before"], places["after"]
-    for _ in range(_ROUNDS if places.size else 0):
+    low, high = peaks["before"], peaks["after"]
+    for _ in range(_ROUNDS if peaks.size else 0):
         t = low[:, None] + (high - low)[:, None] * _POINTS
-        beyond = (values_at(signal, places, t, batch) > 0.0) == rising
+        beyond = (values_at(signal, peaks, t, batch) > 0.0) == rising
         first = np.argmax(beyond, axis=1)[:, None]
         high = np.take_along_axis(t, first, axis=1)[:, 0]
         low = np.take_along_axis(t, np.maximum(first - 1, 0), axis=1)[:, 0]
-    found = places.copy()
-    found["time"] = low if rising else high
-    return found
+    crossings = peaks.copy()
+    crossings["time"] = low if rising else high
+    return crossings
 
 
 def _intervals(starts: Places, ends: Places, peaks: Places) -> Places:
     """Intervals from each start to the next end of the same channel, with the largest peak between them."""
     starts, ends = (
-        places[np.lexsort((places["time"], places["channel"], places["element"]))] for places in (starts, ends)
+        ends_of_intervals[
+            np.lexsort((ends_of_intervals["time"], ends_of_intervals["channel"], ends_of_intervals["element"]))
+        ]
+        for ends_of_intervals in (starts, ends)
     )
     intervals = np.empty(len(starts), _INTERVAL)
     for field in ("element", "channel"):
@@ -214,9 +217,12 @@ def _intervals(starts: Places, ends: Places, peaks: Places) -> Places:
     order = np.lexsort((is_peak, both["time"], both["channel"], both["element"]))
     interval = np.empty(len(both), dtype=np.intp)
     interval[order] = np.cumsum(~is_peak[order]) - 1
-    own = interval[is_peak]
-    best = _largest_of_each(peaks["value"], own)
-    intervals["peak"][own[best]], intervals["time"][own[best]] = peaks["value"][best], peaks["time"][best]
+    interval_of_peak = interval[is_peak]
+    best = _largest_of_each(peaks["value"], interval_of_peak)
+    intervals["peak"][interval_of_peak[best]], intervals["time"][interval_of_peak[best]] = (
+        peaks["value"][best],
+        peaks["time"][best],
+    )
     return intervals
 
 

@@ -112,15 +112,16 @@ class MovedJoints(JointTrajectory):
         unlimited = np.full(self.n, np.inf)
         known = (self._tree.velocity_limits, unlimited, unlimited, self._tree.effort_limits)
         sizes = []
-        for name, limit, own in zip(QUANTITIES[1:], given, known, strict=True):
-            size = own if limit is None else unlimited.copy()
+        for name, limit, of_robot in zip(QUANTITIES[1:], given, known, strict=True):
+            size = of_robot if limit is None else unlimited.copy()
             if limit is not None:
                 value = reals(limit, name, (self.robot.n,), broadcast=True, at_least=0, infinite=True)
                 size[list(self.robot.description.independent_indices)] = value
             sizes.append(size)
-        places, ends = joint_limits(self._tree).places, (self._tree.lower_limits, self._tree.upper_limits)
+        coordinates, ends = joint_limits(self._tree).places, (self._tree.lower_limits, self._tree.upper_limits)
         lower, upper = (
-            np.where(places >= 0, side[places], end) for side, end in zip(ends, (-np.inf, np.inf), strict=True)
+            np.where(coordinates >= 0, side[coordinates], end)
+            for side, end in zip(ends, (-np.inf, np.inf), strict=True)
         )
         return np.stack([lower, *(-size for size in sizes)]), np.stack([upper, *sizes])
 

@@ -44,16 +44,16 @@ def stationary_times(trajectory: PiecewisePolynomial) -> NDArray[np.float64]:
     while len(derivatives[-1]) > 1:
         derivatives.append([power * row for power, row in enumerate(derivatives[-1])][1:])
     shape = rows[0].shape
-    places = np.zeros((0, *shape))
-    found = []
+    roots = np.zeros((0, *shape))
+    moments = []
     for order in range(len(derivatives) - 2, 0, -1):  # the roots of one derivative part those of the one below
         ends = np.broadcast_to(length, shape)
-        places = _roots(derivatives[order], np.concatenate([np.zeros((1, *shape)), places, ends[None]]))
+        roots = _roots(derivatives[order], np.concatenate([np.zeros((1, *shape)), roots, ends[None]]))
         if order <= 4:
-            found.append(knots + places)
-    if not found:
+            moments.append(knots + roots)
+    if not moments:
         return np.empty((0, *trajectory.batch))
-    times = np.concatenate(found)
+    times = np.concatenate(moments)
     return np.moveaxis(times, (-2, -1), (0, 1)).reshape(-1, *trajectory.batch)
 
 
@@ -131,7 +131,7 @@ def jumps(trajectory: JointTrajectory, batch: tuple[int, ...]) -> list[Jump]:
     left = trajectory.derivatives(np.where(inner > start, np.nextafter(inner, -np.inf), inner))
     right = trajectory.derivatives(inner)
     within = trajectory.derivatives(np.concatenate([knots[:-1] + part * length for part in (0.1, 0.3, 0.5, 0.7, 0.9)]))
-    found, position = [], np.zeros(trajectory.n)
+    found_jumps, position = [], np.zeros(trajectory.n)
     for order in range(3):
         count = trajectory.nv if order else trajectory.n
         sides = [np.broadcast_to(side[order], (*inner.shape, count)) for side in (left, right)]
@@ -140,5 +140,5 @@ def jumps(trajectory: JointTrajectory, batch: tuple[int, ...]) -> list[Jump]:
             position = size if trajectory.nv == trajectory.n else size.max(axis=-1, keepdims=True)
         rounding = 64.0 * np.finfo(float).eps * position / shortest**order
         knot, *where = np.nonzero(np.abs(sides[1] - sides[0]) > _JUMP * size + rounding)
-        found.append(Jump(order, tuple(where), inner[(knot, *where[:-1])]))
-    return found
+        found_jumps.append(Jump(order, tuple(where), inner[(knot, *where[:-1])]))
+    return found_jumps

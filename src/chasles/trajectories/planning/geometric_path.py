@@ -48,22 +48,22 @@ def geometric_path(robot: Robot, path: JointTrajectory | ArrayLike) -> Geometric
     given = path if isinstance(path, JointTrajectory) else _through(robot, path)
     if given.batch:
         raise ArgumentError(f"plan for one path at a time; this batch has shape {given.batch}")
-    own = on_manifold(robot, given)
-    if not float(own.duration) > 0.0:
+    curve = on_manifold(robot, given)
+    if not float(curve.duration) > 0.0:
         raise ArgumentError("the path has no length: start and end are the same")
-    for jump, what in zip(jumps(own, ()), ("a gap", "a corner"), strict=False):
+    for jump, what in zip(jumps(curve, ()), ("a gap", "a corner"), strict=False):
         if len(jump.time):
             first = int(np.argmin(jump.time))
             place, joint = jump.time[first], int(jump.where[-1][first])
             raise ArgumentError(f"the path has {what} at s = {place:.6g} (joint {joint}); split it there, or round it")
-    speed = np.linalg.norm(own.derivatives(_parameters(own, _SAMPLES))[1], axis=-1)
+    speed = np.linalg.norm(curve.derivatives(_parameters(curve, _SAMPLES))[1], axis=-1)
     if not speed.any():
         raise ArgumentError("the path does not move")
     rests = min(speed[0], speed[-1]) < _RESTS * speed.max()
     edge = _SAMPLES // 20
     if rests and speed[edge:-edge].min() > _MOVES * speed.max():
-        return _without_rest(robot, own)
-    return GeometricPath(own, 0.0)
+        return _without_rest(robot, curve)
+    return GeometricPath(curve, 0.0)
 
 
 def places(path: JointTrajectory, points: int) -> Floats:

@@ -46,8 +46,8 @@ def fastest_speeds(constraints: Constraints, grid: Floats) -> Floats | None:
     # At the end of an interval v² is v² + 2 u step; the last place has no interval.
     at_end = (a[1:] + 2.0 * step * b_before[1:], b_before[1:], c[1:])
     both = [
-        np.concatenate([own, np.concatenate([following, own[-1:]])], axis=1)
-        for own, following in zip((a, b, c), at_end, strict=True)
+        np.concatenate([here, np.concatenate([following, here[-1:]])], axis=1)
+        for here, following in zip((a, b, c), at_end, strict=True)
     ]
     sides = np.concatenate([np.eye(both[0].shape[1]), -np.eye(both[0].shape[1])])
     bounds = np.stack([np.zeros_like(fastest), fastest], axis=-1)

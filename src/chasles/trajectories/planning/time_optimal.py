@@ -239,10 +239,10 @@ class _Problem(NamedTuple):
         speed = np.zeros(len(self.grid))
         for _ in range(_FRICTION_ROUNDS if self._friction(np.ones(len(self.grid))).any() else 1):
             speed = self._solve(limits, friction)
-            found = self._friction(speed)
-            if np.abs((found - friction) / limits["torque"]).max() < _SETTLED:
+            next_friction = self._friction(speed)
+            if np.abs((next_friction - friction) / limits["torque"]).max() < _SETTLED:
                 break
-            friction = 0.5 * (friction + found) if friction.any() else found
+            friction = 0.5 * (friction + next_friction) if friction.any() else next_friction
         return speed
 
     def _friction(self, speed: Floats) -> Floats:
