@@ -47,12 +47,12 @@ def bifurcations(robot: Robot, q: Floats, time: Floats) -> tuple[Finding, ...]:
     time
         Times of the samples, s.
     """
-    found = [(run, sample) for run, path in enumerate(q) if (sample := _crossing(robot, path)) is not None]
-    if not found:
+    crossings = [(run, sample) for run, path in enumerate(q) if (sample := _crossing(robot, path)) is not None]
+    if not crossings:
         return ()
-    run, sample = min(found, key=lambda place: place[1])
-    who = f"{len(found)} of {len(q)} runs" if len(q) > 1 else "the run"
-    return BIFURCATION.told(len(found), who=who, time=float(time[sample]), what=_sentence(robot, q[run, sample]))
+    run, sample = min(crossings, key=lambda place: place[1])
+    who = f"{len(crossings)} of {len(q)} runs" if len(q) > 1 else "the run"
+    return BIFURCATION.told(len(crossings), who=who, time=float(time[sample]), what=_sentence(robot, q[run, sample]))
 
 
 def _constraints(robot: Robot, q: Floats) -> Floats:

@@ -85,8 +85,8 @@ class Noise:
         if first == 0:
             self._streams[:] = [np.random.default_rng(int(seed)) for seed in self.seeds.ravel()]
         drawn = np.empty((len(self._streams), times.size, math.prod(self.shapes)))
-        for stream, own in zip(self._streams, drawn, strict=True):
-            (stream.random if self.uniform else stream.standard_normal)(out=own)
+        for stream, of_stream in zip(self._streams, drawn, strict=True):
+            (stream.random if self.uniform else stream.standard_normal)(out=of_stream)
         return drawn.reshape(*self.batch, times.size, -1)
 
 
@@ -154,12 +154,12 @@ class CallInputs:
 
     def given(self, times: NDArray[np.float64], first: int) -> NDArray[np.float64]:
         """Vectors (*batch, S, k, size) for calls at times (S, k), of which the first is call number ``first``."""
-        own = self.reference.given(times)
+        of_reference = self.reference.given(times)
         if not self.further:
-            return self.layout.join(own)
+            return self.layout.join(of_reference)
         vectors = np.empty((*self.batch, *times.shape, self.layout.size))
         reference = Layout(self.reference.shapes)
-        vectors[..., : reference.size] = reference.join(own)
+        vectors[..., : reference.size] = reference.join(of_reference)
         for name, source in self.further.items():
             rows = source.rows(times.ravel(), first)
             vectors[..., self.layout.slices[name]] = rows.reshape(*source.batch, *times.shape, rows.shape[-1])

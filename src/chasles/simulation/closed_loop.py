@@ -86,8 +86,8 @@ class ClosedLoop:
     @cached_property
     def nominal(self) -> dict[str, NDArray[np.float64]]:
         """Values of the parameters of controller and reference, by their full names."""
-        own = self.controller.parameters.items()
-        values = {f"controller.{name}": np.asarray(value, dtype=float) for name, value in own}
+        parameters = self.controller.parameters.items()
+        values = {f"controller.{name}": np.asarray(value, dtype=float) for name, value in parameters}
         return values | {f"reference.{name}": value for name, value in self.reference.parameters.items()}
 
     @cached_property
@@ -172,8 +172,8 @@ class ClosedLoop:
     ) -> NDArray[np.float64]:
         """Vector of `HeldInputs` in the period after a call, from vectors of its inputs."""
         outside = self.outside_of(self.inputs.layout.split(given))
-        own = {name: values[name] for name in self.shapes}
-        return self.steps.held.join(HeldInputs(command + np.zeros(self.plant.n), outside, own))
+        known = {name: values[name] for name in self.shapes}
+        return self.steps.held.join(HeldInputs(command + np.zeros(self.plant.n), outside, known))
 
     @cached_property
     def steps(self) -> PlantSteps:

@@ -50,10 +50,10 @@ def _identity(loop: ClosedLoop) -> str:
     poses = loop.reference.n is None
     law = law_identity(loop.controller, plant.robot.nq, plant.n, loop.period, poses=poses, schedule=schedule)
     further = {name: source.shapes for name, source in loop.further.items()}
-    own = {field.name: getattr(loop, field.name) for field in fields(loop) if field.name not in _PARTS}
+    settings = {field.name: getattr(loop, field.name) for field in fields(loop) if field.name not in _PARTS}
     reference = _reference_identity(loop.reference)
     drives = plant.delay, plant.effort_limits, plant.velocity_limits
-    return identity((type(plant), plant.robot, plant.effects, drives, law, reference, further, loop.shapes, own))
+    return identity((type(plant), plant.robot, plant.effects, drives, law, reference, further, loop.shapes, settings))
 
 
 def _reference_identity(reference: LoopReference) -> str:

@@ -134,16 +134,16 @@ class ControlledPeriod:
         (progress, y), _ = attempt(
             steps.integrator, StepControl(), f, RunState(pace.progress, y), end - begin, rtol, atol, inside=False
         )
-        made = pace.made + where(running, 1.0, 0.0)
+        attempts = pace.made + where(running, 1.0, 0.0)
         arrived = running & (progress.status == IntegrationStatus.ARRIVED)
         goes_on = arrived & (end < steps.period)
-        too_many = (progress.status == IntegrationStatus.RUNNING) & (made >= MOST_ATTEMPTS)
+        too_many = (progress.status == IntegrationStatus.RUNNING) & (attempts >= MOST_ATTEMPTS)
         status = where(goes_on, float(IntegrationStatus.RUNNING), progress.status)
         progress = progress._replace(
             t=where(goes_on, 0.0, progress.t), status=where(too_many, float(IntegrationStatus.TOO_MANY_STEPS), status)
         )
         y = where(progress.status > IntegrationStatus.ARRIVED, np.nan, steps.layout.join(steps.normalized(y)))
-        return AttemptState(progress, where(goes_on, end, begin), clock, made), steps.layout.split(y)
+        return AttemptState(progress, where(goes_on, end, begin), clock, attempts), steps.layout.split(y)
 
     def _end(self, begin: Real, t: Real, stages: Sequence[Stage], values: Mapping[str, Any]) -> Any:
         """Time from the controller's call to the end of the stretch that begins at a time after it."""

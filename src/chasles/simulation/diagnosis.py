@@ -140,8 +140,8 @@ def _saturation(
 ) -> tuple[Finding, ...]:
     share = run["saturation_time"].values / (float(times[-1, 0] - times[0, 0]) or 1.0)
     worst, number = np.unravel_index(int(share.argmax()), (share.size // loop.plant.n, loop.plant.n))
-    found = () if np.isnan(share).all() else SATURATED.above(share.max(), joint=str(run["joint"].values[number]))
-    return (*found, *_causes(loop, state, times, values, int(worst))) if found else ()
+    saturated = () if np.isnan(share).all() else SATURATED.above(share.max(), joint=str(run["joint"].values[number]))
+    return (*saturated, *_causes(loop, state, times, values, int(worst))) if saturated else ()
 
 
 def _sticking(
@@ -189,11 +189,11 @@ def _sticking(
 def _dry_friction(loop: ClosedLoop, values: Mapping[str, Floats], joints: Sequence[str]) -> Floats:
     """Dry friction of each joint at rest, (n,), N·m, from the description and the friction effect."""
     description = loop.plant.robot.description
-    own = [
+    coefficients = [
         values.get(f"joints.{name}.coulomb_friction", np.array(description.joint(name).coulomb_friction))
         for name in joints
     ]
-    friction = np.array([float(value) for value in own])
+    friction = np.array([float(value) for value in coefficients])
     if loop.plant.friction is not None:
         friction = friction + loop.equations.numbers.of("friction", values)["breakaway"]
     return friction
@@ -221,12 +221,12 @@ def _causes(
     singular = SINGULAR.below(masses[0] / masses[-1] if masses[-1] > 0.0 else 0.0, joint=massless)
     if singular or robot.nq != robot.n:
         return singular
-    own = _feedback(loop, state, times, values, run)
-    damping, stiffness = own.damping * T / own.inertia, own.stiffness * T**2 / own.inertia
+    feedback = _feedback(loop, state, times, values, run)
+    damping, stiffness = feedback.damping * T / feedback.inertia, feedback.stiffness * T**2 / feedback.inertia
     shares = np.array([-damping / POSITIVE.limit, damping / DAMPING.limit, stiffness / STIFFNESS.limit])
     joint = int(np.argmax(shares.max(axis=0)))
     unit = "kg" if robot.description.velocity_units[joint] == "m/s" else "kg·m²"
-    moves = f"{robot.velocity_names[joint]} moves {own.inertia[joint]:.2g} {unit}"
+    moves = f"{robot.velocity_names[joint]} moves {feedback.inertia[joint]:.2g} {unit}"
     if not any(part.motor_inertia for part in robot.description.joints) and loop.plant.motors is None:
         moves += " without rotor inertia (robot.with_motor_inertia gives it)"
     return (
@@ -240,20 +240,20 @@ def _feedback(loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[st
     """Measure the gains of the law at the start of a run, by differences."""
     batch = state.shape[:-1]
     chosen = np.unravel_index(run, batch) if batch else ()
-    own = _values_of_run(loop, state, values, run)
+    of_run = _values_of_run(loop, state, values, run)
     vector = next(loop.inputs.each_call(times[:1, :1]))
     given = loop.inputs.layout.split(np.broadcast_to(vector, (*batch, vector.shape[-1]))[chosen])
 
     def torque(part: str, joint: int, change: float) -> float:
         now = loop.layout.split(state[chosen].copy())
         now.plant[part][joint] += change
-        return float(loop.call(given, now, own).recorded[2][joint])
+        return float(loop.call(given, now, of_run).recorded[2][joint])
 
     def gains(part: str) -> Floats:
         joints = range(loop.plant.n)
         return np.array([torque(part, k, -_CHANGE) - torque(part, k, _CHANGE) for k in joints]) / (2.0 * _CHANGE)
 
-    described = {name: own[name] for name in loop.varied if name in loop.plant.robot.parameters}
+    described = {name: of_run[name] for name in loop.varied if name in loop.plant.robot.parameters}
     q = loop.layout.split(state[chosen]).plant.q
     mobility = np.asarray(loop.plant.robot.inverse_mass_matrix(q, vary=described))
     return JointFeedback(1.0 / np.diagonal(mobility), gains("q"), gains("qd"))

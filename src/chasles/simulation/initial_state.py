@@ -119,10 +119,10 @@ def _start(
 
 def _reaching(robot: Robot, start: PoseMotion) -> Any:
     """Configurations, near home, in which the tool is at the start of a Cartesian motion."""
-    found = robot.inverse_kinematics(start.pose, q0=robot.home)
-    if not np.all(found.success):
+    solution = robot.inverse_kinematics(start.pose, q0=robot.home)
+    if not np.all(solution.success):
         raise ArgumentError(f"robot '{robot.name}' does not reach the start of the motion from home: give start=")
-    return found.q
+    return solution.q
 
 
 def _moving_along(robot: Robot, q: Array, start: PoseMotion) -> Any:

@@ -108,11 +108,11 @@ def _track(arrays: dict[str, Floats], robot: Robot) -> Variable:
 
 def _coordinate(name: str, value: Floats, shape: tuple[int, ...], runs: Sequence[str]) -> tuple[list[str], Floats]:
     """Return axes and values of a varied parameter, without the axes of runs along which it is one value."""
-    own = value.shape[: value.ndim - len(shape)]
-    kept = [k for k, size in enumerate(own) if size > 1]
-    dims = runs[len(runs) - len(own) :]
+    batch = value.shape[: value.ndim - len(shape)]
+    kept = [k for k, size in enumerate(batch) if size > 1]
+    dims = runs[len(runs) - len(batch) :]
     inner = [f"{name}.{k}" for k in range(len(shape))]
-    return [*(dims[k] for k in kept), *inner], value.reshape((*(own[k] for k in kept), *shape))
+    return [*(dims[k] for k in kept), *inner], value.reshape((*(batch[k] for k in kept), *shape))
 
 
 _COMPONENTS = ("x angular", "y angular", "z angular", "x linear", "y linear", "z linear")

@@ -84,7 +84,7 @@ def limit_excesses(robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limi
     (['saturation_time', 'saturation_excess', 'overspeed_time', 'overspeed_excess'], np.float64(0.1), np.float64(3.0))
     """
     held = np.append(np.diff(times), 0.0)[:, None]
-    found: dict[str, Labelled] = {}
+    excesses: dict[str, Labelled] = {}
     for name, values, limits, unit, what in (
         ("saturation", tau, robot.effort_limits, "effort", "the effort limit"),
         ("overspeed", qd, robot.velocity_limits, "velocity", "the velocity limit"),
@@ -99,9 +99,9 @@ def limit_excesses(robot: Robot, times: Floats, tau: Floats, qd: Floats, *, limi
             time, most = (beyond * held).sum(axis=-2), excess.max(axis=-2)
         else:  # the usual case, without arrays as large as the values
             time = most = np.zeros((*values.shape[:-2], values.shape[-1]))
-        found[f"{name}_time"] = time, "s", f"time beyond {what}"
-        found[f"{name}_excess"] = most, unit, f"largest excess over {what}"
-    return found
+        excesses[f"{name}_time"] = time, "s", f"time beyond {what}"
+        excesses[f"{name}_excess"] = most, unit, f"largest excess over {what}"
+    return excesses
 
 
 def torques_within(robot: Robot, tau: Floats, qd: Floats, *, effort: bool, velocity: bool) -> Floats:
@@ -152,10 +152,10 @@ def require_limits(robot: Robot, times: Floats, q: Floats, qd: Floats, tau: Floa
         _Checked("effort", "needs", weaker, tau, -strongest, strongest, robot.velocity_names, efforts),
     )
     first = [_first_beyond(quantity) for quantity in checked]
-    found = [(place, quantity) for place, quantity in zip(first, checked, strict=True) if place is not None]
-    if not found:
+    excesses = [(place, quantity) for place, quantity in zip(first, checked, strict=True) if place is not None]
+    if not excesses:
         return
-    (sample, run, joint), quantity = min(found, key=lambda one: one[0][0])
+    (sample, run, joint), quantity = min(excesses, key=lambda one: one[0][0])
     values = quantity.values.reshape(-1, *quantity.values.shape[-2:])
     value, unit = float(values[run, sample, joint]), quantity.units[joint]
     bound = float((quantity.upper if value > quantity.upper[joint] else quantity.lower)[joint])

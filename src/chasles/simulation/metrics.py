@@ -80,7 +80,7 @@ def _labelled(
         long_name, unit = _TOOL_METRICS[name]
         return batch, values, {"units": unit, "long_name": long_name}
     long_name, turning, sliding = _JOINT_METRICS[name]
-    unit = common_unit([sliding if own == "m" else turning for own in units])
+    unit = common_unit([sliding if kind == "m" else turning for kind in units])
     return [*batch, "joint"], values, {"units": unit, "long_name": long_name}
 
 
@@ -200,8 +200,8 @@ def settling_times(times: Floats, q: Floats, q_reference: Floats, band: Floats |
     way = np.abs(goal - q_reference).max(axis=-2, keepdims=True)
     moving = (np.abs(q_reference - goal) > _ARRIVED * way.max(axis=-1, keepdims=True)).any(axis=-1)
     arrival = _after_last(moving)
-    own = np.abs(goal - q[..., :1, :])[..., 0, :]
-    width = np.where(own > 0.0, _BAND * own, np.nan) if band is None else np.broadcast_to(band, own.shape)
+    travel = np.abs(goal - q[..., :1, :])[..., 0, :]
+    width = np.where(travel > 0.0, _BAND * travel, np.nan) if band is None else np.broadcast_to(band, travel.shape)
     outside = ~(np.abs(q - goal) <= width[..., None, :])
     inside_from = np.maximum(_after_last(np.moveaxis(outside, -1, -2)), arrival[..., None])
     last = len(times) - 1

@@ -195,13 +195,13 @@ class PlantSteps:
         """State after a step with its local errors added to those of the steps before."""
         if not self.estimates_errors:
             return x
-        places = self.layout.split(np.arange(self.layout.size))
-        velocities = [*places.qd.tolist(), *places.following.tolist()]
+        indices = self.layout.split(np.arange(self.layout.size))
+        velocities = [*indices.qd.tolist(), *indices.following.tolist()]
         if self.equations.plant.elastic_joints is not None:
-            velocities += self.equations.plant.elastic_joints.split(places.elastic_joints)[1].tolist()
+            velocities += self.equations.plant.elastic_joints.split(indices.elastic_joints)[1].tolist()
         local = {"velocities": local_error(step, velocities), "quaternions": 0.0}
         if self.equations.plant.robot.nq != self.equations.plant.n:
-            local["quaternions"] = local_error(step, places.q.tolist())
+            local["quaternions"] = local_error(step, indices.q.tolist())
         sums = {name: x.step_errors[name] + error for name, error in local.items()}
         return Record({**x, "step_errors": sums})
 

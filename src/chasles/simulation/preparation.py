@@ -253,9 +253,9 @@ def closed_reference(reference: JointTrajectory, robot: Robot, q: ArrayLike | No
     return reference if np.isfinite(robot.normalize(curve)).all() else ClosedMotion(robot, reference)
 
 
-def call_times(duration: float, period: float, every: int) -> NDArray[np.float64]:
+def call_times(duration: float, period: float, interval: int) -> NDArray[np.float64]:
     """Times of the controller's calls since the start, shape (samples, calls from one sample to the next)."""
-    calls = whole_number(every, "every", 1, _MOST_CALLS)
+    calls = whole_number(interval, "every", 1, _MOST_CALLS)
     steps = round(duration / period)
     if steps < 1:
         raise ArgumentError(f"the duration {duration:g} s is shorter than half a period of {period:g} s")
@@ -270,10 +270,10 @@ def varied_values(vary: Mapping[str, ArrayLike] | None) -> Values:
 
 def varied_in_plant(given: Values, plant: Plant, controller: Controller, reference: LoopReference) -> tuple[str, ...]:
     """Names of the plant's parameters that are to vary, whether they exist or not."""
-    own = {f"controller.{name}" for name in controller.parameters}
-    own |= {f"reference.{name}" for name in reference.parameters}
-    own |= {f"{name}.seed" for name in plant.drawn}
-    return tuple(name for name in given if name not in own)
+    others = {f"controller.{name}" for name in controller.parameters}
+    others |= {f"reference.{name}" for name in reference.parameters}
+    others |= {f"{name}.seed" for name in plant.drawn}
+    return tuple(name for name in given if name not in others)
 
 
 def arguments_of(loop: ClosedLoop, given: Values) -> Values:
@@ -305,12 +305,12 @@ def check_varied_values(loop: ClosedLoop, given: Values, values: Values) -> None
         parameter.check(values[name])
     for prefix, owner in (*plant.effects.items(), ("controller", loop.controller)):
         beginning = f"{prefix}."
-        own = {
+        of_owner = {
             name.removeprefix(beginning): values[name]
             for name in values
             if name in given and name.startswith(beginning)
         }
-        owner.check_varied(own, prefix)
+        owner.check_varied(of_owner, prefix)
     bounds = getattr(reference, "bounds", {})
     for name in given:
         prefix, _, own_name = name.partition(".")

@@ -281,7 +281,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
 
     def with_findings(self, findings: Sequence[Finding]) -> Self:
         """Return the run with findings; itself if there are none."""
-        return self.assign_attrs(findings=json.dumps([own.record for own in findings])) if findings else self
+        return self.assign_attrs(findings=json.dumps([finding.record for finding in findings])) if findings else self
 
     def require_limits(self) -> Self:
         """Return the run, if no joint exceeded a limit of its position, velocity or effort.

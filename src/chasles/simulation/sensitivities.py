@@ -146,12 +146,12 @@ def _tangent_scan(loop: ClosedLoop) -> Function:
 def _directions(loop: ClosedLoop, vary: Mapping[str, Any]) -> Floats:
     """Unit changes of the varied entries in the vector of all values, shape (p, size)."""
     layout = Layout(loop.shapes)
-    places = []
+    indices = []
     for name, value in vary.items():
         if np.shape(value) != loop.shapes[name]:
             raise ArgumentError(f"vary['{name}'] must have shape {loop.shapes[name]}, not {np.shape(value)}")
-        places.append(np.arange(layout.size)[layout.slices[name]])
-    return np.asarray(np.eye(layout.size)[np.concatenate(places)])
+        indices.append(np.arange(layout.size)[layout.slices[name]])
+    return np.asarray(np.eye(layout.size)[np.concatenate(indices)])
 
 
 def _slopes_of_start(loop: ClosedLoop, vary: Mapping[str, Any], start: State, start_slopes: Floats) -> Floats:

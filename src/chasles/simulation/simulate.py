@@ -181,10 +181,10 @@ def _is_long(ready: Prepared) -> bool:
     loop, calls = ready.loop, ready.times.size * ready.state[..., 0].size
     if ready.compiled is None or isinstance(loop.integrator, str):
         return True
-    own = loop.plant.robot.forward_dynamics.program.operation_count
+    operations = loop.plant.robot.forward_dynamics.program.operation_count
     # With steps that the error controls a guess: three in a period, with a Jacobian each.
     evaluations = 30.0 if loop.substeps is None else float(loop.substeps * loop.integrator.stages)
-    return float(calls) * evaluations * own > _LONG_WORK
+    return float(calls) * evaluations * operations > _LONG_WORK
 
 
 def _scan(ready: Prepared, scan: Function, show: bool) -> tuple[list[Floats], Floats]:

@@ -161,7 +161,7 @@ def _found(ready: Prepared, error: float, rule: Rule) -> tuple[Finding, ...]:
     loop, method = ready.loop, ready.loop.integrator
     if isinstance(method, str) or loop.substeps is None or error <= rule.limit:
         return ()
-    found = rule.told(
+    findings = rule.told(
         error,
         step=loop.period / loop.substeps,
         robot=loop.plant.name,
@@ -170,5 +170,5 @@ def _found(ready: Prepared, error: float, rule: Rule) -> tuple[Finding, ...]:
         enough=loop.substeps * max(2, math.ceil((10.0 * error / COARSE_STEPS.limit) ** (1.0 / method.order))),
         other="integrator='dormand-prince'" if ready.automatic else "leave the integrator out",
     )
-    warn(str(found[0]), StiffnessWarning)
-    return found
+    warn(str(findings[0]), StiffnessWarning)
+    return findings

@@ -85,9 +85,9 @@ def plain_control(loop: ClosedLoop, values: Values) -> Control:
         following = np.empty((*batch, layout.size))
         recorded = [np.empty((*batch, *variable.shape)) for variable in loop.variables]
         for run in np.ndindex(batch):
-            own = {name: value[run] for name, value in broadcast.items()}
+            of_run = {name: value[run] for name, value in broadcast.items()}
             now = loop.layout.split(state[run].copy())
-            called = loop.call(loop.inputs.layout.split(each[run]), now, own)
+            called = loop.call(loop.inputs.layout.split(each[run]), now, of_run)
             following[run] = layout.join({"queue": np.array(called.queue), **called.following})
             for array, value in zip(recorded, called.recorded, strict=True):
                 array[run] = value
@@ -134,12 +134,12 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
     rates = Function(steps.rates)
     jacobian = rates.jacobian("rates", "x") if method in SCIPY_IMPLICIT else None
 
-    def advance_one(t: float, x: Floats, queue: Floats, given: Floats, own: Values) -> Floats:
+    def advance_one(t: float, x: Floats, queue: Floats, given: Floats, of_run: Values) -> Floats:
         before: Any = loop.timing.before_call(t)
-        for stage in loop.stages_of(loop.inputs.layout.split(given), own):
+        for stage in loop.stages_of(loop.inputs.layout.split(given), of_run):
             command = queue[stage.torque]
-            held = loop.held_inputs(given, own, command)
-            ends = _breaks(loop, t, float(stage.begin) * loop.period, float(stage.end) * loop.period, own)
+            held = loop.held_inputs(given, of_run, command)
+            ends = _breaks(loop, t, float(stage.begin) * loop.period, float(stage.end) * loop.period, of_run)
             for begin, end in pairwise(ends):
                 clock, span = t + 0.5 * (begin + end), end - begin
                 if not (np.isfinite(x).all() and np.isfinite(command).all()):
@@ -170,9 +170,9 @@ def variable_step(loop: ClosedLoop, values: Values, method: str, rtol: float, at
         broadcast = {name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()}
         following = np.empty_like(x)
         for run in np.ndindex(batch):
-            own = {name: value[run] for name, value in broadcast.items()}
+            of_run = {name: value[run] for name, value in broadcast.items()}
             try:
-                following[run] = advance_one(t, x[run], queue[run], rows[run], own)
+                following[run] = advance_one(t, x[run], queue[run], rows[run], of_run)
             except IntegrationError:
                 if not batch:
                     raise
@@ -187,10 +187,10 @@ def _at(function: Function, place: Sequence[Any], s: float, x: Floats) -> Any:
     return function(s, x, *place)
 
 
-def _breaks(loop: ClosedLoop, t: float, begin: float, end: float, own: Values) -> list[float]:
+def _breaks(loop: ClosedLoop, t: float, begin: float, end: float, of_run: Values) -> list[float]:
     """Times since a call at t, from begin to end, at which the integrator is restarted."""
     breaks, apart = [begin], APART * loop.period
-    for event in sorted(float(event) - t for event in loop.equations.environment.switch_times(own)):
+    for event in sorted(float(event) - t for event in loop.equations.environment.switch_times(of_run)):
         if breaks[-1] + apart < event < end - apart:
             breaks.append(event)
     return [*breaks, end]

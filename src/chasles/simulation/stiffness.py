@@ -129,13 +129,13 @@ def stiffness_findings(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping
         return ()
     robot, method = loop.plant.name, loop.integrator.name
     if loop.substeps is None:
-        found = DRY_FRICTION.told(np.nan, robot=robot, method=method) if _friction_jumps(loop, values) else ()
+        findings = DRY_FRICTION.told(np.nan, robot=robot, method=method) if _friction_jumps(loop, values) else ()
     elif method == _IMPLICIT_FRICTION and loop.plant.is_robot:
         return ()
     else:
         rate, what = fastest_of(loop, q, values)
         step, longest = loop.period / loop.substeps, _LONGEST.get(method, 1.5)
-        found = ACTS_TOO_FAST.above(
+        findings = ACTS_TOO_FAST.above(
             rate * step / longest,
             acting=f"{what} of robot '{robot}' {'acts' if what == 'friction' else 'act'}",
             rate=rate,
@@ -143,6 +143,6 @@ def stiffness_findings(loop: ClosedLoop, q: NDArray[np.float64], values: Mapping
             method=method,
             enough=math.ceil(rate * loop.period / longest),
         )
-    if found:
-        warn(str(found[0]), StiffnessWarning)
-    return found
+    if findings:
+        warn(str(findings[0]), StiffnessWarning)
+    return findings

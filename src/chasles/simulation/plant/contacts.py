@@ -148,14 +148,14 @@ class ContactPlane(Effect):
         ndarray
             Moment and force (m, f) in world axes, shape (6,), N·m and N.
         """
-        own = self.parameters if parameters is None else parameters
-        normal, arm = self._normal_and_arm(own)
+        values = self.parameters if parameters is None else parameters
+        normal, arm = self._normal_and_arm(values)
         velocity = twist[3:] + cross(twist[:3], arm)
         approach = -(normal @ velocity)
-        pressure = self.normal_force(-self.gap(T_world_frame, own), approach, own)
+        pressure = self.normal_force(-self.gap(T_world_frame, values), approach, values)
         sliding = velocity + approach * normal
-        speed = sqrt(sliding @ sliding + own["slip_velocity"] * own["slip_velocity"])
-        force = pressure * (normal - own["friction_coefficient"] / speed * sliding)
+        speed = sqrt(sliding @ sliding + values["slip_velocity"] * values["slip_velocity"])
+        force = pressure * (normal - values["friction_coefficient"] / speed * sliding)
         return np.concatenate([cross(arm, force), force])
 
     def normal_force(self, depth: Real, approach: Real, parameters: Mapping[str, Any] | None = None) -> Real:
@@ -174,44 +174,44 @@ class ContactPlane(Effect):
         >>> float(floor.normal_force(1e-3, 0.05)), float(floor.normal_force(1e-3, -1.0))
         (15.0, 0.0)
         """
-        own = self.parameters if parameters is None else parameters
+        values = self.parameters if parameters is None else parameters
         if self.law == "spring-damper":
-            force = own["stiffness"] * depth + own["damping"] * approach
+            force = values["stiffness"] * depth + values["damping"] * approach
         else:
             # Above the plane the power is taken of a positive depth, so that derivatives stay finite.
             inside = where(depth > 0.0, depth, 1.0)
-            force = inside**self.exponent * (own["stiffness"] + own["damping"] * approach)
+            force = inside**self.exponent * (values["stiffness"] + values["damping"] * approach)
         return where(depth > 0.0, maximum(force, 0.0), 0.0)
 
     def gap(self, T_world_frame: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the distance between ball and plane, m, negative in contact; arguments as for `wrench`."""
-        own = self.parameters if parameters is None else parameters
-        normal, _ = self._normal_and_arm(own)
-        return normal @ (T_world_frame[:3, 3] - own["point"]) - own["radius"]
+        values = self.parameters if parameters is None else parameters
+        normal, _ = self._normal_and_arm(values)
+        return normal @ (T_world_frame[:3, 3] - values["point"]) - values["radius"]
 
     def elastic_energy(self, T_world_frame: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the energy stored in the contact, J; arguments as for `wrench`."""
-        own = self.parameters if parameters is None else parameters
-        depth = maximum(-self.gap(T_world_frame, own), 0.0)
-        return own["stiffness"] * depth ** (self.exponent + 1.0) / (self.exponent + 1.0)
+        values = self.parameters if parameters is None else parameters
+        depth = maximum(-self.gap(T_world_frame, values), 0.0)
+        return values["stiffness"] * depth ** (self.exponent + 1.0) / (self.exponent + 1.0)
 
     def loss(self, T_world_frame: Array, twist: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the power lost to damping and friction, W; arguments as for `wrench`.
 
         The robot's power on the contact is the sum of this loss and the rate of `elastic_energy`.
         """
-        own = self.parameters if parameters is None else parameters
-        normal, arm = self._normal_and_arm(own)
+        values = self.parameters if parameters is None else parameters
+        normal, arm = self._normal_and_arm(values)
         velocity = twist[3:] + cross(twist[:3], arm)
-        depth = maximum(-self.gap(T_world_frame, own), 0.0)
-        stored = own["stiffness"] * depth**self.exponent * -(normal @ velocity)
-        return -(self.wrench(T_world_frame, twist, own) @ twist) - stored
+        depth = maximum(-self.gap(T_world_frame, values), 0.0)
+        stored = values["stiffness"] * depth**self.exponent * -(normal @ velocity)
+        return -(self.wrench(T_world_frame, twist, values) @ twist) - stored
 
     @staticmethod
-    def _normal_and_arm(own: Mapping[str, Any]) -> tuple[Any, Any]:
+    def _normal_and_arm(values: Mapping[str, Any]) -> tuple[Any, Any]:
         """Return the unit normal, and the vector from the centre of the ball to its lowest point."""
-        normal = own["normal"] / sqrt(own["normal"] @ own["normal"])
-        return normal, -own["radius"] * normal
+        normal = values["normal"] / sqrt(values["normal"] @ values["normal"])
+        return normal, -values["radius"] * normal
 
     def __repr__(self) -> str:
         values = ", ".join(f"{name}={value.tolist()}" for name, value in self.parameters.items())

@@ -126,9 +126,9 @@ class ElasticJoints(Effect):
         array([0.784, 2.325, 0.577, 0.191, 0.171, 0.194])
         """
         described = {joint.name: joint for joint in robot.description.joints}
-        own = {name: joint.gear_ratio**2 * joint.motor_inertia for name, joint in described.items()}
-        missing = [name for name in robot.joint_names if own[name] == 0.0]
-        extra = [name for name, inertia in own.items() if inertia and name not in robot.joint_names]
+        of_motors = {name: joint.gear_ratio**2 * joint.motor_inertia for name, joint in described.items()}
+        missing = [name for name in robot.joint_names if of_motors[name] == 0.0]
+        extra = [name for name, inertia in of_motors.items() if inertia and name not in robot.joint_names]
         if missing or extra:
             raise ArgumentError(
                 f"robot '{robot.name}': each moving joint needs a motor inertia, and joints that follow another one "
@@ -136,7 +136,7 @@ class ElasticJoints(Effect):
                 f"{', '.join(extra) or 'none'}"
             )
         links = robot.with_values({f"joints.{name}.motor_inertia": 0.0 for name in robot.joint_names})
-        inertia = [own[name] for name in robot.joint_names]
+        inertia = [of_motors[name] for name in robot.joint_names]
         return links, cls(robot, stiffness=stiffness, damping=damping, rotor_inertia=inertia, backlash=backlash)
 
     @cached_property
@@ -154,9 +154,9 @@ class ElasticJoints(Effect):
         >>> ElasticJoints(1, stiffness=1000.0, rotor_inertia=0.2).initial_state([0.5], [0.1], [10.0])
         array([0.51, 0.1 ])
         """
-        own = self.parameters if parameters is None else parameters
+        values = self.parameters if parameters is None else parameters
         carried = reals(tau, "tau")
-        angle = reals(q, "q") + carried / own["stiffness"] + 0.5 * own["backlash"] * sign(carried)
+        angle = reals(q, "q") + carried / values["stiffness"] + 0.5 * values["backlash"] * sign(carried)
         return np.asarray(self.state_layout.join({"angle": angle, "speed": reals(qd, "qd")}))
 
     def torque(self, q: Array, qd: Array, state: Array, parameters: Mapping[str, Any] | None = None) -> Array:
@@ -176,12 +176,12 @@ class ElasticJoints(Effect):
         ndarray
             Shape (..., n), N·m; the opposite torques act on the motors.
         """
-        own = self.parameters if parameters is None else parameters
+        values = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
-        excess = self._excess(q, state, own)
-        pushing = own["stiffness"] * excess + own["damping"] * (speed - qd)
+        excess = self._excess(q, state, values)
+        pushing = values["stiffness"] * excess + values["damping"] * (speed - qd)
         one_sided = where_positive(excess, maximum(pushing, 0.0), where_positive(-excess, minimum(pushing, 0.0), 0.0))
-        return where_positive(own["backlash"], one_sided, pushing)
+        return where_positive(values["backlash"], one_sided, pushing)
 
     def derivative(
         self, state: Array, q: Array, qd: Array, motor_torque: Array, parameters: Mapping[str, Any] | None = None
@@ -195,38 +195,38 @@ class ElasticJoints(Effect):
         motor_torque
             Torques on the motor side, minus friction there, shape (..., n), N·m.
         """
-        own = self.parameters if parameters is None else parameters
+        values = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
-        acceleration = (motor_torque - self.torque(q, qd, state, own)) / own["rotor_inertia"]
+        acceleration = (motor_torque - self.torque(q, qd, state, values)) / values["rotor_inertia"]
         return self.state_layout.join({"angle": speed, "speed": acceleration})
 
     def elastic_energy(self, q: Array, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the energy in the springs, shape (..., n), J; arguments as for `torque`."""
-        own = self.parameters if parameters is None else parameters
-        return 0.5 * own["stiffness"] * self._excess(q, state, own) ** 2
+        values = self.parameters if parameters is None else parameters
+        return 0.5 * values["stiffness"] * self._excess(q, state, values) ** 2
 
     def rotor_energy(self, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the kinetic energy of the motors, shape (..., n), J; arguments as for `torque`."""
-        own = self.parameters if parameters is None else parameters
+        values = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
-        return 0.5 * own["rotor_inertia"] * speed**2
+        return 0.5 * values["rotor_inertia"] * speed**2
 
     def loss(self, q: Array, qd: Array, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the power lost in the dampers, shape (..., n), W; arguments as for `torque`.
 
         When teeth separate faster than the damped spring relaxes, its remaining energy is lost.
         """
-        own = self.parameters if parameters is None else parameters
+        values = self.parameters if parameters is None else parameters
         _, speed = self.split(state)
-        damped = own["damping"] * (speed - qd) ** 2
-        left_behind = -own["stiffness"] * self._excess(q, state, own) * (speed - qd)
-        touching = absolute(self.torque(q, qd, state, own))
-        return where_positive(own["backlash"], where_positive(touching, damped, left_behind), damped)
+        damped = values["damping"] * (speed - qd) ** 2
+        left_behind = -values["stiffness"] * self._excess(q, state, values) * (speed - qd)
+        touching = absolute(self.torque(q, qd, state, values))
+        return where_positive(values["backlash"], where_positive(touching, damped, left_behind), damped)
 
-    def _excess(self, q: Array, state: Array, own: Mapping[str, Any]) -> Array:
+    def _excess(self, q: Array, state: Array, values: Mapping[str, Any]) -> Array:
         """Return the deflection of the springs, (..., n): what the motor is ahead of the link beyond the gap."""
         deflection = self.split(state)[0] - q
-        half = 0.5 * own["backlash"]
+        half = 0.5 * values["backlash"]
         return where_positive(half, deflection - clip(deflection, -half, half), deflection)
 
     def split(self, state: Array) -> tuple[Any, Any]:

@@ -54,22 +54,22 @@ class EnergyAccounts:
         equations, plant = self.equations, self.equations.plant
         varied = equations.numbers.of_robot(instant.clock, values)
         robot, q, velocities = equations.environment.with_base(x, instant)
-        found = {
+        stored = {
             "energy.kinetic": robot.kinetic_energy.specialize(vary=tuple(varied))(q, velocities, *varied.values()),
             "energy.potential": robot.potential_energy.specialize(vary=tuple(varied))(q, *varied.values()),
         }
         if plant.elastic_joints is not None:
             numbers = equations.numbers.of_elastic_joints(values)
-            found["energy.kinetic"] += plant.elastic_joints.rotor_energy(x.elastic_joints, numbers).sum()
+            stored["energy.kinetic"] += plant.elastic_joints.rotor_energy(x.elastic_joints, numbers).sum()
             springs = plant.elastic_joints.elastic_energy(plant.joint_positions(x.q), x.elastic_joints, numbers)
-            found["energy.elastic_joints"] = springs.sum()
+            stored["energy.elastic_joints"] = springs.sum()
         if plant.motors is not None:
             windings = plant.motors.magnetic_energy(x.motors, equations.numbers.of("motors", values))
-            found["energy.motors"] = windings.sum()
+            stored["energy.motors"] = windings.sum()
         for name, contact in plant.contacts.items():
             T, _ = equations.environment.motion(contact.frame, x, instant)
-            found[f"energy.{name}"] = contact.elastic_energy(T, equations.numbers.of(name, values))
-        return found
+            stored[f"energy.{name}"] = contact.elastic_energy(T, equations.numbers.of(name, values))
+        return stored
 
     def powers(self, x: Record, rates: Record, instant: Instant, command: Array, values: Values) -> dict[str, Any]:
         """Return powers, W, by the names of `audited`; payloads change the energy at events only."""
@@ -78,30 +78,30 @@ class EnergyAccounts:
         varied = equations.numbers.of_robot(instant.clock, values)
         velocities = equations.velocities(x)
         own_friction = equations.tree.friction_torque.specialize(vary=tuple(varied))
-        found = {
+        flows = {
             "work.motors": equations.motor_torque(x, command, values) @ speed,
             "work.payloads": 0.0,
             "loss.robot_friction": own_friction(x.q, velocities, *varied.values()) @ velocities,
             "loss.friction": equations.friction(x, values) @ speed,
         }
-        found |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
+        flows |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
         for name, contact in plant.contacts.items():
             of_contact = (acting[name].T_world_frame, acting[name].twist, equations.numbers.of(name, values))
-            found[f"loss.{name}"] = contact.loss(*of_contact)
+            flows[f"loss.{name}"] = contact.loss(*of_contact)
         if plant.elastic_joints is not None:
             positions, numbers = plant.joint_positions(x.q), equations.numbers.of_elastic_joints(values)
             dampers = plant.elastic_joints.loss(positions, x.qd, x.elastic_joints, numbers)
-            found["loss.elastic_joints"] = dampers.sum()
+            flows["loss.elastic_joints"] = dampers.sum()
         if plant.motors is not None:
             electrical = (x.motors, speed, command, equations.numbers.of("motors", values))
-            found["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
-            found["electrical.loss"] = plant.motors.loss(*electrical).sum()
+            flows["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
+            flows["electrical.loss"] = plant.motors.loss(*electrical).sum()
         if instant.base is not None:
             wrenches = equations.environment.by_frame(acting)
             accelerations = equations.velocities(rates)
             on_base = equations.inverse_dynamics(x, accelerations, wrenches, instant, values)[:6]
-            found["work.base"] = on_base @ instant.base.v
-        return {name: found[name] for name in self.audited}
+            flows["work.base"] = on_base @ instant.base.v
+        return {name: flows[name] for name in self.audited}
 
     def after_events(self, x: Record, audit: Any, before: Record, instant: Instant, values: Values) -> dict[str, Any]:
         """Return the integrated energies at the start of a step, with the work of payloads since the last step."""

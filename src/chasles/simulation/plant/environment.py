@@ -101,8 +101,10 @@ class Environment:
         for name, wrench in self.plant.wrenches.items():
             given = self._given_wrench(name, instant, values)
             T, twist = self.motion(wrench.frame, x, instant)
-            own, world = (given, rotated(T, given)) if wrench.axes == "frame" else (rotated(T, given, back=True), given)
-            acting[name] = Acting(wrench.frame, own, world, T, twist)
+            of_frame, world = (
+                (given, rotated(T, given)) if wrench.axes == "frame" else (rotated(T, given, back=True), given)
+            )
+            acting[name] = Acting(wrench.frame, of_frame, world, T, twist)
         for name, contact in self.plant.contacts.items():
             T, twist = self.motion(contact.frame, x, instant)
             world = contact.wrench(T, twist, self.numbers.of(name, values))

@@ -134,11 +134,11 @@ class Friction(Effect):
 
     def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
         """Require breakaway friction of at least Coulomb friction, and friction that never drives a joint."""
-        own = parameters
+        values = parameters
         return [
-            Relation((own["breakaway"] >= own["coulomb"]).all(axis=-1), "breakaway must be at least coulomb"),
+            Relation((values["breakaway"] >= values["coulomb"]).all(axis=-1), "breakaway must be at least coulomb"),
             Relation(
-                (absolute(own["position_amplitude"]).sum(axis=-1) <= 1.0).all(axis=-1),
+                (absolute(values["position_amplitude"]).sum(axis=-1) <= 1.0).all(axis=-1),
                 "position_amplitude: the absolute values of a joint must sum to at most 1; with more, friction would "
                 "drive the joint",
             ),
@@ -167,17 +167,20 @@ class Friction(Effect):
         >>> Friction(1, coulomb=2.0, viscous=0.5).torque(np.zeros(1), np.array([4.0]))
         array([4.])
         """
-        own = self.parameters if parameters is None else parameters
-        excess = own["breakaway"] - own["coulomb"]
-        speed = absolute(qd / own["stribeck_velocity"])
-        dry = own["coulomb"] + excess * exp(-(speed ** own["stribeck_exponent"]))
-        return dry * self._position_factor(q, own) * _direction(qd, own["smoothing_velocity"]) + own["viscous"] * qd
+        values = self.parameters if parameters is None else parameters
+        excess = values["breakaway"] - values["coulomb"]
+        speed = absolute(qd / values["stribeck_velocity"])
+        dry = values["coulomb"] + excess * exp(-(speed ** values["stribeck_exponent"]))
+        return (
+            dry * self._position_factor(q, values) * _direction(qd, values["smoothing_velocity"])
+            + values["viscous"] * qd
+        )
 
     @staticmethod
-    def _position_factor(q: Array, own: Mapping[str, Any]) -> Any:
+    def _position_factor(q: Array, values: Mapping[str, Any]) -> Any:
         """Return the dry friction at a position, relative to its mean."""
-        angle = own["position_harmonic"] * np.asarray(q)[..., None] + own["position_phase"]
-        return 1.0 + (own["position_amplitude"] * sin(angle)).sum(axis=-1)
+        angle = values["position_harmonic"] * np.asarray(q)[..., None] + values["position_phase"]
+        return 1.0 + (values["position_amplitude"] * sin(angle)).sum(axis=-1)
 
 
 def _direction(qd: Array, smoothing_velocity: Array) -> Array:

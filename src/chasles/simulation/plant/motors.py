@@ -152,16 +152,16 @@ class Motors(Effect):
 
     def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
         """Requirements of gear, drive and mode on the values."""
-        own, driven = parameters, self.mode == "voltage"
-        limited = np.isfinite(own["max_voltage"]) | driven
+        values, driven = parameters, self.mode == "voltage"
+        limited = np.isfinite(values["max_voltage"]) | driven
         return [
-            Relation((own["gear_ratio"] != 0.0).all(axis=-1), "gear_ratio must not be zero"),
+            Relation((values["gear_ratio"] != 0.0).all(axis=-1), "gear_ratio must not be zero"),
             Relation(
-                (~limited | (own["resistance"] > 0.0)).all(axis=-1),
+                (~limited | (values["resistance"] > 0.0)).all(axis=-1),
                 "resistance is zero; with mode='voltage' or a max_voltage it must be positive",
             ),
             Relation(
-                (own["time_constant"] == 0.0).all(axis=-1) | (not driven),
+                (values["time_constant"] == 0.0).all(axis=-1) | (not driven),
                 "time_constant is of the current loop, which mode='voltage' does not have; leave it out",
             ),
         ]
@@ -175,8 +175,8 @@ class Motors(Effect):
         """Return currents (state_size,) at the start, A: zero, or those that give the torques tau (n,), N·m."""
         if self.state_size == 0 or tau is None:
             return np.zeros(self.state_size)
-        own = self.parameters
-        return reals(tau, "tau") / (own["gear_ratio"] * own["torque_constant"])
+        values = self.parameters
+        return reals(tau, "tau") / (values["gear_ratio"] * values["torque_constant"])
 
     def reflected_inertia(self, parameters: Mapping[str, Any] | None = None) -> Array:
         """Return the inertia (n,) that the rotors add at their joints, kg·m²: N² J.
@@ -184,8 +184,8 @@ class Motors(Effect):
         >>> Motors(1, gear_ratio=100.0, rotor_inertia=2e-5).reflected_inertia()
         array([0.2])
         """
-        own = self.parameters if parameters is None else parameters
-        return own["gear_ratio"] * own["gear_ratio"] * own["rotor_inertia"]
+        values = self.parameters if parameters is None else parameters
+        return values["gear_ratio"] * values["gear_ratio"] * values["rotor_inertia"]
 
     def torque(
         self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
@@ -208,55 +208,55 @@ class Motors(Effect):
         ndarray
             Shape (..., n), N·m.
         """
-        own = self.parameters if parameters is None else parameters
-        return own["gear_ratio"] * own["torque_constant"] * self.current(state, joint_speed, command, own)
+        values = self.parameters if parameters is None else parameters
+        return values["gear_ratio"] * values["torque_constant"] * self.current(state, joint_speed, command, values)
 
     def current(
         self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
     ) -> Real:
         """Return motor currents, shape (..., n), A; arguments as for `torque`."""
-        own = self.parameters if parameters is None else parameters
-        at_once = self._current_at_once(joint_speed, command, own)
+        values = self.parameters if parameters is None else parameters
+        at_once = self._current_at_once(joint_speed, command, values)
         if self.state_size == 0:
             return at_once
         current = np.asarray(state)
         if self.mode == "torque":
             # Without inductance the lag is that of the drive, and the voltage bounds the current itself.
-            current = where_positive(own["inductance"], current, self._reachable(current, joint_speed, own))
-        return where_positive(self._lags(own), current, at_once)
+            current = where_positive(values["inductance"], current, self._reachable(current, joint_speed, values))
+        return where_positive(self._lags(values), current, at_once)
 
     def voltage(
         self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
     ) -> Real:
         """Return motor voltages, shape (..., n), V; arguments as for `torque`."""
-        own = self.parameters if parameters is None else parameters
-        back_emf = own["back_emf_constant"] * own["gear_ratio"] * joint_speed
+        values = self.parameters if parameters is None else parameters
+        back_emf = values["back_emf_constant"] * values["gear_ratio"] * joint_speed
         if self.mode == "voltage":
-            return self._driven_voltage(joint_speed, command, own)
-        current = self.current(state, joint_speed, command, own)
-        resistive = own["resistance"] * current + back_emf
+            return self._driven_voltage(joint_speed, command, values)
+        current = self.current(state, joint_speed, command, values)
+        resistive = values["resistance"] * current + back_emf
         if self.state_size == 0:
             return resistive
-        inductive = own["inductance"] * self._rate_of_current_loop(current, command, own)
-        wanted = resistive + where_positive(own["time_constant"], inductive, 0.0)
-        return _bounded(wanted, own["max_voltage"])
+        inductive = values["inductance"] * self._rate_of_current_loop(current, command, values)
+        wanted = resistive + where_positive(values["time_constant"], inductive, 0.0)
+        return _bounded(wanted, values["max_voltage"])
 
     def derivative(
         self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
     ) -> Real:
         """Return the rates of the currents, shape (..., state_size), A/s; arguments as for `torque`."""
-        own = self.parameters if parameters is None else parameters
+        values = self.parameters if parameters is None else parameters
         if self.state_size == 0:
             return np.zeros_like(np.asarray(joint_speed)[..., :0])
         current = np.asarray(state)
-        inductance = where_positive(own["inductance"], own["inductance"], 1.0)
-        back_emf = own["back_emf_constant"] * own["gear_ratio"] * joint_speed
-        voltage = self.voltage(state, joint_speed, command, own)
-        electrical = (voltage - own["resistance"] * current - back_emf) / inductance
+        inductance = where_positive(values["inductance"], values["inductance"], 1.0)
+        back_emf = values["back_emf_constant"] * values["gear_ratio"] * joint_speed
+        voltage = self.voltage(state, joint_speed, command, values)
+        electrical = (voltage - values["resistance"] * current - back_emf) / inductance
         if self.mode == "voltage":
-            return where_positive(own["inductance"], electrical, 0.0 * current)
-        loop = self._rate_of_current_loop(current, command, own)
-        return where_positive(self._lags(own), where_positive(own["inductance"], electrical, loop), 0.0 * current)
+            return where_positive(values["inductance"], electrical, 0.0 * current)
+        loop = self._rate_of_current_loop(current, command, values)
+        return where_positive(self._lags(values), where_positive(values["inductance"], electrical, loop), 0.0 * current)
 
     def electrical_power(
         self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
@@ -265,67 +265,67 @@ class Motors(Effect):
 
         It becomes mechanical power tau v, heat (see `loss`) and magnetic energy (see `magnetic_energy`).
         """
-        own = self.parameters if parameters is None else parameters
-        return self.voltage(state, joint_speed, command, own) * self.current(state, joint_speed, command, own)
+        values = self.parameters if parameters is None else parameters
+        return self.voltage(state, joint_speed, command, values) * self.current(state, joint_speed, command, values)
 
     def loss(
         self, state: Array, joint_speed: Array, command: Array, parameters: Mapping[str, Any] | None = None
     ) -> Real:
         """Return the power lost in the motors, shape (..., n), W: R i² + (ke - kt) N v i; arguments as for `torque`."""
-        own = self.parameters if parameters is None else parameters
-        current = self.current(state, joint_speed, command, own)
-        difference = (own["back_emf_constant"] - own["torque_constant"]) * own["gear_ratio"]
-        return (own["resistance"] * current + difference * joint_speed) * current
+        values = self.parameters if parameters is None else parameters
+        current = self.current(state, joint_speed, command, values)
+        difference = (values["back_emf_constant"] - values["torque_constant"]) * values["gear_ratio"]
+        return (values["resistance"] * current + difference * joint_speed) * current
 
     def magnetic_energy(self, state: Array, parameters: Mapping[str, Any] | None = None) -> Real:
         """Return the energy L i² / 2 of windings whose current is a state, shape (..., n), J; 0 for the others."""
-        own = self.parameters if parameters is None else parameters
+        values = self.parameters if parameters is None else parameters
         if self.state_size == 0:
             return np.zeros(self.n)
-        return where_positive(self._lags(own), 0.5 * own["inductance"] * np.asarray(state) ** 2, 0.0)
+        return where_positive(self._lags(values), 0.5 * values["inductance"] * np.asarray(state) ** 2, 0.0)
 
     def fastest_rate(self, parameters: Mapping[str, Any] | None = None) -> float:
         """Return the rate of the fastest current, 1/s, which limits explicit integrators' steps; 0 without state."""
-        own = self.parameters if parameters is None else parameters
-        lags = self._lags(own)
+        values = self.parameters if parameters is None else parameters
+        lags = self._lags(values)
         slow = np.where(lags > 0.0, lags, np.inf)
-        return float(np.max(1.0 / slow)) if self.mode == "torque" else float(np.max(own["resistance"] / slow))
+        return float(np.max(1.0 / slow)) if self.mode == "torque" else float(np.max(values["resistance"] / slow))
 
-    def _lags(self, own: Mapping[str, Any]) -> Any:
+    def _lags(self, values: Mapping[str, Any]) -> Any:
         """Return the time constant, or in mode "voltage" the inductance: the current is a state if it is positive."""
-        return own["time_constant"] if self.mode == "torque" else own["inductance"]
+        return values["time_constant"] if self.mode == "torque" else values["inductance"]
 
-    def _wanted_current(self, command: Array, own: Mapping[str, Any]) -> Real:
+    def _wanted_current(self, command: Array, values: Mapping[str, Any]) -> Real:
         rated = self.parameters["gear_ratio"] * self.parameters["torque_constant"]
-        return _bounded(_bounded(command, own["max_torque"]) / rated, own["max_current"])
+        return _bounded(_bounded(command, values["max_torque"]) / rated, values["max_current"])
 
-    def _current_at_once(self, joint_speed: Array, command: Array, own: Mapping[str, Any]) -> Real:
+    def _current_at_once(self, joint_speed: Array, command: Array, values: Mapping[str, Any]) -> Real:
         if self.mode == "torque":
-            return self._reachable(self._wanted_current(command, own), joint_speed, own)
-        back_emf = own["back_emf_constant"] * own["gear_ratio"] * joint_speed
-        return (self._driven_voltage(joint_speed, command, own) - back_emf) / own["resistance"]
+            return self._reachable(self._wanted_current(command, values), joint_speed, values)
+        back_emf = values["back_emf_constant"] * values["gear_ratio"] * joint_speed
+        return (self._driven_voltage(joint_speed, command, values) - back_emf) / values["resistance"]
 
     @staticmethod
-    def _reachable(current: Real, joint_speed: Array, own: Mapping[str, Any]) -> Real:
+    def _reachable(current: Real, joint_speed: Array, values: Mapping[str, Any]) -> Real:
         """Return the current within the bounds that the voltage can sustain."""
-        if _is_infinite(own["max_voltage"]):
+        if _is_infinite(values["max_voltage"]):
             return current
-        back_emf = own["back_emf_constant"] * own["gear_ratio"] * joint_speed
-        resistance = where_positive(own["resistance"], own["resistance"], 1.0)
-        lowest = (-own["max_voltage"] - back_emf) / resistance
-        highest = (own["max_voltage"] - back_emf) / resistance
+        back_emf = values["back_emf_constant"] * values["gear_ratio"] * joint_speed
+        resistance = where_positive(values["resistance"], values["resistance"], 1.0)
+        lowest = (-values["max_voltage"] - back_emf) / resistance
+        highest = (values["max_voltage"] - back_emf) / resistance
         return clip(current, lowest, highest)
 
-    def _driven_voltage(self, joint_speed: Array, command: Array, own: Mapping[str, Any]) -> Real:
+    def _driven_voltage(self, joint_speed: Array, command: Array, values: Mapping[str, Any]) -> Real:
         rated = self.parameters
-        voltage = rated["resistance"] * self._wanted_current(command, own)
+        voltage = rated["resistance"] * self._wanted_current(command, values)
         if self.compensate_back_emf:
             voltage = voltage + rated["back_emf_constant"] * rated["gear_ratio"] * joint_speed
-        return _bounded(voltage, own["max_voltage"])
+        return _bounded(voltage, values["max_voltage"])
 
-    def _rate_of_current_loop(self, current: Real, command: Array, own: Mapping[str, Any]) -> Real:
-        lag = where_positive(own["time_constant"], own["time_constant"], 1.0)
-        return (self._wanted_current(command, own) - current) / lag
+    def _rate_of_current_loop(self, current: Real, command: Array, values: Mapping[str, Any]) -> Real:
+        lag = where_positive(values["time_constant"], values["time_constant"], 1.0)
+        return (self._wanted_current(command, values) - current) / lag
 
 
 def _bounded(x: Array, bound: Array) -> Real:

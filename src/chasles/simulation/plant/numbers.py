@@ -36,9 +36,9 @@ class PlantNumbers:
 
     def of(self, effect: str, values: Values) -> dict[str, Any]:
         """Return an effect's parameters by the effect's own names."""
-        own = self.plant.effects[effect]
-        full = {f"{effect}.{key}": key for key in own.parameters}
-        chosen = own.replaced({key: values[name] for name, key in full.items() if name in values})
+        part = self.plant.effects[effect]
+        full = {f"{effect}.{key}": key for key in part.parameters}
+        chosen = part.replaced({key: values[name] for name, key in full.items() if name in values})
         if effect == "friction":
             chosen["smoothing_velocity"] = self._smoothed(chosen["smoothing_velocity"])
         return chosen
@@ -53,8 +53,8 @@ class PlantNumbers:
 
     def of_robot(self, clock: Real, values: Values) -> dict[str, Any]:
         """Return the parameters of the robot that are not constants, at a time inside a step, s."""
-        own = self.plant.robot.parameters if self.varied else {}
-        chosen = {name: values[name] for name in self.varied if name in own}
+        known = self.plant.robot.parameters if self.varied else {}
+        chosen = {name: values[name] for name in self.varied if name in known}
         for name in chosen:
             if name.endswith((".coulomb_velocity", ".load_velocity")):
                 chosen[name] = self._smoothed(chosen[name])
@@ -113,7 +113,7 @@ class PlantNumbers:
         chosen = {}
         for k, name in enumerate(self.plant.driven_joints or ()):
             joint = self.plant.robot.description.joint(name)
-            own = values.get(f"joints.{name}.motor_inertia", joint.motor_inertia)
+            rotor = values.get(f"joints.{name}.motor_inertia", joint.motor_inertia)
             ratio = values.get(f"joints.{name}.gear_ratio", joint.gear_ratio)
-            chosen[f"joints.{name}.motor_inertia"] = own + reflected[k] / (ratio * ratio)
+            chosen[f"joints.{name}.motor_inertia"] = rotor + reflected[k] / (ratio * ratio)
         return chosen

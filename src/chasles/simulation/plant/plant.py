@@ -148,9 +148,9 @@ class Plant(Sealed):
         With loops the velocities are those of the independent joints, on which friction, motors and sensors act.
         """
         description = self.robot.description
-        places = [description.coordinate_of_velocity[index] for index in description.independent_indices]
-        known = [place for place in places if place is not None]
-        return known if len(known) == len(places) else None
+        coordinates = [description.coordinate_of_velocity[index] for index in description.independent_indices]
+        known = [place for place in coordinates if place is not None]
+        return known if len(known) == len(coordinates) else None
 
     @cached_property
     def driven_joints(self) -> tuple[str, ...] | None:
@@ -166,8 +166,8 @@ class Plant(Sealed):
 
     def joint_positions(self, q: Array) -> Array:
         """Return the positions (..., n) that belong to the velocities, from configurations (..., nq)."""
-        places = self.joint_coordinates
-        return q if places is None or self.robot.nq == self.robot.n else q[..., places]
+        coordinates = self.joint_coordinates
+        return q if coordinates is None or self.robot.nq == self.robot.n else q[..., coordinates]
 
     @property
     def name(self) -> str:
@@ -209,10 +209,10 @@ class Plant(Sealed):
         """Names and shapes of the parameters of robot and effects that simulations can vary."""
         shapes = {name: value.shape for name, value in self.values.items()}
         shapes |= {f"{name}.seed": () for name, effect in self.drawn.items()}
-        own = self.robot.parameters
+        of_robot = self.robot.parameters
         if self.base is not None:  # its trajectory stands in place of the robot's own
-            own = {name: shape for name, shape in own.items() if not name.startswith("base.")}
-        return {**own, **shapes}
+            of_robot = {name: shape for name, shape in of_robot.items() if not name.startswith("base.")}
+        return {**of_robot, **shapes}
 
     def with_drives(
         self, *, delay: float | None = None, effort_limits: bool | None = None, velocity_limits: bool | None = None

@@ -41,14 +41,14 @@ def measured_wrench(description: Description, frame: str, T_world_frame: Array, 
 
 def links_beyond(description: Description, frame: str) -> set[str]:
     """Return the names of a frame's link and of all links that it carries."""
-    found = {_link(description, frame)}
-    waiting = list(found)
+    beyond = {_link(description, frame)}
+    waiting = list(beyond)
     while waiting:
         parent = waiting.pop()
-        children = {joint.child for joint in description.joints if joint.parent == parent} - found
-        found |= children
+        children = {joint.child for joint in description.joints if joint.parent == parent} - beyond
+        beyond |= children
         waiting += children
-    return found
+    return beyond
 
 
 def _link(description: Description, frame: str) -> str:

@@ -87,8 +87,8 @@ class ExternalWrench(Effect):
             raise ArgumentError(
                 f"wrench '{name}' is made of samples, whose one parameter is 'scale'; leave parameters out"
             )
-        own = {key: reals(value, f"parameters['{key}']") for key, value in (parameters or {}).items()}
-        super().__init__(name, {"scale": np.ones(())} if samples is not None else own)
+        given = {key: reals(value, f"parameters['{key}']") for key, value in (parameters or {}).items()}
+        super().__init__(name, {"scale": np.ones(())} if samples is not None else given)
         self.function = function
         self.frame = frame
         self.axes: Axes = axes
