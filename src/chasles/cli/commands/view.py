@@ -77,7 +77,7 @@ def view(
     from chasles.engine.validators import choice
     from chasles.studies.controllers import check_settings, make_controller
     from chasles.trajectories import PointToPoint
-    from chasles.visual.view.handed import PERIOD
+    from chasles.visual.view.handed import PERIOD, moderate_motion
     from chasles.visual.view.live import LiveView
     from chasles.visual.view.loops import USUAL
 
@@ -93,9 +93,9 @@ def view(
         subjects = [PointToPoint(arm.home, target, motions.times_of(arm, arm.home, [target], None)[-1])]
     options = {"browser": browser, "packages": folders, "laws": kinds}
     if settings:
-        still = PointToPoint(arm.home, arm.home, 1.0)
+        motion = subjects[0] if subjects else moderate_motion(arm)
         options["laws"] = [
-            make_controller(own.kind, check_settings(own.kind, own.tuning([], arm)), arm, still, PERIOD)
+            make_controller(own.kind, check_settings(own.kind, own.tuning([], arm)), arm, motion, PERIOD)
             for own in chosen
         ]
     page = verbs.view(arm, *subjects, path=output, **options)

@@ -22,7 +22,7 @@ from chasles.simulation.closed_loop import no_controller
 from chasles.simulation.plant.plant import Plant
 from chasles.simulation.preparation import call_times, closed_reference, followed_reference, scheduled
 from chasles.simulation.references import LoopReference
-from chasles.trajectories import JointTrajectory
+from chasles.trajectories import JointTrajectory, PointToPoint
 from chasles.trajectories.motion import Motion
 
 Floats = NDArray[np.float64]
@@ -31,6 +31,8 @@ Floats = NDArray[np.float64]
 PERIOD = 1e-3
 #: Calls after which a schedule along rest no longer depends on its beginning: estimators have settled.
 _SETTLED = 1000
+#: Largest displacement of a joint in a moderate motion of a second, by its unit.
+_MODERATE = {"rad": 0.5, "m": 0.1}
 _MOST_ORDER = 6
 _MOST_TEXT = 1_000_000  # characters of all tables of a page, which shall stay below 1.5 MB
 
@@ -84,6 +86,26 @@ class HandedMotion:
     def start(self, parameters: Mapping[str, Any], *, varied: bool) -> Motion:
         """Rest."""
         return Motion(self.q, np.zeros(self.robot.n), np.zeros(self.robot.n))
+
+
+def moderate_motion(robot: Robot) -> PointToPoint:
+    """Return the motion for which a page tunes gains: from home, in a second, within half of each joint's room.
+
+    Rules of adaptive laws need a motion, as rest excites few of the parameters. Robots with loops or quaternions rest
+    all the same: their coordinates do not move one by one.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> ch.load("planar2r").home, moderate_motion(ch.load("planar2r")).goal
+    (array([0., 0.]), array([0.5, 0.5]))
+    """
+    home = robot.home
+    if robot.nq != robot.n or robot.description.loops:
+        return PointToPoint(home, home, 1.0)
+    above, below = robot.upper_limits - home, robot.lower_limits - home
+    most = np.array([_MODERATE[unit] for unit in robot.description.coordinate_units])
+    return PointToPoint(home, home + np.clip(0.5 * np.where(above >= -below, above, below), -most, most), 1.0)
 
 
 def schedule_at_rest(law: Controller, robot: Robot, q: Floats) -> Floats:

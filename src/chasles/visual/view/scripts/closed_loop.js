@@ -1,4 +1,4 @@
-// The robot and its law: the loop of chasles.simulate(…, integrator="rk4", substeps=1), from the module.
+// The robot and its law: the loop of chasles.simulate in steps of fixed length, from the module.
 "use strict";
 
 /**

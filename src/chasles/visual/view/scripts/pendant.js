@@ -170,11 +170,11 @@ class Pendant {
   get simulationText() {
     if (!this.simulated) return "";
     const { law, bandwidth, mass, limited, loop } = this.simulated, list = values => `[${Array.from(values, String).join(", ")}]`;
-    const { period, laws } = this.page.data.simulation, catalogued = law === "none" || laws.find(({ kind }) => kind === law).gains.length > 1;
-    return `    loaded = arm.with_payload(${mass})  # kg\n    still = ch.PointToPoint(arm.home, arm.home, 1.0)\n` +
-      (law === "none" ? "    law = None\n" : !catalogued ? `    law = ...  # ${JSON.stringify(law)}, as the page was given it\n` : `    law = ch.control.laws()[${JSON.stringify(law)}].tuned(arm, still, ${period}, frequency=${bandwidth})  # the model without that payload\n`) +
+    const { period, laws, steps, tunedFor } = this.page.data.simulation, catalogued = law === "none" || laws.find(({ kind }) => kind === law).gains.length > 1;
+    return `    loaded = arm.with_payload(${mass})  # kg\n    moderate = ch.PointToPoint(arm.home, ${list(tunedFor)}, 1.0)  # for which gains are tuned\n` +
+      (law === "none" ? "    law = None\n" : !catalogued ? `    law = ...  # ${JSON.stringify(law)}, as the page was given it\n` : `    law = ch.control.laws()[${JSON.stringify(law)}].tuned(arm, moderate, ${period}, frequency=${bandwidth})  # the model without that payload\n`) +
       `    plant = ch.Plant(loaded${loop.viscous?.some(Boolean) ? `, friction=ch.Friction(loaded, viscous=${list(loop.viscous)})` : ""}${limited ? "" : ", effort_limits=False"})\n` +
-      `    run = ch.simulate(plant, law, motion, integrator="rk4")\n    print(run.metrics())\n`;
+      `    run = ch.simulate(plant, law, motion, integrator=ch.integrators.Steps("${steps[0]}", ${steps[1]}))\n    print(run.metrics())\n`;
   }
 
   /** Text of a file that reproduces the motion. @param {string} suffix */

@@ -5,6 +5,7 @@ const LONGEST_FRAME = 0.04;  // s of motion between two pictures
 const PLAYED_RATE = 60;  // Hz, of simulated motions that are played
 const PUSH_TIME = 0.1;  // s
 const PUSHES_AT_MOST = 20;  // N for each kg of the largest payload: twice its weight
+const STIFF = "This robot's friction is stiff: the page integrates it in smaller steps with implicit friction (of first order), and is less exact than for other robots.";
 const NO_FRICTION = "No friction is added to robots with free or spherical joints, as chasles.Friction takes joints of one degree of freedom.";
 
 class SimulationPanel {
@@ -23,7 +24,7 @@ class SimulationPanel {
       this.element = section("Simulate", false, make("p", { class: "quiet" }, passive));
       return;
     }
-    const { laws, bandwidths, usual, known, notFollowed } = page.data.simulation;
+    const { laws, bandwidths, usual, known, notFollowed, steps } = page.data.simulation;
     /** @type {string} */
     this.law = laws[0]?.kind ?? "none";
     const slider = (label, title, unit, min, max, value, step, number, changed) => {
@@ -45,13 +46,15 @@ class SimulationPanel {
       make("button", { type: "button", class: kind === "none" ? "let-go" : "hold", "aria-pressed": "false", onclick: () => this.press(kind) }, text));
     this.pushButton = make("button", { type: "button", class: "push", disabled: true, title: "Push the tool for a tenth of a second while the robot is simulated", onclick: () => this.push() }, "Push");
     this.motion = page.data.simulation.tables.motion ? make("button", { type: "button", class: "follow", title: "Follow the motion of this page under the controller", onclick: () => this.followPage() }, "Follow the motion") : "";
-    this.error = make("p", { class: "error" });
+    this.error = make("p", { class: "law" });
+    document.querySelector(".stage").append(this.error);
     this.given = make("p", { class: "quiet" });
     this.element = section("Simulate", true,
       make("div", { class: "buttons" }, ...this.buttons, this.motion),
       ...(laws.length ? [choice("Controller", laws.map(({ kind, name }) => [kind, name]), law => this.choose(law)),
         this.bandwidth.element, this.given, make("p", { class: "quiet" }, `The controller's model carries ${shortNumber(known)} kg, whatever the payload is.`)] : []),
-      this.error, this.status,
+      this.status,
+      steps[1] > 1 ? make("p", { class: "quiet" }, STIFF) : "",
       page.mechanism.quaternions.length ? make("p", { class: "quiet" }, NO_FRICTION) : this.damping.element,
       this.force.element, make("div", { class: "buttons" }, this.way, this.pushButton),
       page.data.velocities.some(({ free }) => free) ? make("p", { class: "quiet" }, "Nothing carries the free base: there is no contact with the ground, so it falls, and the camera follows.") : "",

@@ -211,8 +211,8 @@ class ViewPage {
 
   /** Configurations that are drawn translucent. */
   get ghostConfigurations() {
-    const goal = this.simulation?.holds ? [this.simulation.loop.reference.q] : [];
-    return [...this.data.ghosts.map(ghost => ghost.q), ...this.branchGhosts, ...goal, ...(this.player?.ghosts ?? [])];
+    if (this.simulation?.loop) return this.simulation.holds ? [this.simulation.loop.reference.q] : [];
+    return [...this.data.ghosts.map(ghost => ghost.q), ...this.branchGhosts, ...(this.player?.ghosts ?? [])];
   }
 
   /** Computes and shows everything anew. */
