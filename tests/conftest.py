@@ -13,7 +13,7 @@ for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 
 # Most tests compile a program and call it a few times. Code that compiles quickly gives the same results to the last
-# bit, as the tests of the engine prove, which use the code of users; so do the slow tests in the gate.
+# bit, as the tests of the engine prove, which use the code of users; so do small robots beside Pinocchio.
 os.environ.setdefault("CHASLES_QUICK_CODE", "1")
 
 # an example may be the first to compile a function, which takes longer than hypothesis allows an example
