@@ -6,12 +6,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.oracles.example_robots import example
 from threadpoolctl import threadpool_info
 from typer.testing import CliRunner
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.cli.application import application
+from chasles.distances import Body
 from chasles.identification import FourierMotion, Region
 from chasles.identification.excitation_problem import ExcitationProblem
 from chasles.identification.motion_shapes import SplineShape
@@ -74,6 +76,58 @@ def test_motions_stay_within_all_limits_and_regions() -> None:
     assert np.asarray(ARM.forward_kinematics(q))[:, 1, 3].min() >= -0.2
 
 
+def test_bodies_keep_their_distance_from_each_other_and_from_obstacles() -> None:
+    """Distances in the plane by hand, to a ball on the way of the motion that is planned without it."""
+
+    def tip(plan: ch.identification.Excitation, t: float | np.ndarray) -> np.ndarray:
+        q = np.atleast_2d(plan.motion(t).q)
+        both = q.sum(axis=1)
+        elbow = 0.5 * np.stack([np.cos(q[:, 0]), np.sin(q[:, 0])], axis=1)
+        return np.asarray(elbow + 0.25 * np.stack([np.cos(both), np.sin(both)], axis=1))
+
+    blind = ch.excite(ARM, starts=1, iterations=60)
+    ball = tip(blind, 5.0)[0]
+    free = ch.clearance(ARM, bodies=[Body("tool", radius=0.05)], obstacles=[Body(None, [*ball, 0.0], radius=0.1)])
+    plans = [blind, ch.excite(ARM, clearance=free, starts=1, iterations=60)]
+    t = np.linspace(0.0, 10.0, 3000)
+    nearest = [np.linalg.norm(tip(plan, t) - ball, axis=1).min() - 0.15 for plan in plans]
+    assert nearest[0] < 0.0 < nearest[1]
+    assert abs(plans[1].clearance - nearest[1]) < 1e-3
+    assert [finding.rule.code for finding in plans[0].findings] == ["self-collision-not-looked-at"]
+    assert np.isnan(plans[0].clearance)
+    assert not plans[1].findings
+
+
+def test_a_floor_is_kept_or_the_reason_said() -> None:
+    plan = ch.excite(ch.load("scara"), floor=-5.0, starts=1, iterations=5)
+    assert plan.condition > 1.0
+    with pytest.raises(ArgumentError, match=r"In 100% of them .* is outside of a region. Give wider regions, a lower"):
+        ch.excite(ch.load("puma560"), floor=9.0)
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::chasles.model.ModelWarning")
+@pytest.mark.parametrize("name", ["ur10_robot.urdf", "xarm7.urdf"])
+def test_robots_do_not_hit_themselves(name: str) -> None:
+    """Meshes of the robots, tested by coal in 800 configurations; plans without clearance hit in 5 to 27 %."""
+    import pinocchio as pin
+
+    file = example(name)
+    plan = ch.excite(ch.load(file), starts=1, iterations=150, time_limit=np.inf)
+    model = pin.buildModelFromUrdf(str(file))
+    shapes = pin.buildGeomFromUrdf(model, str(file), pin.COLLISION, package_dirs=[str(Path(file).parents[4])])
+    shapes.addAllCollisionPairs()
+    for pair in list(shapes.collisionPairs):
+        a, b = (shapes.geometryObjects[k].parentJoint for k in (pair.first, pair.second))
+        if a == b or model.parents[a] == b or model.parents[b] == a:
+            shapes.removeCollisionPair(pair)
+    data, found = model.createData(), shapes.createData()
+    q = np.asarray(plan.motion(np.linspace(0.0, 10.0, 800)).q)
+    assert model.nq == plan.robot.n
+    assert not any(pin.computeCollisions(model, data, shapes, found, row, True) for row in q)
+    assert plan.clearance > 0.0
+
+
 def test_splines_repeat_rest_at_their_ends_and_stay_within_all_limits() -> None:
     region = Region.box("tool", [-3.0, -0.3, -1.0], [3.0, np.inf, 1.0], point=(0.1, 0.0, 0.0))
     own = {"acceleration_limits": 4.0, "jerk_limits": 60.0, "regions": region, "starts": 1, "iterations": 80}
@@ -119,8 +173,6 @@ def test_the_search_ends_at_its_time_limit_with_the_best_motion_so_far() -> None
     full = ch.excite(ARM, starts=1, iterations=100, time_limit=np.inf)
     assert full.complete
     assert full.condition < early.condition
-    with pytest.raises(ArgumentError, match=r"from 1 start within the time limit of 1e-09 s; .*tool is up to"):
-        ch.excite(ARM, regions=[Region("tool", (0.0, 0.0, 1.0), -1.0)], time_limit=1e-9)
     with pytest.raises(ArgumentError, match="time_limit is 0"):
         ch.excite(ARM, time_limit=0.0)
 
@@ -203,7 +255,7 @@ def test_identified_from_a_planned_motion() -> None:
         ({"seed": -1}, "seed must be a whole number from 0"),
         (
             {"regions": [Region("tool", (0.0, 0.0, 1.0), -1.0)], "starts": 1, "iterations": 5},
-            "no motion.*tool is up to .* m outside",
+            "no motion.* In 100% of them tool is outside of a region",
         ),
         ({"jerk_limits": 1e-6, "starts": 1, "iterations": 5}, "cannot excite its parameters"),
     ],

@@ -14,10 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
+from chasles.distances.enclosing import enclosing_capsules
 from chasles.engine.validators import real, reals
 from chasles.model import Description
-from chasles.model.formats.mesh_surfaces import surfaces
-from chasles.model.shapes import Box, Capsule, Cylinder, Ellipsoid, Geometry, Mesh, Sphere
 
 Floats = NDArray[np.float64]
 
@@ -101,7 +100,7 @@ class HalfSpace(Sealed):
 
 
 def fitted_bodies(
-    description: Description, packages: Mapping[str, str | PathLike[str]] | None = None
+    description: Description, packages: Mapping[str, str | PathLike[str]] | None = None, *, pieces: int = 1
 ) -> tuple[Body, ...]:
     """Capsules and spheres that enclose the collision shapes of all links.
 
@@ -114,6 +113,8 @@ def fitted_bodies(
         The robot as data.
     packages
         Folders of the packages that hold the meshes, by name; see `chasles.model.mesh_path`.
+    pieces
+        Largest number of capsules around one shape. Shapes are cut as long as that reduces the capsules' volume.
 
     Raises
     ------
@@ -132,60 +133,10 @@ def fitted_bodies(
     bodies = []
     for link in description.links:
         for shape in link.collisions:
-            start, end, radius = _enclosing(shape.geometry, packages)
             R, p = shape.T_link_shape[:3, :3], shape.T_link_shape[:3, 3]
-            bodies.append(Body(link.name, p + R @ start, p + R @ end, radius=radius))
+            for start, end, radius in enclosing_capsules(shape.geometry, pieces, packages):
+                bodies.append(Body(link.name, p + R @ start, p + R @ end, radius=radius))
     return tuple(bodies)
-
-
-def _enclosing(geometry: Geometry, packages: Mapping[str, str | PathLike[str]] | None) -> tuple[Floats, Floats, float]:
-    """Start, end and radius of a capsule around a geometry, in its axes."""
-    z = np.array([0.0, 0.0, 1.0])
-    match geometry:
-        case Sphere():
-            return 0.0 * z, 0.0 * z, geometry.radius
-        case Capsule() | Cylinder():  # a capsule of equal length encloses the cylinder, its rims included
-            return -0.5 * geometry.length * z, 0.5 * geometry.length * z, geometry.radius
-        case Ellipsoid():
-            longest = int(np.argmax(geometry.radii))
-            radius = float(np.sort(geometry.radii)[1])
-            end = (geometry.radii[longest] - radius) * np.eye(3)[longest]
-            return -end, end, radius
-        case Box():
-            corners = np.array([[x, y, w] for x in (-0.5, 0.5) for y in (-0.5, 0.5) for w in (-0.5, 0.5)])
-            return _smallest(corners * geometry.size, np.eye(3))
-        case Mesh():
-            vertices = np.concatenate([surface.vertices for surface in surfaces(geometry, packages)])
-            _, _, axes = np.linalg.svd(vertices - vertices.mean(axis=0), full_matrices=False)
-            return _smallest(vertices, np.vstack([axes, np.eye(3)]))
-
-
-def _smallest(points: Floats, axes: Floats) -> tuple[Floats, Floats, float]:
-    """The capsule of least volume around points (k, 3) along one of some axes."""
-    capsules = [*(_along(points, axis) for axis in axes), _around(points)]
-    return min(capsules, key=lambda c: np.pi * c[2] ** 2 * (np.linalg.norm(c[1] - c[0]) + 4.0 / 3.0 * c[2]))
-
-
-def _around(points: Floats) -> tuple[Floats, Floats, float]:
-    """A sphere around points."""
-    centre = 0.5 * (points.min(axis=0) + points.max(axis=0))
-    return centre, centre, float(np.linalg.norm(points - centre, axis=1).max())
-
-
-def _along(points: Floats, axis: Floats) -> tuple[Floats, Floats, float]:
-    """The shortest capsule around points, on an axis through the middle of their shadow along it."""
-    _, _, basis = np.linalg.svd(axis[None])
-    across = points @ basis[1:].T
-    middle = 0.5 * (across.min(axis=0) + across.max(axis=0))
-    distances = np.linalg.norm(across - middle, axis=1)
-    radius = float(distances.max())
-    along = points @ axis
-    caps = np.sqrt(np.maximum(radius**2 - distances**2, 0.0))
-    low, high = float((along + caps).min()), float((along - caps).max())
-    if low > high:
-        low = high = 0.5 * (low + high)
-        radius = float(np.hypot(distances, along - low).max())
-    return middle @ basis[1:] + low * axis, middle @ basis[1:] + high * axis, radius
 
 
 def pairs_of(

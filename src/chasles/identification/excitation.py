@@ -6,6 +6,7 @@ The motion of each joint is a Fourier series or a B-spline (`motion_shapes`), wh
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,14 +16,17 @@ from numpy.typing import ArrayLike, NDArray
 from threadpoolctl import threadpool_limits
 
 from chasles.base.errors import ArgumentError, UnknownNameError, warn
+from chasles.base.findings import Finding
 from chasles.base.progress import Advance, is_watched, progress_bar
+from chasles.distances import Clearance
 from chasles.engine.validators import choice, real, whole_number
-from chasles.identification.excitation_problem import ExcitationProblem, stages_of
+from chasles.identification.excitation_problem import ExcitationProblem, joint_ranges, stages_of
+from chasles.identification.free_space import CONFIGURATIONS, above_floor, fitted_clearance
 from chasles.identification.motion_shapes import FourierShape, MotionShape, SplineShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.model import ModelWarning, has_masses
-from chasles.robot.robot import Robot
+from chasles.robot.robot import Robot, require_plain_coordinates
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
 FloatArray = NDArray[np.float64]
@@ -58,6 +62,10 @@ class Excitation:
         (base,).
     complete
         Whether all starts finished within the time limit; if not, this is the best motion found until then.
+    clearance
+        Smallest distance between bodies of the robot and to the floor along the motion, m; NaN if none was looked at.
+    findings
+        What was not looked at, as `chasles.base.findings.Finding`.
     """
 
     robot: Robot
@@ -66,6 +74,8 @@ class Excitation:
     base: BaseParameters
     accuracy: FloatArray
     complete: bool = True
+    clearance: float = math.nan
+    findings: tuple[Finding, ...] = ()
 
     @property
     def start(self) -> FloatArray:
@@ -74,7 +84,10 @@ class Excitation:
 
     def __repr__(self) -> str:
         state = "" if self.complete else ", time limit reached"
-        return f"<Excitation of '{self.robot.name}': {self.motion!r}, condition number {self.condition:.3g}{state}>"
+        free = "" if math.isnan(self.clearance) else f", clearance {self.clearance:.2g} m"
+        return (
+            f"<Excitation of '{self.robot.name}': {self.motion!r}, condition number {self.condition:.3g}{free}{state}>"
+        )
 
 
 def excite(
@@ -87,6 +100,8 @@ def excite(
     acceleration_limits: ArrayLike | None = None,
     jerk_limits: ArrayLike | None = None,
     regions: Sequence[Region] = (),
+    clearance: Clearance | None = None,
+    floor: float | None = None,
     complement: Sequence[JointTrajectory] = (),
     shape: str = "fourier",
     parameters: Sequence[str] = (),
@@ -120,6 +135,11 @@ def excite(
         the speed limit in 0.25 s; no jerk limit.
     regions
         Half-spaces in which points of links must stay, such as the space above a table; `Region.box` makes a box.
+    clearance
+        Distances to keep above zero, from `chasles.clearance`: the robot's bodies, and obstacles if given. Default:
+        capsules around the collision shapes of the links; a finding says what they do not look at.
+    floor
+        Height, m, that all bodies and link origins stay above, but for those that no joint lifts. Default: no floor.
     complement
         Other motions to be logged: the plan complements their excitation.
     shape
@@ -141,7 +161,8 @@ def excite(
     Raises
     ------
     ArgumentError
-        If an argument is out of range, or no start satisfies limits and regions.
+        If an argument is out of range, or no motion within limits, regions and clearance was found; the message says
+        what stands in the way.
 
     Examples
     --------
@@ -168,17 +189,22 @@ def excite(
         # Matrices of a few hundred rows: BLAS's threads cost more than they give, on busy machines twenty times more.
         threadpool_limits(limits=1, user_api="blas"),
     ):
-        problem = ExcitationProblem(robot, duration, order, acceleration_limits, jerk_limits, regions, complement, own)
+        rng = np.random.default_rng(whole_number(seed, "seed", 0, 2**63))
+        bounds, distances, findings = _bounds(robot, regions, clearance, floor)
+        problem = ExcitationProblem(
+            robot, duration, order, acceleration_limits, jerk_limits, bounds, complement, own, distances
+        )
+        problem.space.require_some(np.random.default_rng(0))
         problem.wanted = _places(wanted, problem.base.names)
         search = _Search(problem, kind, most, begin + limit, advance)
-        best = search.best(count, np.random.default_rng(whole_number(seed, "seed", 0, 2**63)))
+        best = search.best(count, rng)
         if best is None:
             tried = f"{search.starts} start{'' if search.starts == 1 else 's'}"
             reached = f" within the time limit of {limit:g} s" if search.ended_early else ""
             raise ArgumentError(
-                f"no motion of robot '{robot.name}' within limits and regions was found from {tried}{reached}; even "
-                f"with the smallest motion of the last one, this was broken: {problem.broken}. Try more starts, a "
-                "longer period, or wider regions and limits"
+                f"no motion of robot '{robot.name}' within limits, regions and clearance was found from "
+                f"{tried}{reached}; even with the smallest motion of the last one, this was broken: {problem.broken}. "
+                "Try more starts, a longer period, or wider regions and limits"
             )
         condition = problem.condition(best)
         if kind != "parameters" and condition > UNEXCITED:
@@ -186,9 +212,24 @@ def excite(
                 f"within its limits, robot '{robot.name}' cannot excite its parameters in a period of {duration:g} s "
                 f"(condition number {condition:.1e}): try a longer period or wider limits"
             )
-        accuracy = problem.accuracy(best)
+        accuracy, nearest = problem.accuracy(best), problem.nearest(best)
     motion = problem.motion(best, periods)
-    return Excitation(robot, motion, condition, problem.base, accuracy, not search.ended_early)
+    return Excitation(robot, motion, condition, problem.base, accuracy, not search.ended_early, nearest, findings)
+
+
+def _bounds(
+    robot: Robot, regions: Sequence[Region], clearance: Clearance | None, floor: float | None
+) -> tuple[list[Region], Clearance | None, tuple[Finding, ...]]:
+    """Regions with those above the floor, distances to keep, and what they do not look at."""
+    require_plain_coordinates(robot, "excite")
+    middle, half = joint_ranges(robot)
+    q = middle + np.random.default_rng(0).uniform(-1.0, 1.0, (CONFIGURATIONS, robot.n)) * half
+    height = None if floor is None else real(floor, "floor")
+    above = [] if height is None else above_floor(robot, q, height)
+    findings: tuple[Finding, ...] = ()
+    if clearance is None:
+        clearance, findings = fitted_clearance(robot, q, height)
+    return [*regions, *above], clearance, findings
 
 
 class _Search:

@@ -16,7 +16,7 @@ from chasles.cli.signatures import takes
 
 @takes(
     "identification.excitation:excite",
-    *("period", "harmonics", "starts", "time_limit", "seed"),
+    *("period", "harmonics", "floor", "starts", "time_limit", "seed"),
     shape="Shape of the motion: fourier or spline",
 )
 def excite_command(
@@ -25,9 +25,6 @@ def excite_command(
     acceleration: Annotated[
         str | None,
         typer.Option("--acceleration", help="Acceleration limits, rad/s²: one number or one per joint."),
-    ] = None,
-    floor: Annotated[
-        float | None, typer.Option("--floor", help="Lowest height of the tool and of all link origins, m.")
     ] = None,
     repetitions: Annotated[int, typer.Option("--repetitions", help="Number of periods.")] = 3,
     rate: Annotated[float, typer.Option("--rate", help="Sample rate of the file, Hz.")] = 100.0,
@@ -51,16 +48,12 @@ def excite_command(
 
     from chasles.cli.values import joint_values, loaded
     from chasles.engine.validators import real
-    from chasles.identification import Region, excite
+    from chasles.identification import excite
 
     real(rate, "--rate", above=0.0)
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     limits = None if acceleration is None else joint_values(acceleration, "--acceleration", arm)
-    frames = [*arm.description.link_names[2:], "tool"]
-    regions = [] if floor is None else [Region(frame, (0.0, 0.0, -1.0), -floor) for frame in frames]
-    plan = excite(
-        arm, acceleration_limits=limits, regions=regions, repetitions=repetitions, parameters=parameters or (), **search
-    )
+    plan = excite(arm, acceleration_limits=limits, repetitions=repetitions, parameters=parameters or (), **search)
     times, motion = plan.motion.sample(1.0 / rate)
     heads = [f"{quantity}_{name}" for quantity in ("q", "qd", "qdd") for name in arm.velocity_names]
     rows = np.column_stack([times, motion.q, motion.qd, motion.qdd])
@@ -74,6 +67,10 @@ def excite_command(
         add_row(shown, name, *(number(x) for x in (q[0], q.min(), q.max(), np.abs(qd).max(), np.abs(qdd).max())))
     results().print(shown)
     say(f"{out} written: {len(times)} samples, {float(times[-1]):.4g} s. Condition number {plan.condition:.3g}.")
+    if plan.clearance > 0.0:
+        say(f"Bodies stay {plan.clearance:.3g} m or more apart.")
+    for finding in plan.findings:
+        say_wrapped(f"{finding.rule.weight}: {finding}")
     if not plan.complete:
         say_wrapped(
             "The search ended at its time limit, before all starts were finished: a longer --time-limit may find a "
