@@ -156,3 +156,25 @@ def test_wrong_arguments() -> None:
         observer.alarm(np.zeros((10, 2)))
     with pytest.raises(ArgumentError):
         observer.residuals(Q, QD[:10], QD)
+
+
+def test_friction_of_the_load_is_no_push() -> None:
+    # The same motion, pushed and not: friction of the load follows from the torques, whatever else acts.
+    arm = ARM.with_friction(load=0.3, load_velocity=0.05, torque_offset=[2.0, -1.0], torque_cosine=[1.0, 0.5])
+    period = 5e-4
+    t = period * np.arange(1200)[:, None]
+    w, q0 = np.array([3.0, 2.0]), np.array([0.3, 0.4])
+    q, qd, qdd = q0 + 1.0 - np.cos(w * t), w * np.sin(w * t), w**2 * np.cos(w * t)
+    observer = MomentumObserver(arm, bandwidth=50.0, period=period)
+    push = np.tile([0.0, 0.0, 0.0, 0.0, 4.0, 0.0], (len(t), 1))
+    free = arm.inverse_dynamics(q, qd, qdd)
+    pushed = arm.inverse_dynamics(q, qd, qdd, wrenches={arm.description.tool: push})
+    assert 0.3 * np.abs(free).max() > 5.0
+    assert np.abs(observer.residuals(q, qd, free)).max() < 0.05
+    J = arm.jacobian(q, frame="body")
+    expected = np.einsum("kij,ki->kj", J, push)
+    assert np.abs(observer.residuals(q, qd, pushed) - expected)[400:].max() < 0.3
+    integral = observer.start(q[0], qd[0], free[0])
+    for k in range(50):
+        integral, residual = observer.law(integral, q[k], qd[k], free[k])
+        assert np.abs(residual).max() < 0.05
