@@ -58,7 +58,7 @@ def test_the_layer_is_as_narrow_as_the_period_allows(arm: ch.Robot, motion: ch.P
     np.testing.assert_allclose(gain / law.layer, design.attainable)
     rubbing = arm.with_friction(coulomb=0.9 * law.disturbance)
     end = ch.simulate(rubbing, law, motion, period=PERIOD, progress=False)["error"].isel(time=-1)
-    assert (np.abs(end.values) < law.error_bound(motion(design.times).q)).all()
+    assert (np.abs(end.values) < law.error_bound(arm, motion(design.times).q)).all()
 
 
 @pytest.mark.parametrize("kind", [SlotineLi, SlidingMode])

@@ -38,7 +38,10 @@ class ClosedMotion:
     """A moving closed chain, its open tree, and how all joints move with the independent ones, by differences."""
 
     def __init__(self, case: str | int) -> None:
-        self.robot = ch.Robot(MACHINES[case]() if isinstance(case, str) else random_closed_robot(case))
+        machine = ch.Robot(MACHINES[case]() if isinstance(case, str) else random_closed_robot(case))
+        rotating = [joint.name for joint in machine.description.joints if joint.kind in ("revolute", "continuous")]
+        sprung = {name: 0.1 * k for k, name in enumerate(rotating, 1)}
+        self.robot = machine.with_friction(torque_offset=sprung, torque_sine=sprung, torque_cosine=sprung)
         self.tree = spanning_tree(self.robot.description)
         self.open_robot = ch.Robot(self.robot.description.replace(loops=(), independent=()))
         self.independent = list(self.robot.description.independent_indices)
@@ -48,6 +51,7 @@ class ClosedMotion:
         self.maps: dict[bytes, np.ndarray] = {}
         self.q = self.closed(start, self.independent).q
         self.qd, self.qdd, self.tau, self.qd_reference, self.qdd_reference = rng.normal(size=(5, self.n))
+        self.load = rng.normal(size=self.n)
         self.v = 0.01 * rng.normal(size=self.n)
         self.places = {np.zeros(self.n).tobytes(): self.q}
         self.q0, self.q1 = self.q, self.moved(self.v)
@@ -199,6 +203,11 @@ def _torque_along(m: ClosedMotion) -> np.ndarray:
     return m.G.T @ (inertial + m.open("gravity_torque", m.q) + friction)
 
 
+def _transmitted(m: ClosedMotion) -> np.ndarray:
+    lost = m.open("friction_torque", m.q, m.joint_velocities) + m.open("position_torque", m.q)
+    return m.tau - m.G.T @ lost
+
+
 def _coriolis_matrix(m: ClosedMotion) -> np.ndarray:
     C = m.open("coriolis_matrix", m.q, m.joint_velocities) @ m.G
     return m.G.T @ (C + m.open("mass_matrix", m.q) @ m.along(m.velocity_map))
@@ -251,6 +260,9 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "bias": lambda m: m.G.T @ m.joint_torques(m.joint_velocities, m.still),
     "gravity_torque": lambda m: [m.along(lambda q: m.open("potential_energy", q), unit) for unit in np.eye(m.n)],
     "friction_torque": lambda m: m.G.T @ m.open("friction_torque", m.q, m.joint_velocities),
+    "loaded_friction_torque": lambda m: m.G.T @ m.open("friction_torque", m.q, m.joint_velocities),
+    "position_torque": lambda m: m.G.T @ m.open("position_torque", m.q),
+    "transmitted_torque": _transmitted,
     "coriolis_vector": lambda m: _coriolis_matrix(m) @ m.qd,
     "coriolis_matrix": _coriolis_matrix,
     "mass_matrix": lambda m: m.M,
@@ -311,12 +323,15 @@ def test_friction_at_the_end_of_a_step(case: str | int) -> None:
 
 @pytest.mark.parametrize("case", QUICK)
 @pytest.mark.parametrize(("name", "product"), REGRESSORS.items())
-def test_a_regressor_times_the_parameters_is_the_torque(case: str | int, name: str, product: str) -> None:
+def test_a_regressor_and_position_torques_are_the_torque(case: str | int, name: str, product: str) -> None:
     motion = moving(case)
     arguments, options = arguments_and_options(motion, name)
-    expected = EXPECTED[product](motion)
+    expected, position = EXPECTED[product](motion), EXPECTED["position_torque"](motion)
     found = attrgetter(name)(motion.robot)(*arguments, **options) @ motion.robot.inertial.values
-    compare(found, expected[1] if product == "regressors.momentum_and_drift" else expected)
+    if product == "regressors.momentum_and_drift":
+        compare(found - position, expected[1])
+    else:
+        compare(found + position, expected)
 
 
 def test_the_inertia_at_a_frame_that_moves_freely() -> None:

@@ -40,7 +40,7 @@ def contract(algorithm: Callable[..., Any], name: str, remark: str = "") -> str:
     --------
     >>> from chasles import algorithms
     >>> said = contract(algorithms.gravity_torque, "gravity_torque").splitlines()
-    >>> said[4:6]
+    >>> said[said.index("q") :][:2]
     ['q', '    Configuration, shape (..., nq), rad (m for prismatic joints).']
     >>> said[-2]
     '>>> arm.gravity_torque(np.zeros(2)).round(5)'

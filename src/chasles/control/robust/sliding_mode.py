@@ -72,7 +72,7 @@ class SlidingMode(RobotController):
     >>> controller = ch.control.SlidingMode(
     ...     arm, rate=20.0, reaching=10.0, layer=0.2, uncertain="payload", uncertainty=[2.0] + 9 * [0.0]
     ... )
-    >>> controller.error_bound([[0.0, 0.5], [1.0, 1.0]]).round(4)  # rad, for the model's masses
+    >>> controller.error_bound(arm, [[0.0, 0.5], [1.0, 1.0]]).round(4)  # rad, for the model's masses
     array([0.0086, 0.0439])
     """
 
@@ -137,15 +137,15 @@ class SlidingMode(RobotController):
         size = sqrt(s @ M @ s)
         return tau - gain / where(size > self.layer, size, self.layer) * (M @ s)
 
-    def error_bound(self, q: ArrayLike, plant: Robot | None = None) -> NDArray[np.float64]:
+    def error_bound(self, plant: Robot, q: ArrayLike) -> NDArray[np.float64]:
         """Return the position error below which each joint ends by the theorem, (n,), rad (m).
 
         Parameters
         ----------
+        plant
+            Robot with the true masses.
         q
             Configurations along the motion, (..., nq); the largest bound of all of them counts.
-        plant
-            Robot with the true masses; default the controller's model.
 
         Raises
         ------
@@ -154,7 +154,7 @@ class SlidingMode(RobotController):
         """
         POSITIVE.check(self.rate, "rate")
         configurations = reals(q, "q", (..., self.robot.nq)).reshape(-1, self.robot.nq)
-        true = (self.robot if plant is None else plant).mass_matrix(configurations)
+        true = plant.mass_matrix(configurations)
         heavier = np.linalg.eigvals(np.linalg.solve(self.robot.mass_matrix(configurations), true)).real.max()
         mobility = np.diagonal(np.linalg.inv(true), axis1=-2, axis2=-1).max(axis=0)
         return np.asarray(self.layer * np.sqrt(heavier * mobility) / self.rate)
