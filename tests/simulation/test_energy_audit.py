@@ -59,6 +59,18 @@ def test_the_books_of_a_variable_step_close_to_its_tolerance() -> None:
     assert float(audit.balance.loss.isel(time=-1).min()) > 0.0
 
 
+@pytest.mark.parametrize("varied", [False, True])
+def test_the_books_know_friction_of_the_load(varied: bool) -> None:
+    """Gears lose a share of what they transmit while the arm moves, not of what holds it at rest."""
+    share = 0.0 if varied else 0.25
+    plant = ch.Plant(ARM.with_friction(viscous=0.1, load=share, load_velocity=0.5))
+    vary = {"joints.joint1.load_friction": 0.25} if varied else None
+    audit = closed_books(plant, vary=vary, integrator=ch.integrators.Within("DOP853", rtol=1e-10, atol=1e-12))
+    assert float(np.max(audit.relative_residual)) < 1e-9
+    lost = closed_books(ch.Plant(ARM.with_friction(viscous=0.1))).balance.loss.isel(time=-1).sum()
+    assert float(audit.balance.loss.isel(time=-1).sum()) > 1.05 * float(lost)
+
+
 @pytest.mark.parametrize("law", ["spring-damper", "hunt-crossley"])
 def test_the_books_of_an_arm_that_falls_on_the_floor(law: str) -> None:
     floor = ch.ContactPlane(

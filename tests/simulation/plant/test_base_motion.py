@@ -72,6 +72,24 @@ def test_an_accelerating_base_tilts_the_vertical() -> None:
     np.testing.assert_allclose(run.q, np.arctan2(a, GRAVITY), atol=1e-9)
 
 
+def test_load_friction_feels_the_base_accelerate() -> None:
+    """An arm whose base accelerates upwards by a swings as one that stands where gravity is g + a."""
+    a = 3.0
+
+    def upward(t: Any) -> tuple[Any, Any, Any]:
+        z = np.array([0.0, 0.0, 1.0])
+        t = np.asarray(t)[..., None]
+        return 0.5 * a * t**2 * z, a * t * z, a * z + 0.0 * t
+
+    arm = ch.load("puma560").with_friction(coulomb=0.0, load=0.3, load_velocity=0.05)
+    heavy = arm.with_gravity([0.0, 0.0, -GRAVITY - a])
+    motion = ch.PointToPoint(arm.home, arm.home, 0.3)
+    moving = ch.Plant(arm, base=BaseMotion(Moving([0, 0, 1], no_turn, upward)))
+    lifted, standing = (ch.simulate(plant, free, motion, period=0.005, integrator="rk4") for plant in (moving, heavy))
+    assert np.abs(standing.q[-1] - arm.home).max() > 0.1
+    np.testing.assert_allclose(lifted.q, standing.q, atol=1e-9)
+
+
 def test_a_base_in_free_fall_takes_the_weight_away() -> None:
     def falling(t: Any) -> tuple[Any, Any, Any]:
         z = np.array([0.0, 0.0, -GRAVITY])

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from chasles.base.cached import cached_property
 from chasles.engine.program.records import Record
 from chasles.engine.program.scalar import Array
@@ -76,12 +78,16 @@ class EnergyAccounts:
         equations, plant = self.equations, self.equations.plant
         speed, acting = equations.motor_speed(x), equations.environment.acting(x, instant, values)
         varied = equations.numbers.of_robot(instant.clock, values)
-        velocities = equations.velocities(x)
-        own_friction = equations.tree.friction_torque.specialize(vary=tuple(varied))
+        velocities, wrenches = equations.velocities(x), equations.environment.by_frame(acting)
+        friction = equations.tree.loaded_friction_torque.specialize(vary=tuple(varied))
+        forces = load = np.zeros(len(velocities))
+        if instant.base is not None or equations.has_load_friction(varied):
+            forces = equations.inverse_dynamics(x, equations.velocities(rates), wrenches, instant, values)
+            load = equations.transmitted(x, forces[-len(velocities) :], varied)
         flows = {
             "work.motors": equations.motor_torque(x, command, values) @ speed,
             "work.payloads": 0.0,
-            "loss.robot_friction": own_friction(x.q, velocities, *varied.values()) @ velocities,
+            "loss.robot_friction": friction(x.q, velocities, load, *varied.values()) @ velocities,
             "loss.friction": equations.friction(x, values) @ speed,
         }
         flows |= {f"work.{name}": acting[name].world @ acting[name].twist for name in plant.wrenches}
@@ -97,10 +103,7 @@ class EnergyAccounts:
             flows["electrical.work"] = plant.motors.electrical_power(*electrical).sum()
             flows["electrical.loss"] = plant.motors.loss(*electrical).sum()
         if instant.base is not None:
-            wrenches = equations.environment.by_frame(acting)
-            accelerations = equations.velocities(rates)
-            on_base = equations.inverse_dynamics(x, accelerations, wrenches, instant, values)[:6]
-            flows["work.base"] = on_base @ instant.base.v
+            flows["work.base"] = forces[:6] @ instant.base.v
         return {name: flows[name] for name in self.audited}
 
     def after_events(self, x: Record, audit: Any, before: Record, instant: Instant, values: Values) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -192,13 +192,30 @@ class Equations:
             needed = self.inverse_dynamics(x, still, wrenches, instant, values)[6:]
             if not self.joints.following:
                 inverse = self.robot.inverse_mass_matrix.specialize(vary=tuple(robot_values))
-                return self.joints.parts(inverse(x.q, *robot_values.values()) @ (tau - needed))
+                accelerating = self.transmitted(x, tau, robot_values) - self.transmitted(x, needed, robot_values)
+                return self.joints.parts(inverse(x.q, *robot_values.values()) @ accelerating)
+            if self.has_load_friction(robot_values):
+                raise ArgumentError(
+                    "load_friction beside joints that follow others is not simulated on a moving base: set it to 0"
+                )
             alone = self.tree.inverse_dynamics.specialize(vary=tuple(robot_values))
             forces = forces - needed + alone(x.q, self.velocities(x), still, *robot_values.values())
             wrenches = {}
         dynamics = self._forward_dynamics(friction_over, vary=tuple(robot_values), wrenches=tuple(wrenches))
         given = (x.q, self.velocities(x), forces, *robot_values.values(), *wrenches.values())
         return self.joints.parts(dynamics(*given))
+
+    def has_load_friction(self, names: Iterable[str]) -> bool:
+        """Whether friction depends on what joints transmit, by the description or by a parameter that varies."""
+        of_joints = any(joint.load_friction for joint in self.robot.description.joints)
+        return of_joints or any(name.endswith(".load_friction") for name in names)
+
+    def transmitted(self, x: Record, tau: Array, robot_values: Mapping[str, Any]) -> Any:
+        """Return what joints transmit of the torques on all of them, beyond friction of the load, if there is any."""
+        if not self.has_load_friction(robot_values):
+            return tau
+        transmitted = self.tree.transmitted_torque.specialize(vary=tuple(robot_values))
+        return transmitted(x.q, self.velocities(x), tau, *robot_values.values())
 
     def inverse_dynamics(
         self, x: Record, accelerations: Array, wrenches: Mapping[str, Any], instant: Instant, values: Values
