@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import chasles as ch
 from chasles.algorithms import articulated_body_accelerations, forward_dynamics, power_balance
@@ -185,3 +187,32 @@ def test_values_vary_and_eager_is_traced() -> None:
     only = {"joints.panda_joint2.load_friction": 0.2}
     expected = bare.with_values(only).inverse_dynamics(q, qd, tau)
     assert bare.inverse_dynamics(q, qd, tau, vary=only) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("end", [".toml", ".urdf"])
+def test_files_hold_all_terms(end: str, tmp_path: Path) -> None:
+    arm = ARMS["panda"]
+    arm.save(tmp_path / f"arm{end}")
+    read = ch.load(tmp_path / f"arm{end}")
+    q, qd, qdd = states(arm)
+    np.testing.assert_allclose(read.inverse_dynamics(q, qd, qdd), arm.inverse_dynamics(q, qd, qdd), atol=1e-9)
+
+
+def test_a_simulation_is_the_solution_of_the_formulas() -> None:
+    """M q̈ = x - h, where x + s |x| is what other friction and position torques leave of the motor torque."""
+    arm = ARMS["stanford"]
+    bare, torque = smooth(arm), np.array([4.0, -3.0, 60.0, 0.5, 0.4, -0.2])
+
+    def rates(_: float, state: Any) -> Any:
+        q, qd = np.split(state, 2)
+        unloaded, position = by_hand(arm, q, qd, np.zeros(6))
+        left, share = torque - unloaded - position, 0.15 * np.tanh(qd / 0.05)
+        transmitted = left / (1.0 + share * np.sign(left))
+        return np.concatenate([qd, np.linalg.solve(bare.mass_matrix(q), transmitted - bare.bias(q, qd))])
+
+    start = np.concatenate([arm.home, np.zeros(6)])
+    end = solve_ivp(rates, (0.0, 0.2), start, method="LSODA", rtol=1e-10, atol=1e-12).y[:, -1]
+    motion = ch.PointToPoint(arm.home, arm.home, 0.2)
+    precise = ch.integrators.Within("DOP853", rtol=1e-10, atol=1e-12)
+    run = ch.simulate(arm, lambda now: torque + 0.0 * now.q, motion, period=0.01, integrator=precise)
+    np.testing.assert_allclose(np.concatenate([run.q[-1], run.qd[-1]]), end, atol=1e-6)

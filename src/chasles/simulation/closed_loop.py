@@ -25,7 +25,7 @@ from chasles.simulation.plant_steps import HeldInputs, PlantSteps, StepStart
 from chasles.simulation.recording import RecordedVariables, Variable
 from chasles.simulation.references import LoopReference
 from chasles.simulation.sampled_controller import CallResult, SampledController
-from chasles.simulation.timing import Timing
+from chasles.simulation.timing import LoopTiming
 
 #: Speed, rad/s or m/s, across which dry friction that jumps at rest reverses for implicit methods: a joint that
 #: sticks creeps by about a microradian in a second.
@@ -119,10 +119,10 @@ class ClosedLoop:
         return CallInputs(self.reference, self.further)
 
     @cached_property
-    def timing(self) -> Timing:
+    def timing(self) -> LoopTiming:
         """When the controller is called, and when its torques act."""
         faults = self.plant.timing is not None
-        return Timing(self.reference.start_time, self.period, self.plant.delay, self.substeps, faults)
+        return LoopTiming(self.reference.start_time, self.period, self.plant.delay, self.substeps, faults)
 
     @cached_property
     def layout(self) -> Layout:

@@ -22,7 +22,7 @@ from chasles.simulation.plant.wrench_sensor import measured_wrench
 from chasles.simulation.plant_steps import INSIDE
 from chasles.simulation.recording import RecordedVariables
 from chasles.simulation.references import LoopReference
-from chasles.simulation.timing import Timing
+from chasles.simulation.timing import LoopTiming
 
 
 class CallResult(NamedTuple):
@@ -66,7 +66,7 @@ class SampledController:
     controller: Controller
     reference: LoopReference
     equations: Equations
-    timing: Timing
+    timing: LoopTiming
     recording: RecordedVariables
 
     @cached_property

@@ -15,7 +15,7 @@ from chasles.simulation.plant_steps import INSIDE
 
 
 @dataclass(frozen=True)
-class Timing:
+class LoopTiming:
     """Times of calls, steps and torques.
 
     Attributes

@@ -90,8 +90,15 @@ def describe(robot: Robot) -> dict[str, Any]:
     }
 
 
-#: Names of what resists the motion of a joint, in the facts.
-_RESISTANCES = ("viscous_friction", "coulomb_friction", "armature")
+#: What resists the motion of a joint: titles of columns by names in the facts.
+_RESISTANCES = {"viscous_friction": "viscous", "coulomb_friction": "Coulomb", "armature": "armature"}
+_FURTHER_RESISTANCES = {
+    "load_friction": "load",
+    "torque_offset": "offset",
+    "torque_sine": "sine",
+    "torque_cosine": "cosine",
+}
+"""Those that few robots have; each has a column if any joint has it."""
 
 
 def _shapes(description: Description) -> dict[str, Any]:
@@ -127,6 +134,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
         "viscous_friction": joint.viscous_friction,
         "coulomb_friction": joint.coulomb_friction,
         "armature": joint.gear_ratio**2 * joint.motor_inertia,
+        **{name: getattr(joint, name) for name in _FURTHER_RESISTANCES},
         "mimic": joint.mimic.joint if joint.mimic else None,
         "freedoms": _freedoms(joint),
     }
@@ -217,7 +225,7 @@ def _pose(joint: str, home: dict[str, float]) -> str:
 
 def _show_joints(facts: dict[str, Any], console: Console) -> None:
     moving = [joint for joint in facts["joints"] if joint["kind"] != "fixed"]
-    resisted = any(joint[name] for joint in moving for name in _RESISTANCES)
+    resisted = any(joint[name] for joint in moving for name in _RESISTANCES | _FURTHER_RESISTANCES)
     joints = table(
         "Moving joints (°, °/s, N·m or m, m/s, N)",
         *("joint", "type", ">from", ">to", ">home", ">speed", ">effort"),
@@ -239,12 +247,13 @@ def _show_joints(facts: dict[str, Any], console: Console) -> None:
     console.print(joints)
     if resisted:
         say("")
-        friction = table(
-            "Friction, rotor inertia (SI units)",
-            *("joint", ">viscous", ">Coulomb", ">armature"),
-        )
+        columns = _RESISTANCES | {
+            name: title for name, title in _FURTHER_RESISTANCES.items() if any(joint[name] for joint in moving)
+        }
+        titles = (f">{title}" for title in columns.values())
+        friction = table("Friction, rotor inertia (SI units)", "joint", *titles)
         for joint in moving:
-            add_row(friction, joint["name"], *(number(joint[name]) for name in _RESISTANCES))
+            add_row(friction, joint["name"], *(number(joint[name]) for name in columns))
         console.print(friction)
     for joint in moving:
         if joint["kind"] in ("spherical", "free"):
