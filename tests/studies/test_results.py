@@ -264,6 +264,9 @@ def test_margins_foresee_what_the_runs_then_show() -> None:
     assert on_time.lost.value == 0.0
     assert margins[60.0, 2.0].growth > 5.0
     assert late.lost.value == 1.0
+    encoders = tiny(rates=(60.0,), runs=2, encoder_step=(1e-3, 1e-3), controllers=(law,), rest=0.05).run()
+    differentiated = encoders.margins("arm", "CT", payload=0.5)[60.0, 0.0]
+    assert differentiated.disk.min() < margins[60.0, 0.0].disk.min() - 0.1  # a velocity half a period old
 
 
 def test_margins_stand_beside_losses_and_simulate_nothing_anew(tmp_path: Path) -> None:

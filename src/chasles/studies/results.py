@@ -16,6 +16,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import UnknownNameError, import_extra
 from chasles.base.findings import Finding
 from chasles.control import LoopMargins, loop_margins
+from chasles.control.linear_law import Velocity
 from chasles.engine.validators import choice, real
 from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.controllers import attained_poles
@@ -254,7 +255,8 @@ class StudyResults:
     def margins(self, robot: str, controller: str, payload: float = 0.0) -> dict[tuple[float, float], LoopMargins]:
         """Return the margins of a controller's loop at each sample rate and delay, from the linear models alone.
 
-        Beside `cells`, they show what could have been said before anything was simulated.
+        Beside `cells`, they show what could have been said before anything was simulated. Velocities are measured, or
+        differentiated where the study has encoders.
 
         Parameters
         ----------
@@ -271,12 +273,15 @@ class StudyResults:
         place, number = self._numbers(robot, controller)
         made = bench(self.study.robots[place], self.study.factors.coulomb_velocity)
         plant = made.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
-        found = {}
+        velocity: Velocity = "differentiated" if "encoder_step" in self.study.factors.ranges else "measured"
+        margins = {}
         for rate, delay in self.study.factors.cells:
             changed = self.tuned(robot, controller, rate, delay)
             law = controller_of(self.study, RunBatch(place, number, rate, delay, 0, 0), changed)
-            found[rate, delay] = loop_margins(plant, law, made.motion, period=1.0 / rate, delay=delay)
-        return found
+            margins[rate, delay] = loop_margins(
+                plant, law, made.motion, period=1.0 / rate, delay=delay, velocity=velocity
+            )
+        return margins
 
     def curve(
         self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10
