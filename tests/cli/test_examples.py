@@ -170,6 +170,8 @@ FILES = {
     "dog.urdf": dog,
     "run.nc": run_of_two_links,
     "log.csv": lambda path: log(path, ch.load("panda")),
+    "monday.csv": lambda path: log(path, ch.load("panda")),
+    "tuesday.csv": lambda path: log(path, ch.load("panda")),
     "positions.csv": lambda path: log(path, ch.load("planar2r"), columns="q"),
     "currents.csv": lambda path: log(path, ch.load("planar2r"), effort=0.5, columns="tau"),
     "identified.toml": lambda path: ch.load("panda").save(path),
