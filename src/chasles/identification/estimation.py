@@ -98,9 +98,9 @@ class Estimate:
     columns
         Columns of the unknowns at all kept samples, shape (k, n, p).
     residuals, weights
-        Of all kept samples, shape (k, n); weights 1 / (s² t) as in the last pass, 0 where a row was not used.
+        Values of all kept samples, shape (k, n); weights 1 / (s² t) as in the last pass, 0 where a row was not used.
     deviations
-        Of the used residuals, shape (n,).
+        Standard deviations of the used residuals, shape (n,).
     textbook
         Least squares that the estimate began with.
     """
@@ -303,7 +303,7 @@ def _references(robot: Robot, equations: TorqueEquations, used: NDArray[np.bool_
 
 
 def _root_mean_square(values: FloatArray, used: NDArray[np.bool_]) -> FloatArray:
-    """Of the used samples of each column, shape (n,); 1 where there are none."""
+    """Root mean square of the used samples of each column, shape (n,); 1 where there are none."""
     count = used.sum(axis=0)
     mean = np.sum(np.where(used, values, 0.0) ** 2, axis=0) / np.maximum(count, 1)
     return np.where(count > 0, np.sqrt(mean) + 1e-9, 1.0)

@@ -230,18 +230,7 @@ class Log:
         first = logs[0]
         if len(logs) == 1:
             return first
-        measured = np.any([log.measured for log in logs], axis=0)
-        largest = np.max([np.ptp(log.q, axis=0) if log.n == first.n else 0.0 for log in logs], axis=0)
-        for log in logs:
-            alike = log.n == first.n and (log.coupling == first.coupling).all()
-            if not alike or (log.currents, log.delay) != (first.currents, first.delay):
-                raise ArgumentError(
-                    f"the logs '{first.name}' and '{log.name}' differ in joints, motors, units of effort or delay: "
-                    "identify them one by one"
-                )
-            for joint in np.flatnonzero(measured & ~log.measured & (np.ptp(log.q, axis=0) > RESTING * largest)):
-                name = log.robot.velocity_names[joint]
-                raise ArgumentError(f"joint '{name}' moves in the log '{log.name}', which has no effort of it")
+        _require_alike(logs)
         whole = copy.copy(first)
         starts = np.cumsum([0, *(len(log.time) for log in logs)]).tolist()
         times, after = [], 0.0
@@ -252,9 +241,12 @@ class Log:
         whole.q, whole.effort = (np.concatenate([getattr(log, name) for log in logs]) for name in ("q", "effort"))
         rates = [log.qd for log in logs if log.qd is not None]
         whole.qd = np.concatenate(rates) if len(rates) == len(logs) else None
-        whole.saturated, whole.measured = np.concatenate([log.saturated for log in logs]), measured
+        whole.saturated = np.concatenate([log.saturated for log in logs])
+        whole.measured = np.any([log.measured for log in logs], axis=0)
         shifted = [
-            (start + s.start, start + s.stop) for start, log in zip(starts, logs, strict=False) for s in log.segments
+            (start + s.start, start + s.stop)
+            for start, log in zip(starts[:-1], logs, strict=True)
+            for s in log.segments
         ]
         whole.segments = tuple(slice(a, b) for a, b in shifted)
         whole.recordings = tuple(slice(a, b) for a, b in pairwise(starts))
@@ -270,6 +262,24 @@ class Log:
 
     def __str__(self) -> str:
         return "\n".join([repr(self), str(self.columns), *map(str, self.findings)])
+
+
+def _require_alike(logs: Sequence[Log]) -> None:
+    """Raise if logs are not of the same robot and drives, or one lacks the effort of a joint that moves in it."""
+    first = logs[0]
+    for log in logs:
+        alike = log.n == first.n and (log.coupling == first.coupling).all()
+        if not alike or (log.currents, log.delay) != (first.currents, first.delay):
+            raise ArgumentError(
+                f"the logs '{first.name}' and '{log.name}' differ in joints, motors, units of effort or delay: "
+                "identify them one by one"
+            )
+    measured = np.any([log.measured for log in logs], axis=0)
+    largest = np.max([np.ptp(log.q, axis=0) for log in logs], axis=0)
+    for log in logs:
+        for joint in np.flatnonzero(measured & ~log.measured & (np.ptp(log.q, axis=0) > RESTING * largest)):
+            name = log.robot.velocity_names[joint]
+            raise ArgumentError(f"joint '{name}' moves in the log '{log.name}', which has no effort of it")
 
 
 def _fixed(units: Mapping[str, Unit | Sequence[Unit]]) -> dict[str, Unit | tuple[Unit, ...]]:
