@@ -1,4 +1,4 @@
-"""Pages that compute: WebAssembly beside scalar C code, time to a live page, cost of a frame, sizes."""
+"""Pages that compute: WebAssembly beside scalar C code, time to a live page, cost and parts of a frame, sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.visual.browser import Browser, Tab
 from tests.visual.view_in_a_tab import ready
 
 import chasles as ch
-from benchmarks.robots import MissingPeerError
+from benchmarks.robots import MissingPeerError, talos
 from benchmarks.startup import measure
 from benchmarks.tables import Table, at_most, ratio, seconds
 from benchmarks.timing import fastest
@@ -83,11 +83,29 @@ PAINTED = """
 })()
 """
 
+FRAME_PERIOD = 1.0 / 60.0
+#: Parts of a frame in which a robot is simulated, and what repeats them.
+PARTS = {
+    "simulation: 17 periods of 1 ms": "loop.run(new Array(17).fill(loop.reference))",
+    "kinematics: poses, Jacobian, ellipsoid, tool error": (
+        "mechanism.places(page.q), mechanism.ellipsoid(mechanism.tool(page.q).J), page.simulation.words"
+    ),
+    "drawing: commands to the graphics card": "page.scene.paint(1)",
+}
+REPEATED = """
+((count, work) => { const { mechanism, simulation: { loop } } = page; while (count--) work(mechanism, loop); })
+"""
+PAINTING = """
+(() => { const { scene } = page, paint = scene.paint; window.painted = 0;
+  scene.paint = function (coarseness) { window.painted++; paint.call(this, coarseness); }; })()
+"""
+
 
 def tables() -> Iterator[Table]:
     """The tables of this section."""
     yield kernels()
     yield page()
+    yield frame()
     yield sizes()
 
 
@@ -126,7 +144,7 @@ def page() -> Table:
         times = [measure(LOADED, warm) for _ in range(5)]
     shown = min(time for time, _ in times)
     table.add("fresh process to delivered page, warm cache", seconds(shown), at_most(1.5, shown))
-    chromium = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+    chromium = _chromium()
     if chromium is None:
         table.notes.append("Chromium is not installed: the cost of a frame was not measured.")
         return table
@@ -153,6 +171,60 @@ def page() -> Table:
     )
     table.add("simulation: 17 periods of 1 ms, a frame at 60 Hz", seconds(steps), at_most(1.0 / 60.0, steps))
     return table
+
+
+def frame() -> Table:
+    """Processor time of the page's thread for a frame of a humanoid on a free base, and the parts of it."""
+    chromium = _chromium()
+    if chromium is None:
+        raise MissingPeerError("Chromium")
+    robot = ch.load(talos(), tool="wrist_right_ft_tool_link").with_free_base()
+    table = Table(f"A frame of Talos, {robot.n} degrees of freedom, held by PD + gravity", ("", "time", "share"))
+    with tempfile.TemporaryDirectory() as folder:
+        path = robot.view(path=Path(folder) / "talos.html", laws=["pd-gravity"])
+        browser = Browser(chromium, Path(folder) / "browser")
+        tab = ready(Tab(browser, path))
+        tab.call("Performance.enable", timeDomain="threadTicks")
+        tab.ask(f"page.scene.unpacked.then(() => {{ page.simulation.press('hold'); {PAINTING}; return frames(20); }})")
+        whole = _median([_of_frames(tab) for _ in range(9)])
+        tab.ask("cancelAnimationFrame(page.simulation.next), 1")
+        parts = {name: _median([_of_part(tab, work) for _ in range(9)]) for name, work in PARTS.items()}
+        browser.close()
+    parts["numbers beside the picture: written, laid out, painted"] = whole - sum(parts.values())
+    for name, time in parts.items():
+        table.add(name, seconds(time), f"{time / whole:.0%}")
+    table.add("frame", seconds(whole), at_most(FRAME_PERIOD, whole))
+    table.notes.append("Medians of processor time, without that of the graphics card or of what stands in for it.")
+    return table
+
+
+def _of_frames(tab: Tab) -> float:
+    """Seconds of the page's thread for a frame, while the browser asks for ten."""
+    start = _thread_time(tab), tab.ask("window.painted")
+    tab.ask("frames(10)")
+    return (_thread_time(tab) - start[0]) / (tab.ask("window.painted") - start[1])
+
+
+def _of_part(tab: Tab, work: str) -> float:
+    """Seconds of the page's thread for a part of a frame, from 10 repetitions and from 50."""
+    times = []
+    for count in (10, 50):
+        start = _thread_time(tab)
+        tab.ask(f"{REPEATED}({count}, (mechanism, loop) => {{ {work}; }})")
+        times.append(_thread_time(tab) - start)
+    return (times[1] - times[0]) / 40
+
+
+def _thread_time(tab: Tab) -> float:
+    return float(next(m["value"] for m in tab.call("Performance.getMetrics")["metrics"] if m["name"] == "ThreadTime"))
+
+
+def _median(times: list[float]) -> float:
+    return float(np.median(times))
+
+
+def _chromium() -> str | None:
+    return next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 
 
 def sizes() -> Table:

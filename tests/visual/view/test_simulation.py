@@ -60,6 +60,23 @@ def test_let_go_it_falls_as_in_python(opened: Any, panda: ch.Robot) -> None:
     assert tab.complaints() == []
 
 
+def test_a_frame_is_computed_once_however_often_a_button_is_pressed(opened: Any) -> None:
+    swing = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=60.0)
+    times = np.linspace(0.0, 60.0, 50)
+    recording = {"times": times, "runs": {"motion": swing(times).q}}
+    tab = opened(ch.load("planar2r"), recording=recording)
+    tab.ask(
+        """for (const [object, method] of [[page.simulation, "advance"], [page.player, "seek"]]) {
+          const work = object[method];
+          object[method] = function (...given) { window.computed++; return work.apply(this, given); };
+        }"""
+    )
+    for button in (".hold", ".play"):
+        tab.ask(f"for (let k = 0; k < 7; k++) find('{button}').click(); frames(2)")
+        tab.ask("window.computed = 0")
+        assert 8 <= tab.ask("frames(10).then(() => window.computed)") <= 11
+
+
 @pytest.mark.filterwarnings("ignore::chasles.simulation.stiffness.StiffnessWarning")
 def test_stiff_friction_is_integrated_implicitly(opened: Any) -> None:
     arm = ch.load("xarm6")  # with steps of 1 ms of the classical method it flies apart

@@ -16,6 +16,7 @@ class Player {
     this.runs = runs;
     this.run = 0;
     this.playing = false;
+    this.next = 0;  // request for a frame
     this.button = make("button", { type: "button", class: "play", onclick: () => this.playing ? this.pause() : this.play() }, "Play");
     this.slider = make("input", { type: "range", min: times[0], max: times[times.length - 1], step: "any", "aria-label": "time",
       oninput: () => { this.pause(); this.seek(Number(this.slider.value)); } });
@@ -91,15 +92,14 @@ class Player {
     if ((this.time ?? first) >= last) this.seek(first);
     let before = null;
     const step = now => {
-      if (!this.playing) return;
       const elapsed = before === null ? 0 : Math.min(0.1, (now - before) / 1000);
       before = now;
       this.seek(Math.min(last, this.time + elapsed * Number(this.speed.value)));
       if (this.time >= last) this.pause();
-      else requestAnimationFrame(step);
+      else if (this.playing) this.next = requestAnimationFrame(step);
     };
     if (this.time === undefined) this.seek(first);
-    requestAnimationFrame(step);
+    this.next = requestAnimationFrame(step);
   }
 
   /** A button that saves the motion as a movie, while it plays once. */
@@ -158,6 +158,7 @@ class Player {
   }
 
   pause() {
+    cancelAnimationFrame(this.next);
     this.playing = false;
     this.button.textContent = "Play";
   }

@@ -14,6 +14,7 @@ class SimulationPanel {
     this.page = page;
     /** @type {ClosedLoop | null} */
     this.loop = null;
+    this.next = 0;  // request for a frame
     /** @type {Reference[] | undefined} The page's motion at all calls. */
     this.planned = undefined;
     /** @type {Object<string, Float64Array[]>} Schedules along it, by law. */
@@ -109,15 +110,14 @@ class SimulationPanel {
     const { period } = page.data.simulation;
     let last = null, rest = 0;
     const frame = now => {
-      if (!this.loop) return;
       rest += last === null ? 0 : (now - last) / 1000;
       last = now;
       const wanted = Math.floor(Math.min(rest, LONGEST_FRAME) / period);
       rest = Math.min(rest - wanted * period, LONGEST_FRAME);
       this.advance(wanted);
-      if (this.loop) requestAnimationFrame(frame);
+      if (this.loop) this.next = requestAnimationFrame(frame);
     };
-    requestAnimationFrame(frame);
+    this.next = requestAnimationFrame(frame);
   }
 
   restart() {
@@ -182,6 +182,7 @@ class SimulationPanel {
 
   stop() {
     if (!this.loop) return;
+    cancelAnimationFrame(this.next);
     this.loop = null;
     this.status.textContent = this.error.textContent = "";
     this.mark();
