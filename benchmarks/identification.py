@@ -69,7 +69,7 @@ def _logs() -> Iterator[tuple[str, tuple[ch.Log, float]]]:
     path = Path(folder)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        yield "Panda at 30 Hz", (ch.Log(ch.load("panda"), path / "panda_exciting_30hz.csv"), 4.0)
+        yield "Panda at 30 Hz", (ch.Log(ch.load("panda"), path / "panda_exciting_30hz.csv", clock="repeats"), 4.0)
         ur10 = ch.load(example("ur_description/urdf/ur10_robot.urdf"), check=False)
         yield "UR10 at 31 Hz", (ch.Log(ur10, path / "ur10_exciting.csv"), 5.0)
         whole = ch.load(example("tiago_description/robots/tiago.urdf"), check=False)

@@ -396,12 +396,6 @@ def test_faults_of_single_samples_and_clocks_are_named_and_mended() -> None:
     log = ch.Log(ARM, {"t": MOTION.t, "q": wrapped, "tau": TAU})
     assert np.allclose(np.diff(log.q, axis=0), np.diff(4.0 * MOTION.q, axis=0))
     assert [f.facts["joint"] for f in log.findings if f.rule.code == "wrapped-angle"] == ["joint1", "joint2"]
-    coarse = ch.Log(ARM, {"t": np.floor(MOTION.t * 10.0 + 1e-9) / 10.0, "q": MOTION.q, "tau": TAU})
-    assert np.allclose(np.diff(coarse.time), 0.01)
-    (clock,) = coarse.findings
-    assert clock.rule.code == "coarse-clock"
-    assert (clock.facts["tick"], clock.facts["count"]) == (pytest.approx(0.1), 10)
-    assert clock.value == pytest.approx(0.9, abs=0.01)  # nine of ten samples have the time of the one before
     kept = np.delete(np.arange(1000), [200, 201, 202])
     gap = ch.Log(ARM, {"t": MOTION.t[kept], "q": MOTION.q[kept], "tau": TAU[kept], "qd": 0.0 * TAU[kept]})
     missing, *constant = gap.findings
@@ -415,8 +409,8 @@ def test_jumps_in_time_part_the_log() -> None:
     t[700:] -= 6.0
     log = ch.Log(ARM, table(MOTION._replace(t=t), TAU))
     assert [(part.start, part.stop) for part in log.segments] == [(0, 400), (400, 700), (700, 1000)]
-    assert codes(log.findings) == ["time-jumps-back", "gap"]
-    assert log.findings[1].facts["longest"] == pytest.approx(3.01)
+    assert codes(log.findings) == ["clock-jumps", "time-jumps-back", "gap"]
+    assert log.findings[2].facts["longest"] == pytest.approx(3.01)
     assert abs(log.duration - 9.97) < 1e-6
 
 
@@ -445,21 +439,6 @@ def test_missing_values_and_constant_and_saturated_columns_are_named() -> None:
     (incomplete,) = (f for f in log.findings if f.rule.code == "incomplete-samples")
     assert (incomplete.value, incomplete.facts["samples"]) == (2, 1000)
     assert log.measured.tolist() == [True, False]
-
-
-def test_repeated_messages_are_left_out_with_their_time() -> None:
-    rows = np.sort(np.append(np.arange(1000), [100, 333, 700]))
-    clock = 0.01 * np.arange(len(rows))
-    data = {"t": clock, "q": MOTION.q[rows], "qd": MOTION.qd[rows], "tau": TAU[rows]}
-    log = ch.Log(ARM, data)
-    assert len(log.time) == 1000
-    assert np.allclose(log.time, MOTION.t)
-    assert [(f.rule.code, f.value) for f in log.findings] == [("repeated-samples", 3)]
-    held = np.arange(1000)
-    held[[100, 333, 700]] -= 1
-    log = ch.Log(ARM, {"t": MOTION.t, "q": MOTION.q[held], "qd": MOTION.qd[held], "tau": TAU[held]})
-    assert len(log.time) == 997
-    assert np.allclose(log.q, MOTION.q[np.setdiff1d(np.arange(1000), [100, 333, 700])])
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,14 @@ ZerosOption = Annotated[
     str | None,
     typer.Option("--zero-positions", help="Joint positions where those of the log are zero, rad or m: 0,-1.57,0."),
 ]
+ClockOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--clock",
+        metavar="FAULT",
+        help="Fault of the clock to repair, if the log shows it: jitter, drift, jumps or repeats; may be repeated.",
+    ),
+]
 #: Options of the log that its Python class has, too.
 takes_log = takes("identification.logs.log:Log", "sample_period", "delay")
 
@@ -77,13 +85,14 @@ def identify_command(
     unit: UnitOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
+    clock: ClockOption = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Accept a log that contradicts the robot.")] = False,
     as_json: JsonOption = False,
     cutoff: float | None = None,
     bandwidth: float | None = None,
-    **clock: Any,
+    **timing: Any,
 ) -> None:
     """Identify masses, inertias and friction from logs of positions and torques.
 
@@ -108,10 +117,10 @@ def identify_command(
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 3, show=is_watched()) as advance:
-        reading = (columns, unit, reductions, zero_positions)
-        own = read_logs(log, arm, *reading, **clock)
+        reading = (columns, unit, reductions, zero_positions, clock)
+        own = read_logs(log, arm, *reading, **timing)
         advance(1)
-        second = None if unseen is None else read_log([unseen], arm, *reading, **clock)
+        second = None if unseen is None else read_log([unseen], arm, *reading, **timing)
         advance(1)
         is_urdf = out is not None and out.suffix.lower() == ".urdf"
         friction: Friction = "urdf" if is_urdf else "all"
@@ -149,15 +158,15 @@ def write_robot(robot: Robot, path: Path) -> None:
         )
 
 
-def read_logs(paths: Sequence[Path], robot: Robot, *reading: Any, **clock: Any) -> list[Log]:
+def read_logs(paths: Sequence[Path], robot: Robot, *reading: Any, **timing: Any) -> list[Log]:
     """Read the logs of several files: one of each file if all have the same columns, one of all files if not."""
     from chasles.identification.logs.tables import read_table
 
     if len(paths) > 1 and all(path.exists() for path in paths):
         columns = [tuple(read_table(path)) for path in paths]
         if all(names == columns[0] for names in columns):
-            return [read_log([path], robot, *reading, **clock) for path in paths]
-    return [read_log(paths, robot, *reading, **clock)]
+            return [read_log([path], robot, *reading, **timing) for path in paths]
+    return [read_log(paths, robot, *reading, **timing)]
 
 
 def read_log(
@@ -167,9 +176,10 @@ def read_log(
     units: Sequence[str] | None,
     reductions: str | None,
     zero_positions: str | None,
-    **clock: Any,
+    clock: Sequence[str] | None,
+    **timing: Any,
 ) -> Log:
-    """Read the log that command-line options describe; `clock` is its sample period and its delay, where given."""
+    """Read the log that command-line options describe; `timing` is its sample period and its delay, where given."""
     from chasles.cli.values import numbers
     from chasles.identification import Log
 
@@ -188,8 +198,9 @@ def read_log(
         units={name: _units(value) for name, value in _pairs(units, "--unit").items()},
         motor_from_joint=None if reductions is None else np.array(numbers(reductions, "--reductions")),
         zero_positions=0.0 if zero_positions is None else np.array(numbers(zero_positions, "--zero-positions")),
+        clock=clock or (),  # type: ignore[arg-type]
         name=paths[0].name,
-        **clock,
+        **timing,
     )
 
 

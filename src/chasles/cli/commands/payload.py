@@ -10,6 +10,7 @@ import typer
 from chasles.base.progress import is_watched, progress_bar
 from chasles.base.writing import ROBOT
 from chasles.cli.commands.identify import (
+    ClockOption,
     ColumnsOption,
     LogArgument,
     ReductionsOption,
@@ -39,12 +40,13 @@ def payload_command(
     unit: UnitOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
+    clock: ClockOption = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     as_json: JsonOption = False,
     frame: str | None = None,
     cutoff: float | None = None,
-    **clock: Any,
+    **timing: Any,
 ) -> None:
     """Identify mass, centre of mass and inertia of a payload from a log of a motion with it.
 
@@ -59,7 +61,7 @@ def payload_command(
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
-        own = read_log(log, arm, columns, unit, reductions, zero_positions, **clock)
+        own = read_log(log, arm, columns, unit, reductions, zero_positions, clock, **timing)
         advance(1)
         found = identify_payload(arm, own, frame=frame, cutoff=cutoff)
         advance(1)

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding
 from chasles.engine.validators import choice, real, reals
+from chasles.identification.logs.clock import ClockFault, known_faults
 from chasles.identification.logs.columns import Columns, Unit, find_columns
 from chasles.identification.logs.logged_signals import LoggedSignals
 from chasles.identification.logs.recording_faults import inspect
@@ -35,8 +36,8 @@ class Log:
 
     Column names identify quantity, joint and unit (default SI); declare here what they leave open. Nothing is guessed:
     a column without a recognisable quantity and joint, or values that cannot be SI, raise an error that suggests the
-    declaration. `findings` lists what was noticed and repaired: missing or repeated samples, jumps in time, constant or
-    saturated columns.
+    declaration. `findings` lists what was noticed and repaired: missing or repeated samples, jumps in time, faults of
+    the clock, constant or saturated columns.
 
     Parameters
     ----------
@@ -68,6 +69,12 @@ class Log:
         without a unit are taken in rad and m, whatever their size.
     delay
         Time by which the efforts lag behind the positions, s.
+    clock
+        Faults of the clock to repair, where the log shows them: ``"jitter"`` (samples were taken evenly, whatever the
+        stamps say), ``"drift"`` (the clock runs as fast as the measured velocities tell), ``"jumps"`` (time jumps, the
+        motion does not), ``"repeats"`` (a message written twice counted a period). One or several. By default times
+        stay as recorded, and `findings` say which fault the log shows, with figures. A repair that measured velocities
+        contradict is not made, and that is a finding.
     name
         Name of the log in reports; default the file's.
 
@@ -129,6 +136,7 @@ class Log:
         drive_gains: ArrayLike | None = None,
         zero_positions: ArrayLike = 0.0,
         delay: float = 0.0,
+        clock: ClockFault | Sequence[ClockFault] = (),
         name: str | None = None,
     ) -> None:
         require_first(robot, "Log(robot, source)")
@@ -152,6 +160,7 @@ class Log:
             robot,
             unit_known="q" in told or bool(zeros.any()),
             clock_known="time" in told or "time" not in found.names,
+            clock=known_faults(clock),
         )
         self.robot = robot
         self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")

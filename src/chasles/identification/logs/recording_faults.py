@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -11,6 +11,14 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding, Rule
+from chasles.identification.logs.clock import (
+    GAP_STEPS,
+    ClockFault,
+    repaired_clock,
+    sample_period,
+    spread_evenly,
+    without_repeats,
+)
 from chasles.identification.logs.column_checks import (
     checked_clock,
     checked_positions,
@@ -37,18 +45,9 @@ INCOMPLETE_VELOCITIES = Rule(
     "incomplete-velocities", 0.0, "a filter needs a value at each sample",
     "measured velocities have {value:.0f} missing values; positions are differentiated instead",
 )  # fmt: skip
-COARSE_CLOCK = Rule(
-    "coarse-clock", 0.25, "half way between a tick for each sample (no equal times) and one for two (half of them)",
-    "the clock advances by {tick:.3g} s every {count:.0f} samples ({value:.0%} of the samples have the time of the one "
-    "before); they were spread evenly",
-)  # fmt: skip
 EQUAL_TIMES = Rule(
     "equal-times", 0.0, "time passes between two samples",
     "{value:.0f} samples have the same time as the one before and were left out",
-)  # fmt: skip
-REPEATED = Rule(
-    "repeated-samples", 0.0, "measured signals of a moving joint do not repeat to the last digit",
-    "{value:.0f} samples repeat the one before during motion and were left out; {how}",
 )  # fmt: skip
 SPIKE = Rule(
     "spike", NO_MOTION, _BY_CHANCE,
@@ -64,7 +63,7 @@ TIME_BACK = Rule(
     "time jumps back {value:.0f} times (first after sample {sample}); the log was parted there",
 )  # fmt: skip
 GAP = Rule(
-    "gap", 5.5, "five steps are less than half of the shortest period that the filters keep, 12 samples",
+    "gap", GAP_STEPS, "five steps are less than half of the shortest period that the filters keep, 12 samples",
     "time jumps by up to {longest:.3g} s ({value:.3g} sample periods) in {places} places (first at {time:.4g} s); the "
     "log was parted there",
 )  # fmt: skip
@@ -101,7 +100,14 @@ class Inspection(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-def inspect(recording: LoggedSignals, robot: Robot, *, unit_known: bool, clock_known: bool = True) -> Inspection:
+def inspect(
+    recording: LoggedSignals,
+    robot: Robot,
+    *,
+    unit_known: bool,
+    clock_known: bool = True,
+    clock: Collection[ClockFault] = (),
+) -> Inspection:
     """Repair single samples, and find what cannot be as it is read.
 
     Parameters
@@ -114,6 +120,8 @@ def inspect(recording: LoggedSignals, robot: Robot, *, unit_known: bool, clock_k
         Whether names or the user told the unit of q; else positions that fit the limits only in degrees are refused.
     clock_known
         Whether names or the user told the unit of the time; else times that cannot be seconds are refused.
+    clock
+        Faults of the clock to repair; see `chasles.identification.logs.clock`.
 
     Raises
     ------
@@ -127,14 +135,17 @@ def inspect(recording: LoggedSignals, robot: Robot, *, unit_known: bool, clock_k
         if empty.any():
             raise ArgumentError(f"the {label} of joint '{names[int(np.argmax(empty))]}' has no values in this log")
     recording = _complete_rows(recording, findings)
+    if not np.isfinite(sample_period(recording.time)):
+        raise ArgumentError("the time column does not increase; is it the right one?")
     if not clock_known:
         checked_clock(recording)
-    recording = _without_repeated_rows(recording, findings)
-    recording = _even_times(recording, findings)
+    recording = without_repeats(recording, clock, findings)
+    recording = spread_evenly(recording, clock, findings)
     recording = _without_spikes(recording, names, findings)
     findings += checked_positions(recording, robot, unit_known)
     recording = _unwrapped(recording, robot, findings)
     recording = _without_equal_times(recording, findings)
+    recording = repaired_clock(recording, clock, findings)
     recording, segments = _segments(recording, names, findings)
     findings += too_fast(recording, segments, robot)
     measured, saturated, about_efforts = efforts_and_saturation(recording, robot)
@@ -154,24 +165,6 @@ def _complete_rows(recording: LoggedSignals, findings: list[Finding]) -> LoggedS
     if complete.sum() < LEAST_SEGMENT:
         raise ArgumentError(f"the log has {int(complete.sum())} complete samples; at least {LEAST_SEGMENT} are needed")
     return recording.rows(complete)
-
-
-def _even_times(recording: LoggedSignals, findings: list[Finding]) -> LoggedSignals:
-    """Spread samples evenly that a coarse clock gave the same time."""
-    same = np.diff(recording.time) == 0.0
-    ticks = np.flatnonzero(np.append(True, ~same))
-    if len(ticks) < LEAST_SEGMENT:
-        return recording
-    tick, count = np.median(np.diff(recording.time[ticks])), np.median(np.diff(ticks))
-    found = COARSE_CLOCK.above(same.mean(), tick=tick, count=count)
-    if not found:
-        return recording
-    findings += found
-    inner = np.arange(ticks[1], ticks[-1])  # the first and the last tick may have been cut off
-    time = np.interp(inner, ticks, recording.time[ticks])
-    keep = np.zeros(len(recording.time), dtype=bool)
-    keep[inner] = True
-    return recording.rows(keep)._replace(time=time)
 
 
 def _without_spikes(recording: LoggedSignals, names: tuple[str, ...], findings: list[Finding]) -> LoggedSignals:
@@ -205,38 +198,6 @@ def _unwrapped(recording: LoggedSignals, robot: Robot, findings: list[Finding]) 
     return recording._replace(q=q)
 
 
-def _without_repeated_rows(recording: LoggedSignals, findings: list[Finding]) -> LoggedSignals:
-    """Leave out messages that were recorded twice.
-
-    Where the joints move on afterwards as if no time had passed, the clock counted a period for each repetition; these
-    periods are taken out too. Where they catch up, the sample was held, and only the row goes.
-    """
-    blocks = [block for block in (recording.q, recording.qd, recording.effort) if block is not None]
-    rows = np.hstack(blocks)
-    same = np.append(False, (rows[1:] == rows[:-1]).all(axis=1))
-    steps = np.diff(recording.q, axis=0)
-    places = np.flatnonzero(same[:-1])
-    places = places[(places >= 2) & (places < len(steps))]
-    if not len(places):
-        return recording
-    before, after = steps[places - 2], steps[places]
-    speed = np.linalg.norm(steps, axis=1)
-    moving = np.sum(before**2, axis=1) > (0.3 * np.median(speed)) ** 2
-    if not moving.any() or not np.median(speed) > 0.0:
-        return recording
-    ratio = np.median(np.sum(before * after, axis=1)[moving] / np.sum(before**2, axis=1)[moving])
-    taken = np.zeros(len(rows), dtype=bool)
-    taken[places[moving]] = True
-    time = recording.time.copy()
-    if ratio < 1.5:  # half way between 1, where no time passed, and 2, where the joints catch up
-        time -= np.cumsum(np.where(taken, np.diff(time, prepend=time[0]), 0.0))
-        how = "the joints moved on as if no time had passed, so their time was taken out too"
-    else:
-        how = "the joints had moved on in between"
-    findings += REPEATED.above(taken.sum(), how=how)
-    return recording._replace(time=time).rows(~taken)
-
-
 def _without_equal_times(recording: LoggedSignals, findings: list[Finding]) -> LoggedSignals:
     forward = np.append(True, np.diff(recording.time) != 0.0)
     findings += EQUAL_TIMES.above((~forward).sum())
@@ -248,9 +209,7 @@ def _segments(
 ) -> tuple[LoggedSignals, tuple[slice, ...]]:
     """Part the recording where time or positions jump, and leave out parts that are too short."""
     time, steps = recording.time, np.diff(recording.time)
-    if not (steps > 0.0).any():
-        raise ArgumentError("the time column does not increase; is it the right one?")
-    period = float(np.median(steps[steps > 0.0]))
+    period = sample_period(time)
     back, gaps = steps < 0.0, steps > GAP.limit * period
     jumps = _jumps(recording, period, back | gaps)
     findings += TIME_BACK.above(back.sum(), sample=int(np.argmax(back)))
