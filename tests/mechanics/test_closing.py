@@ -68,3 +68,9 @@ def test_many_configurations_of_a_linkage_take_no_time(name: str) -> None:
     with cpu_time_limit(5.0, "20,000 closed configurations, compiled"):
         q = robot.random_configuration(0, (20_000,))
     assert np.abs(np.asarray(robot.loops.constraints(q).residual)).max() < 1e-9
+
+
+def test_loops_are_counted_and_empty_without_any() -> None:
+    assert not ch.load("planar2r").loops
+    rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3}
+    assert len(ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod).loops) == 1

@@ -51,9 +51,20 @@ class ClosedConfiguration:
 
 
 class Loops(Part[Described]):
-    """What belongs to a robot's loops: ``arm.loops``. A robot without loops has it too, trivially."""
+    """What belongs to a robot's loops: ``arm.loops``. A robot without loops has it too, and it is empty.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> len(ch.load("planar2r").loops)
+    0
+    """
 
     place = "loops"
+
+    def __len__(self) -> int:
+        """Return the number of loops; ``if arm.loops`` asks whether there are any."""
+        return len(self.description.loops)
 
     @property
     def mobility(self) -> Mobility:
