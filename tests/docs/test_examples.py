@@ -202,6 +202,15 @@ def test_motion_planning(run: Any, tmp_path: Path) -> None:
     assert (tmp_path / "motion_planning.html").exists()
 
 
+def test_casadi_optimal_control(run: Any) -> None:
+    """The trapezoidal rule has order 2, so half the step leaves about a quarter of the error."""
+    _, coarse = run(19)
+    assert coarse["largest torque of the first motor"] == pytest.approx(20.0, abs=1e-3)
+    _, fine = run(19, 121)
+    label = "distance of the simulated arm from standing"
+    assert 0.0 < fine[label] < 0.4 * coarse[label] < 0.1
+
+
 @pytest.mark.slow
 def test_trotting_quadruped(run: Any) -> None:
     _, numbers = run(15)

@@ -9,17 +9,15 @@ from typing import TYPE_CHECKING, Any, Generic
 from chasles.engine.arguments import defaults_of, in_order, undeclared_shapes
 from chasles.engine.cpython.vectorcall import DirectlyCalled
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
+from chasles.engine.exports import Exports
 from chasles.engine.kernels.shapes import Kernel, Shape
 from chasles.engine.program.program import Program
 from chasles.engine.program.records import Shapes
-from chasles.engine.program.scalar import Symbol
 from chasles.engine.program.tracing import trace
 from chasles.engine.running.runner import Runner
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
-
-    from chasles.engine.targets.wasm import WasmProgram
 
     Result = TypeVar("Result", covariant=True, default=Any)
 else:
@@ -37,7 +35,7 @@ class _OfInstances:
         return None if function is None else function.signature_of_call()
 
 
-class Function(DirectlyCalled, Generic[Result]):
+class Function(DirectlyCalled, Exports, Generic[Result]):
     """A program that is called on arrays, over any leading batch axes.
 
     Arguments are positional or keywords. The first call compiles the program: to machine code, or, where llvmlite is
@@ -276,67 +274,6 @@ class Function(DirectlyCalled, Generic[Result]):
         array([2., 1.])
         """
         return Function(hessian_vector(self.program, wrt), dtype=self.dtype)
-
-    def to_c(self, precision: str = "double") -> tuple[str, str]:
-        """Return C source and header of the function for one sample; see `chasles.engine.targets.c.lower`.
-
-        Parameters
-        ----------
-        precision
-            ``"double"`` or ``"float"``.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> source, header = ch.load("planar2r").gravity_torque.to_c()
-        >>> "gravity_torque" in header
-        True
-        """
-        from chasles.engine.targets.c import lower
-
-        return lower(self.program, precision)
-
-    def to_wasm(self) -> WasmProgram:
-        """Return a WebAssembly module with the function, for browsers; see `chasles.engine.targets.wasm`.
-
-        Examples
-        --------
-        >>> import chasles as ch
-        >>> ch.load("planar2r").gravity_torque.to_wasm()
-        <WasmProgram gravity_torque: ... bytes>
-        """
-        from chasles.engine.targets.wasm import lower
-
-        return lower({self.program.name: self.kernel})
-
-    def to_sympy(self, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> Symbol:
-        """Return the outputs as SymPy expressions: one, or a tuple for several outputs.
-
-        A number is an expression, an array (n,) a column, an array (n, m) a matrix.
-
-        Parameters
-        ----------
-        values
-            Expressions or numbers in place of the symbols of inputs, by the names of the inputs.
-        simplify
-            Whether to simplify the formulas; see `chasles.engine.targets.sympy.lower`.
-
-        Raises
-        ------
-        MissingExtraError
-            If SymPy is not installed.
-
-        Examples
-        --------
-        >>> from chasles.engine import cos, sin, trace
-        >>> work = Function(trace(lambda q, f: f * (cos(q) ** 2 + sin(q) ** 2), {"q": (), "f": ()}))
-        >>> work.to_sympy(simplify=True)
-        f
-        """
-        from chasles.engine.targets.sympy import lower
-
-        outputs = lower(self.program, values, simplify=simplify)
-        return outputs[0] if len(outputs) == 1 else outputs
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in _BETWEEN_PARTS]
