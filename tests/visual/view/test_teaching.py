@@ -80,7 +80,7 @@ def test_the_motion_plays_and_shows_its_path(opened: Any, panda: ch.Robot) -> No
 def test_limits_that_a_motion_breaks_are_said(opened: Any, panda: ch.Robot) -> None:
     tab = _taught(opened, panda, "stops")
     tab.ask("slide('payload', 10), find('.play-waypoints').click()")
-    said = tab.ask("page.pendant.motion().violations(page.mechanism, 10).join(' ')")
+    said = tab.ask("page.pendant.motion().violations(10).join(' ')")
     motion = ch.HermiteSpline(*tab.ask("(m => [m.times, m.waypoints.map(q => [...q]), 0, 0])(page.pendant.motion())"))
     t = np.linspace(0.0, motion.duration, 401)
     tau = panda.inverse_dynamics(*motion(t), vary={"payload.mass": 10.0})

@@ -61,14 +61,14 @@ class PiecewisePolynomial(JointTrajectory):
     @property
     def program(self) -> Program:
         """Program of one piece: (time since its knot, its coefficients) -> (q, qd, qdd, qddd)."""
-        return _polynomial(*self.coefficients.shape[-2:]).program
+        return polynomial(*self.coefficients.shape[-2:]).program
 
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
         """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
         count, order, n = self.coefficients.shape[-3:]
         inside = np.clip(t, self.knots[0], self.knots[-1])
         piece = np.clip(np.searchsorted(self.knots, inside, side="right") - 1, 0, count - 1)
-        function = _polynomial(order, n)
+        function = polynomial(order, n)
         if not self.batch:
             results = self._in_blocks(function, inside, piece)
         elif all(size == 1 for size in t.shape[::-1][: len(self.batch)]):
@@ -120,7 +120,7 @@ class PiecewisePolynomial(JointTrajectory):
 
 
 @cache
-def _polynomial(order: int, n: int) -> Function:
+def polynomial(order: int, n: int) -> Function:
     """(u, coefficients (order, n)) -> the sum of coefficients[j] u**j and its first three derivatives."""
 
     def evaluate(u: Array, coefficients: Array) -> tuple[Array, ...]:

@@ -13,21 +13,18 @@ from numpy.typing import NDArray
 from chasles.engine import Function
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.wasm import lower
-from chasles.geometry.elementary import Array
 from chasles.inverse_kinematics.frame import RobotFrame
-from chasles.inverse_kinematics.iteration import search
-from chasles.inverse_kinematics.task import PoseWeights
+from chasles.inverse_kinematics.iteration import restart_direction
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.tangent import tangent_motion
 from chasles.visual.dexterity import tool_space
 from chasles.visual.view.loops import USUAL, PageLaw, PageLoops
+from chasles.visual.view.programs import motion_pieces, pose_error, searches, velocity_ellipsoid
 
 #: A slider without limits covers this much to either side: half a turn, or this many sizes of the robot.
 _HALF_TURN = np.pi
 _SIZES = 1.0
-#: Masks of the tasks that dragging knows, by the name of their kernel.
-_TASKS = {"reach_pose": "pose", "reach_position": "position"}
 #: Robots of more degrees of freedom are not simulated: their equations of motion would make the page too large.
 _MOST_SIMULATED = 64
 
@@ -57,12 +54,12 @@ def mechanism_data(
     Returns
     -------
     dict
-        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate``; if
-        something moves, ``reach_pose`` and ``reach_position``; if it can be simulated,
-        ``mass`` and the loops of `PageLoops`; if its coordinates are not independent, ``unit``, ``difference`` and
-        ``tangent``. Coordinates with limits and the
-        ranges of their sliders; joints with quaternions, which have handles; velocities with effort and speed limits;
-        the payload's range, kg; the space in which the tool moves; constants of the inverse kinematics; reasons for
+        The module (gzip, base64) with the kernels ``frames``, ``tool``, ``gravity``, ``torque``, ``integrate``, the
+        tool's ``ellipsoid`` and ``error`` and the pieces of motions; if something moves, ``reach_pose`` and
+        ``reach_position``; if it can be simulated, ``mass`` and the loops of `PageLoops`; if its coordinates are not
+        independent, ``unit``, ``difference`` and ``tangent``. Coordinates with limits and the ranges of their sliders;
+        joints with quaternions, which have handles; velocities with effort and speed limits; the payload's range, kg;
+        the space in which the tool moves; constants of the inverse kinematics; reasons for
         what is missing.
     """
     passive = _why_not_simulated(robot)
@@ -72,6 +69,9 @@ def mechanism_data(
         "gravity": robot.gravity_torque.specialize(vary=["payload.mass"]),
         "torque": robot.inverse_dynamics.specialize(vary=["payload.mass"]),
         "integrate": robot.integrate,
+        "ellipsoid": velocity_ellipsoid(robot.n),
+        "error": pose_error(),
+        **motion_pieces(),
     }
     loops = None if passive else PageLoops(robot, laws, robot.home if q is None else q, motion)
     if loops is not None:
@@ -81,7 +81,7 @@ def mechanism_data(
     lower_limits, upper_limits, reach = robot.lower_limits, robot.upper_limits, None
     if robot.n:
         frame = RobotFrame(robot, robot.description.tool, True)
-        functions |= {name: _search(frame, mask) for name, mask in _TASKS.items()}
+        functions |= searches(frame)
         ranges = frame.ranges
         lower_limits, upper_limits = ranges.lower, ranges.upper
         reach = {
@@ -89,6 +89,7 @@ def mechanism_data(
             "upper": _finite_or_none(ranges.upper),
             "first": ranges.first.tolist(),
             "span": np.where(ranges.moving, ranges.span, 0.0).tolist(),
+            "direction": restart_direction(robot.nq).tolist(),
         }
     module = lower({name: Kernel(f.program, f.kernel.shape) for name, f in functions.items()})
     most = _largest_payload(robot)
@@ -165,16 +166,6 @@ def _why_not_simulated(robot: Robot) -> str:
 
 def _has_masses(robot: Robot) -> bool:
     return any(link.inertia.mass for link in robot.description.links)
-
-
-def _search(frame: RobotFrame, mask: str) -> Function:
-    """Return the search of inverse kinematics, which moves those degrees of freedom whose share ``moving`` is 1."""
-
-    def motion(q: Array, moving: Array) -> tuple[Array, Array]:
-        T, J = frame.motion(q)
-        return T, J * moving
-
-    return search(motion, PoseWeights.of(mask), frame.steps, frame.length, parameters={"moving": (frame.n,)})
 
 
 def _coordinates(

@@ -91,15 +91,12 @@ class Mechanism {
 
   /** Half axes of the ellipsoid of tool velocities at unit joint rates, longest first. @param {ArrayLike<number>} J */
   ellipsoid(J) {
-    const n = this.n, A = [];
-    for (let i = 3; i < 6; i++) for (let j = 3; j < 6; j++) {
-      let sum = 0;
-      for (let k = 0; k < n; k++) sum += J[i * n + k] * J[j * n + k];
-      A.push(sum);
-    }
-    const { values, vectors } = symmetricEigen(A);
-    return { lengths: values.map(x => Math.sqrt(Math.max(x, 0))), axes: vectors };
+    const { lengths, axes } = this.program.run("ellipsoid", { J });
+    return { lengths: [...lengths], axes: [0, 3, 6].map(k => [...axes.subarray(k, k + 3)]) };
   }
+
+  /** Angle, rad, and distance, m, between two poses, row by row. @param {ArrayLike<number>} T @param {ArrayLike<number>} goal @returns {{ angle: number, distance: number }} */
+  poseError(T, goal) { return /** @type {any} */ (this.program.run("error", { T, T_goal: goal })); }
 
   /** Moves by a displacement of the velocities. @param {ArrayLike<number>} q @param {ArrayLike<number>} v */
   moved(q, v) { return this.clamped(this.program.run("integrate", { q, v }).q_next); }
@@ -192,7 +189,7 @@ class Mechanism {
     const done = found.done > 0, wanted = found.state_next.slice(done ? 0 : n, done ? n : 2 * n);
     // Coordinates that follow have limits, too, of which the search knows nothing.
     const within = this.closedTowards(Float64Array.from(q), wanted, true), next = within.q;
-    const { distance, angle } = poseError(this.tool(next).T, goal);
+    const { distance, angle } = this.poseError(this.tool(next).T, goal);
     return { q: next, reached: done && within.reached, distance, angle };
   }
 
@@ -201,11 +198,4 @@ class Mechanism {
     return this.coordinates.reduce((sum, { low, high, follows }, k) =>
       follows ? sum + Math.max(0, q[k] - (high ?? Infinity), (low ?? -Infinity) - q[k]) : sum, 0);
   }
-}
-
-/** Distance and angle between two poses, row by row. @param {ArrayLike<number>} T @param {ArrayLike<number>} goal */
-function poseError(T, goal) {
-  const R = [0, 1, 2].flatMap(i => [0, 1, 2].map(j => [0, 1, 2].reduce((s, k) => s + goal[4 * i + k] * T[4 * j + k], 0)));
-  const sine = 0.5 * Math.hypot(R[7] - R[5], R[2] - R[6], R[3] - R[1]);
-  return { distance: Math.hypot(...[3, 7, 11].map(k => goal[k] - T[k])), angle: Math.atan2(sine, 0.5 * (R[0] + R[4] + R[8] - 1)) };
 }

@@ -1,4 +1,4 @@
-// Motions through waypoints: the same polynomials as HermiteSpline(times, waypoints, 0, 0) and CubicSpline in Python.
+// Motions through waypoints: HermiteSpline(times, waypoints, 0, 0) and CubicSpline of Python, piece by piece.
 "use strict";
 
 const CHECKED_TIMES = 400;
@@ -20,50 +20,37 @@ function clampedSlopes(times, values) {
 
 class TaughtMotion {
   /**
-   * @param {number[]} times @param {Float64Array[]} waypoints
+   * @param {Mechanism} mechanism @param {number[]} times @param {Float64Array[]} waypoints
    * @param {"stops" | "through"} kind whether it rests at each waypoint, or at the ends alone
    */
-  constructor(times, waypoints, kind) {
+  constructor(mechanism, times, waypoints, kind) {
+    this.mechanism = mechanism;
     this.times = times;
     this.waypoints = waypoints;
     this.kind = kind;
-    this.n = waypoints[0].length;
-    /** @type {number[][]} For each coordinate the velocities at the waypoints. */
-    this.slopes = Array.from({ length: this.n }, (_, j) =>
-      kind === "stops" ? times.map(() => 0) : clampedSlopes(times, waypoints.map(q => q[j])));
+    const slopes = kind === "stops" ? [] : Array.from(waypoints[0], (_, j) => clampedSlopes(times, waypoints.map(q => q[j])));
+    /** @type {number[][]} Of each waypoint, by coordinates, position and velocity, and acceleration where it stops. */
+    this.ends = waypoints.map((q, k) => Array.from(q).flatMap((x, j) => kind === "stops" ? [x, 0, 0] : [x, slopes[j][k]]));
   }
 
   get duration() { return this.times[this.times.length - 1]; }
 
-  /** Positions, velocities and accelerations at a time. @param {number} t */
+  /** Positions, velocities and accelerations at a time. @param {number} t @returns {MotionState} */
   at(t) {
-    const { times } = this;
+    const { times, ends } = this;
     let k = 0;
     while (k + 2 < times.length && times[k + 1] <= t) k++;
-    const h = times[k + 1] - times[k], u = Math.min(1, Math.max(0, (t - times[k]) / h));
-    const [q, qd, qdd] = [0, 1, 2].map(() => new Float64Array(this.n));
-    for (let j = 0; j < this.n; j++) {
-      const from = this.waypoints[k][j], way = this.waypoints[k + 1][j] - from;
-      if (this.kind === "stops") {
-        q[j] = from + way * u ** 3 * (10 + u * (6 * u - 15));
-        qd[j] = way / h * 30 * u ** 2 * (1 - u) ** 2;
-        qdd[j] = way / h ** 2 * 60 * u * (1 - u) * (1 - 2 * u);
-      } else {
-        const a = h * this.slopes[j][k], b = h * this.slopes[j][k + 1];
-        const [second, third] = [3 * way - 2 * a - b, a + b - 2 * way];
-        q[j] = from + u * (a + u * (second + u * third));
-        qd[j] = (a + u * (2 * second + 3 * u * third)) / h;
-        qdd[j] = (2 * second + 6 * u * third) / h ** 2;
-      }
-    }
+    const h = times[k + 1] - times[k], u = Math.min(h, Math.max(0, t - times[k]));
+    const motion = this.mechanism.program.run(this.kind === "stops" ? "quintic_piece" : "cubic_piece", { u, h, start: ends[k], end: ends[k + 1] });
+    const [q, qd, qdd] = [motion.q, motion.qd, motion.qdd].map(part => Float64Array.from(ChaslesProgram.flatten(part)));
     return { q, qd, qdd };
   }
 
-  /** The motion of a robot at the samples, each with its loops closed near the one before. @param {Mechanism} mechanism */
-  along(mechanism) {
+  /** The motion of a robot at the samples, each with its loops closed near the one before. */
+  along() {
     let near = this.waypoints[0];
     return this.samples.map(t => {
-      const motion = mechanism.onManifold(this.at(t), near);
+      const motion = this.mechanism.onManifold(this.at(t), near);
       near = motion.q;
       return motion;
     });
@@ -74,29 +61,29 @@ class TaughtMotion {
 
   /**
    * The motion through waypoints as fast as a part of the velocity limits allows.
-   * @param {Float64Array[]} waypoints @param {"stops" | "through"} kind @param {number[]} speeds largest of each coordinate
+   * @param {Mechanism} mechanism @param {Float64Array[]} waypoints @param {"stops" | "through"} kind @param {number[]} speeds largest of each coordinate
    */
-  static within(waypoints, kind, speeds) {
+  static within(mechanism, waypoints, kind, speeds) {
     const times = [0];
     for (let k = 1; k < waypoints.length; k++) {
       const needed = Math.max(...speeds.map((speed, j) => 1.875 * Math.abs(waypoints[k][j] - waypoints[k - 1][j]) / speed));
       times.push(times[k - 1] + Math.max(needed, 0.01));
     }
-    const first = new TaughtMotion(times, waypoints, kind);
+    const first = new TaughtMotion(mechanism, times, waypoints, kind);
     if (kind === "stops") return first;
     const largest = Math.max(...first.samples.map(t => Math.max(...first.at(t).qd.map((v, j) => Math.abs(v) / speeds[j]))));
     const stretch = largest * (1 + 1e-3) || 1;
-    return new TaughtMotion(times.map(t => t * stretch), waypoints, kind);
+    return new TaughtMotion(mechanism, times.map(t => t * stretch), waypoints, kind);
   }
 
   /**
    * What it violates: the first worst of position limits and of torque limits, in sentences.
-   * @param {Mechanism} mechanism @param {number} mass payload, kg
+   * @param {number} mass payload, kg
    */
-  violations(mechanism, mass) {
-    const { coordinates, data } = mechanism, worst = new Map();
+  violations(mass) {
+    const { mechanism } = this, { coordinates, data } = mechanism, worst = new Map();
     const note = (key, excess, t, text) => { if (excess > (worst.get(key)?.excess ?? 1e-9)) worst.set(key, { excess, t, text }); };
-    for (const [k, motion] of this.along(mechanism).entries()) {
+    for (const [k, motion] of this.along().entries()) {
       const t = this.samples[k];
       if (!motion.q.every(Number.isFinite)) return [`The loops cannot be kept closed beyond ${t.toFixed(2)} s.`];
       coordinates.forEach(({ name, unit, low, high }, j) => {

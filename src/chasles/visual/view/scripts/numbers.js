@@ -1,4 +1,4 @@
-// Numbers as people read them, rotations, and symmetric matrices of three rows.
+// Numbers as people read them, poses and rotations.
 "use strict";
 
 const DEGREE = Math.PI / 180;
@@ -69,37 +69,3 @@ const Rotation = {
     return [cr * cp * cy + sr * sp * sy, sr * cp * cy - cr * sp * sy, cr * sp * cy + sr * cp * sy, cr * cp * sy - sr * sp * cy];
   },
 };
-
-/**
- * Eigenvalues of a symmetric 3x3 matrix, largest first, and its unit eigenvectors, by Jacobi's rotations.
- * @param {number[]} matrix row by row
- */
-function symmetricEigen(matrix) {
-  const A = [...matrix], V = [1, 0, 0, 0, 1, 0, 0, 0, 1];
-  for (let sweep = 0; sweep < 30; sweep++) {
-    if (Math.hypot(A[1], A[2], A[5]) <= 1e-300) break;
-    for (const [p, q] of [[0, 1], [0, 2], [1, 2]]) {
-      const apq = A[3 * p + q];
-      if (apq === 0) continue;
-      const theta = (A[4 * q] - A[4 * p]) / (2 * apq), sign = theta < 0 ? -1 : 1;
-      const t = sign / (Math.abs(theta) + Math.hypot(theta, 1)), c = 1 / Math.hypot(t, 1), s = t * c;
-      for (let k = 0; k < 3; k++) {
-        const [kp, kq] = [A[3 * k + p], A[3 * k + q]];
-        A[3 * k + p] = c * kp - s * kq;
-        A[3 * k + q] = s * kp + c * kq;
-      }
-      for (let k = 0; k < 3; k++) {
-        const [pk, qk] = [A[3 * p + k], A[3 * q + k]];
-        A[3 * p + k] = c * pk - s * qk;
-        A[3 * q + k] = s * pk + c * qk;
-      }
-      for (let k = 0; k < 3; k++) {
-        const [kp, kq] = [V[3 * k + p], V[3 * k + q]];
-        V[3 * k + p] = c * kp - s * kq;
-        V[3 * k + q] = s * kp + c * kq;
-      }
-    }
-  }
-  const order = [0, 1, 2].sort((a, b) => A[4 * b] - A[4 * a]);
-  return { values: order.map(k => A[4 * k]), vectors: order.map(k => [V[k], V[3 + k], V[6 + k]]) };
-}

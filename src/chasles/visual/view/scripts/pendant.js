@@ -71,10 +71,10 @@ class Pendant {
 
   /** Looks for other configurations with the same pose of the tool, from starts spread over the limits. */
   findBranches() {
-    const { mechanism, q, gizmo } = this.page, goal = mechanism.tool(q).T, { first, span } = mechanism.data.reach;
+    const { mechanism, q, gizmo } = this.page, goal = mechanism.tool(q).T, { first, span, direction } = mechanism.data.reach;
     const found = [q];
     for (let k = 1; k < BRANCH_STARTS; k++) {
-      const start = q.map((x, j) => span[j] ? first[j] + span[j] * ((k * (Math.sqrt(2 + 3 * j) % 1)) % 1) : x);
+      const start = q.map((x, j) => span[j] ? first[j] + span[j] * ((k * direction[j] + 0.5) % 1) : x);
       const other = mechanism.reachAnyhow(start, goal, gizmo.turns, 60);
       const known = found.some(own => own.every((x, j) => Math.abs(Math.sin((x - other.q[j]) / 2)) < SAME));
       if (other.reached && !known) found.push(Float64Array.from(other.q));
@@ -136,14 +136,14 @@ class Pendant {
     const { velocities, coordinates } = this.page.mechanism.data, part = Number(this.speed.value) / 100;
     const plain = velocities.length === coordinates.length;
     const speeds = coordinates.map((_, k) => part * ((plain && velocities[k].speed) || 1));
-    return TaughtMotion.within(this.page.mechanism.continuous(this.distinct), this.kind, speeds);
+    return TaughtMotion.within(this.page.mechanism, this.page.mechanism.continuous(this.distinct), this.kind, speeds);
   }
 
   play() {
     const motion = this.motion(), times = motion.samples, { page } = this;
-    const problems = motion.violations(page.mechanism, page.mass);
+    const problems = motion.violations(page.mass);
     this.report.textContent = problems.length ? problems.slice(0, 4).join(" ") : "";
-    const path = motion.along(page.mechanism).map(({ q }) => q), closed = path.findIndex(q => !q.every(Number.isFinite));
+    const path = motion.along().map(({ q }) => q), closed = path.findIndex(q => !q.every(Number.isFinite));
     const count = closed < 0 ? path.length : closed;
     if (count < 2) return;
     page.playMotion({ times: times.slice(0, count), runs: [{ label: "taught", q: path.slice(0, count).flatMap(q => [...q]) }] });

@@ -172,7 +172,7 @@ class SimulationPanel {
   get words() {
     const { loop, page: { mechanism } } = this, { velocities } = mechanism.data;
     if (loop.law === "none") return "No controller: the robot moves by itself.";
-    const tool = poseError(mechanism.tool(loop.q).T, mechanism.tool(loop.reference.q).T), away = mechanism.difference(loop.q, loop.reference.q);
+    const tool = mechanism.poseError(mechanism.tool(loop.q).T, mechanism.tool(loop.reference.q).T), away = mechanism.difference(loop.q, loop.reference.q);
     let worst = -1;
     away.forEach((x, k) => { if (!velocities[k].free && (worst < 0 || Math.abs(x) > Math.abs(away[worst]))) worst = k; });
     const limited = loop.limited ? velocities.filter(({ effort }, k) => effort !== null && Math.abs(loop.applied[k]) >= effort).map(({ name }) => name) : [];
