@@ -10,7 +10,20 @@ import pytest
 
 import chasles as ch
 from chasles.base.errors import ModelError
-from chasles.model import Description, Frame, Inertia, Joint, Limits, Link, Mimic, load, parse_mjcf, to_mjcf, write
+from chasles.model import (
+    Description,
+    Frame,
+    Inertia,
+    Joint,
+    Limits,
+    Link,
+    Mimic,
+    ModelWarning,
+    load,
+    parse_mjcf,
+    to_mjcf,
+    write,
+)
 
 
 def compiled(robot: ch.Robot) -> tuple[Any, Any]:
@@ -178,3 +191,16 @@ def test_a_plan_whose_loops_nobody_has_closed_is_written(form: str) -> None:
     plan = load("stewart")
     assert not plan.is_assembled
     assert plan.loops[0].name in write(plan, form)
+
+
+def test_friction_that_has_no_place_is_named() -> None:
+    arm = ch.load("planar2r").with_friction(
+        coulomb={"joint2": 1.0}, coulomb_velocity=0.1, torque_offset={"joint1": 1.0}
+    )
+    with pytest.warns(ModelWarning) as warned:
+        ch.model.write(arm.description, "mjcf")
+    left_out = [str(one.message).partition(", which has no place for it: ")[2] for one in warned]
+    assert left_out == [
+        "torque_offset of joint1; a TOML file holds it",
+        "coulomb_velocity of joint2; a TOML file holds it",
+    ]

@@ -31,7 +31,6 @@ from chasles.algorithms.jacobian import jacobian as tree_jacobian
 from chasles.algorithms.jacobian import jacobian_derivative as tree_jacobian_derivative
 from chasles.algorithms.jacobian import pose_and_jacobian as tree_pose_and_jacobian
 from chasles.algorithms.joint_friction import position_torque as tree_position_torque
-from chasles.algorithms.joint_motion import joint_rates
 from chasles.algorithms.linearization import Linearization, TorqueDerivatives
 from chasles.algorithms.loops import (
     joint_acceleration_along,
@@ -189,7 +188,7 @@ def forward_dynamics(
 ) -> Array:
     """Accelerations by the projected mass matrix; over a step, the friction of all joints is that at its end."""
     if step:
-        tree = with_implicit_friction(tree, joint_rates(tree, velocity_map(tree, q) @ qd), step)
+        tree = with_implicit_friction(tree, velocity_map(tree, q) @ qd, step)
     return solve(_factor(tree, mass_matrix(tree, q)), tau - bias(tree, q, qd, wrenches))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chasles.algorithms.drives import motor_positions, motor_rates
 from chasles.algorithms.forward_dynamics import forward_dynamics
 from chasles.algorithms.inverse_dynamics import armature_torque
 from chasles.algorithms.joint_friction import (
@@ -16,7 +17,7 @@ from chasles.algorithms.joint_friction import (
     joint_friction,
     joint_position_energy,
     joint_position_torque,
-    load_shares,
+    load_friction_torque,
 )
 from chasles.algorithms.joint_motion import (
     WORLD,
@@ -37,7 +38,6 @@ from chasles.algorithms.newton_euler import (
 from chasles.algorithms.spatial import NO_WRENCH, Wrench
 from chasles.base.comparable import comparable
 from chasles.base.errors import ArgumentError
-from chasles.engine import absolute
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array, cross
 
@@ -77,7 +77,7 @@ def kinetic_energy(tree: Tree, q: Array, qd: Array) -> Real:
     rates = joint_rates(tree, qd)
     energy: Real = 0.0
     velocities = body_velocities(tree, poses_in_parent(tree, joint_positions(tree, q)), rates)
-    for body, velocity, rate in zip(tree.bodies, velocities, rates, strict=True):
+    for body, velocity, rate in zip(tree.bodies, velocities, motor_rates(tree, qd), strict=True):
         omega, v = velocity.angular, velocity.linear
         momentum = body.mass * v + cross(omega, body.first_moment)
         spin = body.inertia @ omega + cross(body.first_moment, v)
@@ -116,7 +116,7 @@ def potential_energy(tree: Tree, q: Array) -> Real:
         first = first + body.mass * p_world_body + R_world_body @ body.first_moment
     energy: Real = -(tree.gravity @ first)
     if has_position_torques(tree):
-        for body, position in zip(tree.bodies, joint_positions(tree, q), strict=True):
+        for body, position in zip(tree.bodies, motor_positions(tree, q), strict=True):
             energy = energy + joint_position_energy(body, position)
     return energy
 
@@ -212,17 +212,17 @@ def powers_of_motion(
     friction: Real = 0.0
     if has_load_friction(tree):
         load = newton_euler(tree, q, qd, qdd, tree.gravity, wrenches) + armature_torque(tree, qdd)
-        friction = (load_shares(tree, qd) * absolute(load)) @ qd
-    positions = joint_positions(tree, q)
+        friction = load_friction_torque(tree, qd, load) @ qd
+    positions, speeds, speed_rates = motor_positions(tree, q), motor_rates(tree, qd), motor_rates(tree, qdd)
     for i, (body, (R, _)) in enumerate(zip(tree.bodies, body_poses(tree, q), strict=True)):
         environment = environment + external[i].power(velocities[i])
         kinetic = kinetic + inertial_wrench(mass_moments(body), accelerations[i]).power(velocities[i])
-        kinetic = kinetic + body.armature * rates[i] * rates_of_change[i]
+        kinetic = kinetic + body.armature * speeds[i] * speed_rates[i]
         momentum = body.mass * velocities[i].linear + cross(velocities[i].angular, body.first_moment)
         potential = potential - tree.gravity @ (R @ momentum)
         if not is_free_of_position_torques(body):
-            potential = potential + joint_position_torque(body, positions[i]) * rates[i]
-        friction = friction + joint_friction(body, rates[i]) * rates[i]
+            potential = potential + joint_position_torque(body, positions[i]) * speeds[i]
+        friction = friction + joint_friction(body, speeds[i]) * speeds[i]
     return PowerBalance(kinetic + potential + friction - environment, environment, kinetic, potential, friction)
 
 

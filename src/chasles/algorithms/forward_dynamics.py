@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chasles.algorithms.drives import at_motors, motor_rates
 from chasles.algorithms.inverse_dynamics import bias, transmitted_torque
 from chasles.algorithms.joint_friction import (
     has_load_friction,
@@ -57,8 +58,8 @@ def forward_dynamics(
 ) -> Array:
     """Return the accelerations that torques cause, the inverse of `inverse_dynamics`.
 
-    Computed with the mass matrix where the tree is shallow (a serial arm of up to ten joints) or has mimic joints, else
-    with the articulated-body algorithm.
+    Computed with the mass matrix where the tree is shallow (a serial arm of up to ten joints) or has mimic joints or
+    coupled drives, else with the articulated-body algorithm.
 
     Parameters
     ----------
@@ -121,18 +122,17 @@ def forward_dynamics(
     """
     if step:
         load = transmitted_torque(tree, q, qd, tau) if has_load_friction(tree) else None
-        tree = with_implicit_friction(tree, joint_rates(tree, qd), step, load, load_shares(tree, qd))
-    if not has_mimic_joints(tree) and mean_depth(tree) >= ARTICULATED_BODY_FROM_DEPTH:
+        tree = with_implicit_friction(tree, qd, step, load)
+    branches_of_one = tree.drive_coupling is None and not has_mimic_joints(tree)
+    if branches_of_one and mean_depth(tree) >= ARTICULATED_BODY_FROM_DEPTH:
         return articulated_body_accelerations(tree, q, qd, tau, wrenches)
     return accelerations_by_mass_matrix(tree, q, qd, tau, wrenches)
 
 
-def with_implicit_friction(
-    tree: Tree, rates: Sequence[Any], step: float, load: Array | None = None, shares: Array | None = None
-) -> Tree:
+def with_implicit_friction(tree: Tree, qd: Array, step: float, load: Array | None = None) -> Tree:
     """Return the tree whose joints have the slopes of their friction, times a step, as additional armature.
 
-    The torques `load` that joints transmit, with the `shares` s of it that friction takes, add friction of the load, if
+    The torques `load` that joints transmit, with the shares s of it that friction takes, add friction of the load, if
     there is such: from x + s(qd) |x| + f(qd) = tau the transmitted torque x changes with the velocity by
     -(f' + s' |x|) / (1 + s sign(x)).
 
@@ -141,11 +141,13 @@ def with_implicit_friction(
     """
     if not step >= 0.0:
         raise ArgumentError(f"step must be a duration of 0 s or more, not {step!r}")
+    rates = motor_rates(tree, qd)
     slopes = [joint_friction_derivative(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
-    if load is not None and shares is not None:
+    if load is not None:
+        of_motors, shares = at_motors(tree, load), load_shares(tree, qd)
         slopes = [
-            (slope + load_share_slope(body, rate) * absolute(load[body.coordinate]))
-            / (1.0 + shares[body.coordinate] * sign(load[body.coordinate]))
+            (slope + load_share_slope(body, rate) * absolute(of_motors[body.coordinate]))
+            / (1.0 + shares[body.coordinate] * sign(of_motors[body.coordinate]))
             for body, rate, slope in zip(tree.bodies, rates, slopes, strict=True)
         ]
     added = [step * slope for slope in slopes]
@@ -252,7 +254,7 @@ class ArticulatedInertia(NamedTuple):
 def articulated_body_accelerations(
     tree: Tree, q: Array, qd: Array, tau: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> Array:
-    """Return the accelerations under torques, for trees without mimic joints.
+    """Return the accelerations under torques, for trees without mimic joints and coupled drives.
 
     The velocity terms are those of the Newton-Euler recursion at zero joint acceleration, so that the articulated
     recursion deals only with accelerations beyond that motion.
@@ -270,7 +272,7 @@ def articulated_body_accelerations(
     Raises
     ------
     ArgumentError
-        For a tree with mimic joints.
+        For a tree with mimic joints or coupled drives.
 
     Examples
     --------
@@ -283,8 +285,10 @@ def articulated_body_accelerations(
     >>> articulated_body_accelerations(tree, np.zeros(2), np.zeros(2), held + [1.0, 0.0]).round(6)
     array([ 0.872727, -3.490909])
     """
-    if has_mimic_joints(tree):
-        raise ArgumentError("the articulated-body algorithm takes no mimic joints: use accelerations_by_mass_matrix")
+    if has_mimic_joints(tree) or tree.drive_coupling is not None:
+        raise ArgumentError(
+            "the articulated-body algorithm takes no mimic joints or coupled drives: use accelerations_by_mass_matrix"
+        )
     positions, rates, masses = joint_positions(tree, q), joint_rates(tree, qd), grouped_mass_moments(tree)
     poses = poses_in_parent(tree, positions)
     unaccelerated = body_accelerations(tree, poses, rates, [0.0] * len(tree.bodies), tree.gravity)

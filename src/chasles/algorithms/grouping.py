@@ -89,7 +89,7 @@ def regroup(tree: Tree, tolerance: float = ROUNDING) -> Grouping:
     Raises
     ------
     ArgumentError
-        If joints mimic others or have several degrees of freedom.
+        If joints mimic others or have several degrees of freedom, or drives are coupled.
 
     Examples
     --------
@@ -105,6 +105,8 @@ def regroup(tree: Tree, tolerance: float = ROUNDING) -> Grouping:
         raise ArgumentError("regrouping needs joints that move independently, but this robot has mimic joints")
     if tree.loops:
         raise ArgumentError("regrouping needs joints that move independently, but loops couple those of this robot")
+    if tree.drive_coupling is not None:
+        raise ArgumentError("regrouping needs a motor for each joint, but this robot has coupled drives")
     if len(tree.carriers) < len(tree.bodies):
         raise ArgumentError("regrouping needs joints with one degree of freedom; this robot has joints with several")
     size = _size(tree)

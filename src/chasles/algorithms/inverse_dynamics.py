@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from chasles.algorithms.drives import at_joints, at_motors, motor_rates, torques_of_motors
 from chasles.algorithms.joint_friction import (
     has_load_friction,
     has_position_torques,
+    load_friction_torque,
     load_shares,
     loaded_friction_torque,
     position_torque,
     unloaded_friction_torque,
 )
-from chasles.algorithms.joint_motion import joint_rates, vector_of_coordinates
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
-from chasles.engine import absolute, sign
+from chasles.engine import sign
 from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
@@ -72,7 +73,7 @@ def motor_torque(tree: Tree, q: Array, qd: Array, rigid: Array, qdd: Array) -> A
     armature = armature_torque(tree, qdd)
     tau = tau + armature
     if has_load_friction(tree):
-        tau = tau + load_shares(tree, qd) * absolute(rigid + armature)
+        tau = tau + load_friction_torque(tree, qd, rigid + armature)
     return tau + position_torque(tree, q) if has_position_torques(tree) else tau
 
 
@@ -185,8 +186,8 @@ def armature_torque(tree: Tree, qdd: Array) -> Array:
     >>> armature_torque(build_tree(arm), np.array([2.0, 2.0]))  # 10^2 * 0.01 * 2
     array([2., 0.])
     """
-    accelerations = joint_rates(tree, qdd)
-    return vector_of_coordinates(tree, [b.armature * a for b, a in zip(tree.bodies, accelerations, strict=True)])
+    accelerations = motor_rates(tree, qdd)
+    return torques_of_motors(tree, [b.armature * a for b, a in zip(tree.bodies, accelerations, strict=True)])
 
 
 def friction_torque(tree: Tree, q: Array, qd: Array) -> Array:
@@ -251,4 +252,7 @@ def transmitted_torque(tree: Tree, q: Array, qd: Array, tau: Array) -> Array:
     """
     free = tau - unloaded_friction_torque(tree, qd)
     free = free - position_torque(tree, q) if has_position_torques(tree) else free
-    return free / (1.0 + load_shares(tree, qd) * sign(free)) if has_load_friction(tree) else free
+    if not has_load_friction(tree):
+        return free
+    of_motors = at_motors(tree, free)
+    return at_joints(tree, of_motors / (1.0 + load_shares(tree, qd) * sign(of_motors)))

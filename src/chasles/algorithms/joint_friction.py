@@ -1,6 +1,7 @@
 """Joint friction, viscous, Coulomb and of the load, and the torques that depend on the position of a joint.
 
-Friction of the load belongs to a velocity coordinate, whose torque is known from the motion of all that it moves.
+Friction of the load belongs to a velocity coordinate, whose torque is known from the motion of all that it moves. Where
+drives are coupled all of these are of motors; see `drives`.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.algorithms.joint_motion import joint_positions, joint_rates, vector_of_coordinates
+from chasles.algorithms.drives import at_joints, at_motors, motor_positions, motor_rates, torques_of_motors
 from chasles.algorithms.spatial import is_number_zero
 from chasles.engine import absolute, cos, sign, sin, tanh
 from chasles.engine.program.scalar import Real
@@ -91,8 +92,8 @@ def joint_friction_derivative(body: MovingBody, rate: Real) -> Real:
 
 def unloaded_friction_torque(tree: Tree, qd: Array) -> Array:
     """Viscous and Coulomb friction of all joints, shape (n,), at the velocities qd (n,)."""
-    rates = joint_rates(tree, qd)
-    return vector_of_coordinates(tree, [joint_friction(b, rate) for b, rate in zip(tree.bodies, rates, strict=True)])
+    rates = motor_rates(tree, qd)
+    return torques_of_motors(tree, [joint_friction(b, rate) for b, rate in zip(tree.bodies, rates, strict=True)])
 
 
 def loaded_friction_torque(tree: Tree, q: Array, qd: Array, load: Array) -> Array:
@@ -122,15 +123,20 @@ def loaded_friction_torque(tree: Tree, q: Array, qd: Array, load: Array) -> Arra
     array([ 2.5, -2.5])
     """
     unloaded = unloaded_friction_torque(tree, qd)
-    return unloaded + load_shares(tree, qd) * absolute(load) if has_load_friction(tree) else unloaded
+    return unloaded + load_friction_torque(tree, qd, load) if has_load_friction(tree) else unloaded
+
+
+def load_friction_torque(tree: Tree, qd: Array, load: Array) -> Array:
+    """Friction (n,) of motors that transmit the torques `load` (n,) of the joints, at the joints."""
+    return at_joints(tree, load_shares(tree, qd) * absolute(at_motors(tree, load)))
 
 
 def load_shares(tree: Tree, qd: Array) -> Array:
-    """Share of the transmitted torque's size that friction takes, signed as the motion: shape (n,), at most 0.99."""
+    """Share of each motor's transmitted torque that friction takes, signed as the motion: shape (n,), at most 0.99."""
     shares: list[Any] = [0.0] * tree.n
-    for body in tree.bodies:
+    for body, rate in zip(tree.bodies, motor_rates(tree, qd), strict=True):
         if not is_number_zero(body.load_friction):
-            shares[body.coordinate] = body.load_friction * direction(qd[body.coordinate], body.load_velocity)
+            shares[body.coordinate] = body.load_friction * direction(rate, body.load_velocity)
     return np.array(shares)
 
 
@@ -180,9 +186,9 @@ def position_torque(tree: Tree, q: Array) -> Array:
     >>> position_torque(tree, np.zeros(2))
     array([2.5, 2. ])
     """
-    positions = joint_positions(tree, q)
+    positions = motor_positions(tree, q)
     torques = [joint_position_torque(body, s) for body, s in zip(tree.bodies, positions, strict=True)]
-    return vector_of_coordinates(tree, torques)
+    return torques_of_motors(tree, torques)
 
 
 def joint_position_torque(body: MovingBody, position: Any) -> Real:

@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from chasles.algorithms.configuration import transport_of_displacement
+from chasles.algorithms.drives import (
+    at_joints,
+    at_motors,
+    between_joints,
+    motor_positions,
+    motor_rates,
+    rotor_of_joint,
+    with_rotors,
+)
 from chasles.algorithms.forward_dynamics import accelerations_by_mass_matrix
 from chasles.algorithms.inverse_dynamics import armature_torque, transmitted_torque
 from chasles.algorithms.joint_friction import (
@@ -141,7 +150,7 @@ def inverse_dynamics_derivatives(
         rate_change = drag(momentum[i], S).times(2.0) + inertia_times(inertia[i], rates_of_screws[i])
         by_q[i][i] = along_joint(body, change_in_joint)
         by_qd[i][i] = along_joint(body, rate_change)
-        by_qdd[i][i] = along_joint(body, S_inertia) + body.armature
+        by_qdd[i][i] = along_joint(body, S_inertia) + rotor_of_joint(tree, body)
         j, same_joint = i, True
         while tree.bodies[j].parent != WORLD:
             R, p = poses[j]
@@ -157,27 +166,26 @@ def inverse_dynamics_derivatives(
             by_qd[i][j] = S_drag @ screw(carrier).angular + S_inertia.power(rates_of_screws[j])
             by_qd[j][i] = along_joint(carrier, rate_change)
             by_qdd[i][j] = by_qdd[j][i] = along_joint(carrier, S_inertia)
-    rigid = TorqueDerivatives(*(matrix_of_coordinates(tree, by) for by in (by_q, by_qd, by_qdd)))
+    of_joints = (matrix_of_coordinates(tree, by) for by in (by_q, by_qd, by_qdd))
     load = vector_of_coordinates(tree, [along_joint(*pair) for pair in zip(tree.bodies, transmitted, strict=True)])
-    return with_joint_torques(tree, rigid, positions, qd, load + armature_torque(tree, qdd))
+    return with_joint_torques(tree, TorqueDerivatives(*of_joints), q, qd, load + armature_torque(tree, qdd))
 
 
-def with_joint_torques(
-    tree: Tree, rigid: TorqueDerivatives, positions: Sequence[Any], qd: Array, load: Array
-) -> TorqueDerivatives:
-    """Add the derivatives of friction and of position torques; `load` (n,) is what the joints transmit without them."""
+def with_joint_torques(tree: Tree, rigid: TorqueDerivatives, q: Array, qd: Array, load: Array) -> TorqueDerivatives:
+    """Add the derivatives of what is of motors; `load` (n,) is what the joints transmit without friction."""
     by_q, by_qd, by_qdd = rigid
+    by_qdd, of_motors = with_rotors(tree, by_qdd), at_motors(tree, load)
     if has_load_friction(tree):
-        factors = (1.0 + load_shares(tree, qd) * sign(load))[:, None]
-        by_q, by_qd, by_qdd = factors * by_q, factors * by_qd, factors * by_qdd
-    zeros: list[Real] = [0.0] * tree.n
-    stiffness, damping = ([zeros.copy() for _ in range(tree.n)] for _ in range(2))
-    for body, position, rate in zip(tree.bodies, positions, joint_rates(tree, qd), strict=True):
+        factors = (1.0 + load_shares(tree, qd) * sign(of_motors))[:, None]
+        by_q, by_qd, by_qdd = (at_joints(tree, factors * at_motors(tree, by)) for by in (by_q, by_qd, by_qdd))
+    stiffness: list[Real] = [0.0] * tree.n
+    damping: list[Real] = [0.0] * tree.n
+    for body, position, rate in zip(tree.bodies, motor_positions(tree, q), motor_rates(tree, qd), strict=True):
         k, squared = body.coordinate, body.ratio * body.ratio
-        slope = squared * joint_friction_derivative(body, rate) + load_share_slope(body, rate) * absolute(load[k])
-        damping[k][k] = damping[k][k] + slope
-        stiffness[k][k] = stiffness[k][k] + squared * joint_position_stiffness(body, position)
-    return TorqueDerivatives(by_q + np.array(stiffness), by_qd + np.array(damping), by_qdd)
+        slope = squared * joint_friction_derivative(body, rate) + load_share_slope(body, rate) * absolute(of_motors[k])
+        damping[k] = damping[k] + slope
+        stiffness[k] = stiffness[k] + squared * joint_position_stiffness(body, position)
+    return TorqueDerivatives(by_q + between_joints(tree, stiffness), by_qd + between_joints(tree, damping), by_qdd)
 
 
 def linearize(
@@ -218,11 +226,15 @@ def linearize(
     transport = transport_of_displacement(tree, qd)
     if not has_load_friction(tree):
         return linear_model(transport, inverse(factor_mass_matrix(tree, by_qdd)), by_q, by_qd)
-    factors = 1.0 + load_shares(tree, qd) * sign(transmitted_torque(tree, q, qd, tau))
-    by_q, by_qd, M = (rows / factors[:, None] for rows in (by_q, by_qd, by_qdd))
+    factors = 1.0 + load_shares(tree, qd) * sign(at_motors(tree, transmitted_torque(tree, q, qd, tau)))
+    by_q, by_qd, M = (at_joints(tree, at_motors(tree, rows) / factors[:, None]) for rows in (by_q, by_qd, by_qdd))
     M_inverse = inverse(factor_mass_matrix(tree, M))
     A, _ = linear_model(transport, M_inverse, by_q, by_qd)
-    return Linearization(A, np.concatenate([np.zeros_like(M_inverse), M_inverse / factors]))
+    if tree.drive_coupling is None:
+        by_torque = M_inverse / factors
+    else:
+        by_torque = product(M_inverse, at_joints(tree, at_motors(tree, np.eye(tree.n)) / factors[:, None]))
+    return Linearization(A, np.concatenate([np.zeros_like(M_inverse), by_torque]))
 
 
 def linear_model(transport: Array, M_inverse: Array, by_q: Array, by_qd: Array) -> Linearization:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chasles.algorithms.drives import rotor_of_joint, with_rotors
 from chasles.algorithms.jacobian import jacobian
 from chasles.algorithms.joint_motion import (
     WORLD,
@@ -48,7 +49,7 @@ if TYPE_CHECKING:
 
 
 def mass_matrix(tree: Tree, q: Array) -> Array:
-    """Return the mass matrix, symmetric and full, with the motors' armature on its diagonal.
+    """Return the mass matrix, symmetric and full, with the motors' armature on its diagonal, or between coupled joints.
 
     Column i holds the torques, at the joints that carry them, of the wrench that gives the bodies beyond joint i a unit
     acceleration of that joint.
@@ -87,13 +88,13 @@ def mass_matrix(tree: Tree, q: Array) -> Array:
     M: list[list[Any]] = [[0.0] * len(tree.bodies) for _ in tree.bodies]
     for i, body in enumerate(tree.bodies):
         wrench = inertia_times(composite[i], screw(body))
-        M[i][i] = along_joint(body, wrench) + body.armature
+        M[i][i] = along_joint(body, wrench) + rotor_of_joint(tree, body)
         j = i
         while tree.bodies[j].parent != WORLD:
             wrench = wrench.seen_from(*poses[j])
             j = tree.bodies[j].parent
             M[i][j] = M[j][i] = along_joint(tree.bodies[j], wrench)
-    return matrix_of_coordinates(tree, M)
+    return with_rotors(tree, matrix_of_coordinates(tree, M))
 
 
 def factor_mass_matrix(tree: Tree, M: Array) -> Factor:

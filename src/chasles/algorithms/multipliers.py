@@ -24,7 +24,6 @@ import numpy as np
 from chasles.algorithms import configuration
 from chasles.algorithms.forward_dynamics import with_implicit_friction
 from chasles.algorithms.inverse_dynamics import inverse_dynamics
-from chasles.algorithms.joint_motion import joint_rates
 from chasles.algorithms.loops import loop_constraints, loop_jacobian_derivative
 from chasles.algorithms.mass_matrix import mass_matrix
 from chasles.algorithms.newton_euler import NO_WRENCHES
@@ -100,7 +99,7 @@ def constrained_accelerations(
     >>> bool(a[0] < 0.0), float(round(0.75 * a[0] + 0.25 * a[1], 9)) + 0.0
     (True, 0.0)
     """
-    heavier = with_implicit_friction(tree, joint_rates(tree, joint_velocities), step) if step else tree
+    heavier = with_implicit_friction(tree, joint_velocities, step) if step else tree
     load = joint_forces - inverse_dynamics(tree, q, joint_velocities, np.zeros(tree.n), wrenches)
     rows = list(tree.constraints)
     J = loop_constraints(tree, q).J[rows]

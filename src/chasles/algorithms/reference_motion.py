@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chasles.algorithms.drives import motor_rates
 from chasles.algorithms.inverse_dynamics import armature_torque, gravity_torque, motor_torque
 from chasles.algorithms.joint_friction import coulomb_direction, unloaded_friction_torque
 from chasles.algorithms.joint_motion import (
@@ -194,8 +195,9 @@ def passivity_regressor(tree: Tree, q: Array, qd: Array, qd_reference: Array, qd
     rates, accelerations = joint_rates(tree, qd), joint_rates(tree, qdd_reference)
     fields = reference_accelerations(tree, poses, rates, joint_rates(tree, qd_reference), accelerations, tree.gravity)
     columns = [_columns(tree, index, field) for index, field in enumerate(fields)]
-    directions = [coulomb_direction(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
-    return matrix_of_rows(tree, columns, poses, [np.array(x) for x in (rates, directions, accelerations)])
+    speeds, speed_rates = motor_rates(tree, qd), motor_rates(tree, qdd_reference)
+    directions = [coulomb_direction(body, speed) for body, speed in zip(tree.bodies, speeds, strict=True)]
+    return matrix_of_rows(tree, columns, poses, [np.array(x) for x in (speeds, directions, speed_rates)])
 
 
 def _columns(tree: Tree, index: int, accelerations: PointAccelerations) -> Columns:
@@ -306,7 +308,8 @@ def momentum_drift_regressor(tree: Tree, q: Array, qd: Array) -> Array:
     screw_rates = [screw_rate(body, velocity) for body, velocity in zip(tree.bodies, after, strict=True)]
     at_rest = body_accelerations(tree, poses, nothing, nothing, tree.gravity)
     weights = [wrench_columns(acceleration_seen_from_link(tree, i, a)) for i, a in enumerate(at_rest)]
-    directions = np.array([coulomb_direction(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)])
+    speeds = motor_rates(tree, qd)
+    directions = np.array([coulomb_direction(body, speed) for body, speed in zip(tree.bodies, speeds, strict=True)])
     no_columns = np.array(nothing)
     turned = matrix_of_rows(tree, momenta, poses, [no_columns, no_columns, no_columns], screw_rates)
-    return turned - matrix_of_rows(tree, weights, poses, [np.array(rates), directions, no_columns])
+    return turned - matrix_of_rows(tree, weights, poses, [np.array(speeds), directions, no_columns])

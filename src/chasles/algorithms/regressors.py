@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from chasles.algorithms.drives import motor_rates, shares_of_motor
 from chasles.algorithms.joint_friction import coulomb_direction
 from chasles.algorithms.joint_motion import WORLD, Pose, joint_positions, joint_rates, poses_in_parent, screw
 from chasles.algorithms.kinematics import body_poses, body_velocities, frame_pose
@@ -76,8 +77,9 @@ def torque_regressor(tree: Tree, q: Array, qd: Array, qdd: Array, columns: tuple
     rates, rates_of_change = joint_rates(tree, qd), joint_rates(tree, qdd)
     accelerations = body_accelerations(tree, poses, rates, rates_of_change, tree.gravity)
     wrenches = [wrench_columns(acceleration_seen_from_link(tree, i, a)) for i, a in enumerate(accelerations)]
-    directions = [coulomb_direction(body, rate) for body, rate in zip(tree.bodies, rates, strict=True)]
-    Y = matrix_of_rows(tree, wrenches, poses, [np.array(x) for x in (rates, directions, rates_of_change)])
+    speeds, speed_rates = motor_rates(tree, qd), motor_rates(tree, qdd)
+    directions = [coulomb_direction(body, speed) for body, speed in zip(tree.bodies, speeds, strict=True)]
+    Y = matrix_of_rows(tree, wrenches, poses, [np.array(x) for x in (speeds, directions, speed_rates)])
     return Y if columns is None else Y[:, list(columns)]
 
 
@@ -119,7 +121,7 @@ def momentum_regressor(tree: Tree, q: Array, qd: Array) -> Array:
     velocities = body_velocities(tree, poses, rates)
     columns = [momentum_columns(seen_from_link(tree, index, velocity)) for index, velocity in enumerate(velocities)]
     nothing = np.zeros(len(tree.bodies))
-    return matrix_of_rows(tree, columns, poses, [nothing, nothing, np.array(rates)])
+    return matrix_of_rows(tree, columns, poses, [nothing, nothing, np.array(motor_rates(tree, qd))])
 
 
 def energy_regressor(tree: Tree, q: Array, qd: Array) -> EnergyRegressors:
@@ -162,7 +164,7 @@ def energy_regressor(tree: Tree, q: Array, qd: Array) -> EnergyRegressors:
     for index in tree.carriers:
         R_world_link, p_world_link = frame_pose(tree.frames[tree.bodies[index].name], poses_in_world)
         potential += [-(tree.gravity @ p_world_link), *(-(tree.gravity @ R_world_link)), *[0.0] * 6]
-    of_joints = [x for rate in rates for x in (0.0, 0.0, 0.5 * rate * rate)]
+    of_joints = [x for rate in motor_rates(tree, qd) for x in (0.0, 0.0, 0.5 * rate * rate)]
     return EnergyRegressors(np.array(kinetic + of_joints), np.array(potential + [0.0] * len(of_joints)))
 
 
@@ -247,7 +249,7 @@ def matrix_of_rows(
 ) -> Array:
     """Regressor (n, parameters): the powers of every body's columns on the screws of the joints that carry it.
 
-    `joint_columns` holds viscous friction, Coulomb friction and armature, each (bodies,), felt at the joint itself.
+    `joint_columns` holds viscous friction, Coulomb friction and armature, each (bodies,), of the motors.
     `screws` takes the place of the joints' screws, each in the frame of its body.
     """
     screws_of_bodies = [screw(body) for body in tree.bodies] if screws is None else screws
@@ -256,18 +258,19 @@ def matrix_of_rows(
     first_columns = {index: 10 * k for k, index in enumerate(tree.carriers)}
     rows: list[list[Any]] = [[0.0] * width for _ in range(tree.n)]
 
-    def add(joint: int, first_column: int, values: Sequence[Any]) -> None:
-        body = tree.bodies[joint]
-        row = rows[body.coordinate]
+    def add(coordinate: int, ratio: Any, first_column: int, values: Sequence[Any]) -> None:
+        row = rows[coordinate]
         for column, value in enumerate(values, start=first_column):
-            row[column] = row[column] + body.ratio * value
+            row[column] = row[column] + ratio * value
 
     for index, seen in enumerate(screws_in_bodies(tree, poses, screws_of_bodies)):
         for joint, twist in seen.items():
             if index in first_columns:
                 powers = power_columns(columns[index], seen_from_link(tree, index, twist))
-                add(joint, first_columns[index], list(powers))
-        add(index, inertial + 3 * index, [column[index] for column in joint_columns])
+                body = tree.bodies[joint]
+                add(body.coordinate, body.ratio, first_columns[index], list(powers))
+        for coordinate, share in shares_of_motor(tree, tree.bodies[index]):
+            add(coordinate, share, inertial + 3 * index, [column[index] for column in joint_columns])
     return np.array(rows).reshape(tree.n, width)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chasles.engine.program.scalar import Quantity
 from chasles.model import Joint
@@ -15,6 +15,8 @@ from chasles.robot.robot import Robot
 
 def fastest_friction_rate(robot: Robot, q: ArrayLike, values: Mapping[str, Any], further: Quantity = 0.0) -> float:
     """Largest rate, 1/s, at which friction slows a motion from rest: the top eigenvalue of M⁻¹ D.
+
+    Friction of the load counts with the load of the robot's weight.
 
     Parameters
     ----------
@@ -30,29 +32,42 @@ def fastest_friction_rate(robot: Robot, q: ArrayLike, values: Mapping[str, Any],
     description = robot.description
     damping = np.zeros(len(description.joint_velocity_names))
     for name, (driver, ratio, _) in description.mimics.items():
-        joint = description.joint(name)
-
-        def largest(parameter: str, joint: Joint = joint) -> float:
-            given = values.get(f"joints.{joint.name}.{parameter}")
-            own: float = getattr(joint, parameter)
-            return own if given is None else float(np.max(given))
-
-        slope = largest("viscous_friction")
-        for share, velocity in zip(joint.coulomb_shares, _velocities(joint, values), strict=True):
-            slope += share * largest("coulomb_friction") / velocity if velocity > 0.0 else 0.0
         first = description.starts[driver][1]
-        damping[first : first + len(joint.freedoms)] += ratio**2 * slope
+        joint = description.joint(name)
+        damping[first : first + len(joint.freedoms)] += ratio**2 * _slope(joint, values)
+    loaded = {joint.name: _load_slope(joint, values) for joint in description.coordinates}
+    if any(loaded.values()):  # robots with loops have no such friction
+        held = np.asarray(robot.gravity_torque(q)) - np.asarray(robot.position_torque(q))
+        load = np.abs(np.linalg.solve(description.drive_coupling.T, held))
+        for name, slope in loaded.items():
+            damping[description.velocity_places(name)] += slope * load[description.velocity_places(name)]
     if not (damping.any() or np.any(further)):
         return 0.0
     G = np.asarray(robot.loops.velocity_map(q)) if description.loops else np.eye(robot.n)
-    felt = G.T @ np.diag(damping) @ G + np.diag(np.zeros(robot.n) + further)
+    CG = description.drive_coupling @ G
+    felt = CG.T @ np.diag(damping) @ CG + np.diag(np.zeros(robot.n) + further)
     return float(np.linalg.eigvals(robot.inverse_mass_matrix(q) @ felt).real.max())
 
 
-def _velocities(joint: Joint, values: Mapping[str, Any]) -> NDArray[np.float64]:
-    """Velocity scales of a joint's Coulomb friction, of several runs the largest."""
+def _slope(joint: Joint, values: Mapping[str, Any]) -> float:
+    """Largest slope at rest of a joint's viscous and Coulomb friction, N·m·s/rad."""
+    slope = _largest(joint, "viscous_friction", values)
     given = np.asarray(values.get(f"joints.{joint.name}.coulomb_velocity", joint.coulomb_velocities))
-    return np.asarray(given.reshape(-1, len(joint.coulomb_shares)).max(axis=0))
+    velocities = given.reshape(-1, len(joint.coulomb_shares)).max(axis=0)
+    for share, velocity in zip(joint.coulomb_shares, velocities.tolist(), strict=True):
+        slope += share * _largest(joint, "coulomb_friction", values) / velocity if velocity > 0.0 else 0.0
+    return slope
+
+
+def _load_slope(joint: Joint, values: Mapping[str, Any]) -> float:
+    """Largest slope at rest of a joint's friction for each N·m that it transmits, s/rad."""
+    velocity = _largest(joint, "load_velocity", values)
+    return max(_largest(joint, "load_friction", values), 0.0) / velocity if velocity > 0.0 else 0.0
+
+
+def _largest(joint: Joint, parameter: str, values: Mapping[str, Any]) -> float:
+    """Largest value of a joint's parameter in several runs."""
+    return float(np.max(values.get(f"joints.{joint.name}.{parameter}", getattr(joint, parameter))))
 
 
 def friction_feedback_warning(model: Robot, period: float, instead: str) -> str | None:

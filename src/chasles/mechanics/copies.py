@@ -76,6 +76,20 @@ class Copies(Described):
         """
         return type(self)(model.with_motor_inertia(self.description, motor_inertia, gear_ratio=gear_ratio))
 
+    def with_drive_coupling(self, C: ArrayLike) -> Self:
+        """Copy whose motors turn with several joints; see `chasles.model.with_drive_coupling`.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> arm = ch.load("planar2r").with_motor_inertia([0.0, 0.1])
+        >>> coupled = arm.with_drive_coupling([[1.0, 0.0], [-0.5, 1.0]])
+        >>> (coupled.mass_matrix([0.0, 0.0]) - arm.mass_matrix([0.0, 0.0])).round(3)  # Cᵀ diag(0, 0.1) C
+        array([[ 0.025, -0.05 ],
+               [-0.05 ,  0.   ]])
+        """
+        return type(self)(model.with_drive_coupling(self.description, C))
+
     def with_gravity(self, gravity: ArrayLike) -> Self:
         """Copy under another acceleration of gravity, shape (3,), m/s², in the world frame."""
         return type(self)(self.description.with_gravity(gravity))

@@ -104,8 +104,8 @@ class Inertial(Part[R]):
         ModelError
             Random motions determine the parameters too badly, as near singular configurations of closed chains.
         ArgumentError
-            Regrouping cannot be done, because joints mimic others or have several degrees of freedom, or loops couple
-            them.
+            Regrouping cannot be done, because joints mimic others or have several degrees of freedom, loops couple
+            them, or drives are coupled.
 
         Notes
         -----
@@ -128,7 +128,7 @@ class Inertial(Part[R]):
         tree = model.build_tree(self.description)
         if method is None:
             single = self.description.n == len(tree.carriers) == len(tree.bodies) and not tree.loops
-            method = "regrouping" if single else "numerical"
+            method = "regrouping" if single and tree.drive_coupling is None else "numerical"
         if tolerance is None:
             tolerance = ROUNDING if tree.loops else SIGNIFICANT
         condition = None

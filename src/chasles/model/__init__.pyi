@@ -10,6 +10,7 @@ from chasles.model.description import Frame as Frame
 from chasles.model.description import Link as Link
 from chasles.model.editing import attach as attach
 from chasles.model.editing import renamed as renamed
+from chasles.model.editing import with_drive_coupling as with_drive_coupling
 from chasles.model.editing import with_free_base as with_free_base
 from chasles.model.editing import with_loop as with_loop
 from chasles.model.formats import ReadFormat as ReadFormat

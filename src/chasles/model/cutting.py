@@ -10,6 +10,7 @@ import numpy as np
 from chasles.base.errors import ModelError
 from chasles.engine.validators import choice
 from chasles.model.description import Description
+from chasles.model.drive_coupling import couplings_left, require_motor_at_rest
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint, Mimic
 from chasles.model.joint_positions import at_home, fixed_at, home_positions, pose_at_home
@@ -141,14 +142,18 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
     kept = set(links)
     home = home_positions(description)
     between = [joint for joint in description.joints if joint.parent in kept and joint.child in kept]
+    stays = {joint.name for joint in between if joint.name in moving}
+    for joint in between:
+        if joint.name not in stays:
+            require_motor_at_rest(joint, set(description.joint_names) - stays)
     joints = [
-        joint if joint.name in moving or not joint.moves else fixed_at(joint, home[joint.name]) for joint in between
+        joint if joint.name in stays or not joint.moves else fixed_at(joint, home[joint.name]) for joint in between
     ]
     frames = tuple(frame for frame in description.frames if frame.link in kept)
     kept_frames = kept | {frame.name for frame in frames}
     _require_whole_loops(description.loops, kept_frames)
     has_tool = description.tool in kept_frames
-    joints = list(_with_leaders_inside(description, joints))
+    joints = list(couplings_left(_with_leaders_inside(description, joints)))
     part = description.replace(
         links=tuple(link for link in description.links if link.name in kept),
         joints=joints,

@@ -15,6 +15,7 @@ from chasles.base import verbs
 from chasles.base.cached import cached_property
 from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model.defaults import default_home, default_tools
+from chasles.model.drive_coupling import check_couplings, coupling_matrix
 from chasles.model.inertia import Inertia
 from chasles.model.joint import Joint
 from chasles.model.link import Frame, Link
@@ -126,6 +127,9 @@ class Description(DescriptionRecord):
         root, order = ordered_joints(self.link_names, self.joints)
         self._set(gravity=frozen_array(self.gravity, (3,), "gravity"), _root=root, _order=order)
         self._set(_mimics=resolved_mimics(order))
+        check_couplings(self.joints, self.mimics)
+        if self.has_coupled_drives:
+            self._set(_drive_coupling=coupling_matrix(self.coordinates, self.joint_velocity_names))
         self._set(T_world_base=frozen_placement(self.T_world_base, "T_world_base"))
         tools = (self.tool,) if self.tool else default_tools(root, order, self.link_names, self.frames)
         self._set(_possible_tools=tools, tool=tools[0])
@@ -178,6 +182,17 @@ class Description(DescriptionRecord):
         """Independent joint that drives each moving joint, with ratio and offset; itself, 1 and 0 if it mimics none."""
         mimics: Mapping[str, tuple[str, float, float]] = self.__dict__["_mimics"]
         return mimics
+
+    @property
+    def has_coupled_drives(self) -> bool:
+        """Whether a motor turns with several joints."""
+        return any(joint.drive_coupling for joint in self.joints)
+
+    @property
+    def drive_coupling(self) -> NDArray[np.float64]:
+        """Motor rates per unit of the velocities of all joints, at the joint side of the reductions: shape (n, n)."""
+        C: NDArray[np.float64] = self.__dict__.get("_drive_coupling", np.eye(len(self.joint_velocity_names)))
+        return C.copy()
 
     @cached_property
     def coordinates(self) -> tuple[Joint, ...]:

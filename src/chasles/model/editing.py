@@ -1,4 +1,4 @@
-"""Robots made from others: on a free base, closed by a loop, with another robot attached, with other names."""
+"""Robots made from others: on a free base, closed by a loop, attached to another, with coupled drives, or renamed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any, Unpack
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.base.errors import ModelError, UnknownNameError
+from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.engine.arguments import as_array
 from chasles.geometry.quaternion_rotations import quaternion_from_rotation
 from chasles.model.description import Description, Link
 from chasles.model.joint import Joint
@@ -197,6 +198,55 @@ def attach(
     return at_home(both, home_positions(first) | home_positions(second))
 
 
+def with_drive_coupling(description: Description, C: ArrayLike) -> Description:
+    """Make a copy whose motors turn with several joints; see `Joint`.
+
+    Rotor inertia, friction and position torques are those of motors: with motor rates C q̇ and motor torques f, joints
+    feel Cᵀ f. Joint torques, and limits of position, velocity and effort, are those of the joints.
+
+    Parameters
+    ----------
+    description
+        The robot.
+    C
+        Motor rates, at the joint side of the reductions, per unit of joint velocities, shape (n, n) with n joint
+        velocities. Its diagonal is 1; gear ratios hold the scales of motors. The identity uncouples all drives.
+
+    Raises
+    ------
+    ArgumentError
+        A wrong shape, or a diagonal element that is not 1.
+    ModelError
+        A coupled joint has several degrees of freedom or mimics another, or C is singular.
+
+    Examples
+    --------
+    >>> from chasles.model import load
+    >>> arm = with_drive_coupling(load("planar2r"), [[1.0, 0.0], [-0.5, 1.0]])
+    >>> arm.joint("joint2").drive_coupling
+    (('joint1', -0.5),)
+    """
+    names = description.joint_velocity_names
+    matrix = np.asarray(as_array(C, "with_drive_coupling", "C"), dtype=np.float64)
+    if matrix.shape != (len(names),) * 2:
+        raise ArgumentError(f"with_drive_coupling: C has shape {matrix.shape}; expected {(len(names),) * 2}")
+    if (matrix.diagonal() != 1.0).any():
+        raise ArgumentError(
+            f"with_drive_coupling: the diagonal of C is {matrix.diagonal().tolist()}; it must be 1: divide each row by "
+            "its diagonal element, and let gear ratios hold the scale"
+        )
+    rows = {
+        name: [(other, share) for other, share in zip(names, row.tolist(), strict=True) if other != name and share]
+        for name, row in zip(names, matrix, strict=True)
+    }
+    several = [name for name in names if rows[name] and name not in description.joint_names]
+    if several:
+        raise ModelError(f"with_drive_coupling: {shortened(several[0])} is of a joint with several degrees of freedom")
+    return description.replace(
+        joints=tuple(joint.replace(drive_coupling=rows.get(joint.name, ())) for joint in description.joints)
+    )
+
+
 def renamed(
     description: Description,
     *,
@@ -242,6 +292,7 @@ def renamed(
                 name=of_joint[joint.name],
                 parent=of_frame[joint.parent],
                 child=of_frame[joint.child],
+                drive_coupling=[(of_joint[other], share) for other, share in joint.drive_coupling],
                 mimic=joint.mimic and joint.mimic.replace(joint=of_joint[joint.mimic.joint]),
             )
             for joint in description.joints

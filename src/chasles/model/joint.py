@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -174,6 +174,12 @@ class Joint(DescriptionRecord):
     motor_inertia, gear_ratio
         Rotor inertia, kg·m², and motor revolutions per joint revolution; the armature is ``gear_ratio² *
         motor_inertia``.
+    drive_coupling
+        Shares of other joints' rates in that of this joint's motor, by joint name: the motor rate is ``qd + sum(share *
+        qd_other)`` at the joint side of the reduction. In a wrist whose motors sit in the forearm, the motor of joint 6
+        turns with joint 5 too. Rotor inertia, friction and position torques are then those of the motor, at its rate
+        and position, and the other joints feel their share of its torque. Torques and limits of a robot are those of
+        its joints. Only joints with one degree of freedom, that neither mimic nor are mimicked, have such drives.
     mimic
         The joint that this one follows, or None.
 
@@ -209,6 +215,7 @@ class Joint(DescriptionRecord):
     torque_cosine: float = 0.0
     motor_inertia: float = 0.0
     gear_ratio: float = 1.0
+    drive_coupling: tuple[tuple[str, float], ...] = ()
     mimic: Mimic | None = None
 
     if TYPE_CHECKING:  # what is given becomes arrays
@@ -236,6 +243,7 @@ class Joint(DescriptionRecord):
             torque_cosine: float = 0.0,
             motor_inertia: float = 0.0,
             gear_ratio: float = 1.0,
+            drive_coupling: Mapping[str, float] | Iterable[tuple[str, float]] = (),
             mimic: Mimic | None = None,
         ) -> None: ...
 
@@ -260,6 +268,7 @@ class Joint(DescriptionRecord):
             values = tuple(_bounded(value, bound, what) for value in (given if several else (given,)))
             self._set(**{name: values[0] if len(values) == 1 else values})
         self._set(coulomb_shares=self._checked_shares(f"the coulomb_shares {of_joint}"))
+        self._set(drive_coupling=_shares_by_name(self.drive_coupling, f"the drive_coupling {of_joint}"))
         if self.kind != "helical" and self.pitch != 0.0:
             raise ModelError(f"the pitch {of_joint} is {self.pitch}, but only a helical joint has a pitch")
         if self.kind == "continuous" and (self.limits.lower, self.limits.upper) != (-math.inf, math.inf):
@@ -377,6 +386,16 @@ def _bounded(given: object, bound: ParameterBound, what: str) -> float:
     if 0.0 < value < bound.smallest:
         raise ModelError(f"{what} must be 0 or at least {bound.smallest:g}, not {value}")
     return value
+
+
+def _shares_by_name(given: object, what: str) -> tuple[tuple[str, float], ...]:
+    pairs: Any = list(given.items()) if isinstance(given, Mapping) else given
+    if not isinstance(pairs, list | tuple) or any(not isinstance(p, list | tuple) or len(p) != 2 for p in pairs):
+        raise ModelError(f"{what} must give a share of the rate for each joint name, not {shortened(given)}")
+    names = [name for name, _ in pairs]
+    if not all(isinstance(name, str) for name in names) or len(set(names)) < len(names):
+        raise ModelError(f"{what} must name each joint once, as text, not {shortened(names)}")
+    return tuple((name, number(share, f"{what}: the share of {shortened(name)}")) for name, share in pairs)
 
 
 def _bound(value: object, what: str) -> Bound:

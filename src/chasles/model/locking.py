@@ -9,6 +9,7 @@ import numpy as np
 
 from chasles.base.errors import ModelError, UnknownNameError
 from chasles.model.description import Description, Frame
+from chasles.model.drive_coupling import couplings_left, require_motor_at_rest
 from chasles.model.inertia import combined
 from chasles.model.joint import Joint
 from chasles.model.joint_positions import Vector, at_home, checked_position, fixed_at, home_positions
@@ -59,8 +60,9 @@ def lock_joints(description: Description, joints: Mapping[str, Any] | Iterable[s
             position = positions[driver] if joint.name == driver else ratio * positions[driver] + offset
             if positions[driver] is not home[driver]:
                 _check_limits(joint, position)
+            require_motor_at_rest(joint, locked)
             changed[joint.name] = fixed_at(joint, position)
-    joints_now = tuple(changed.get(joint.name, joint) for joint in description.joints)
+    joints_now = couplings_left(changed.get(joint.name, joint) for joint in description.joints)
     changed_description = description.replace(
         joints=joints_now,
         home=None,

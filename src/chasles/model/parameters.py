@@ -29,11 +29,12 @@ _PLACEMENT_SHAPES: dict[str, tuple[int, ...]] = {"position": (3,), "roll_pitch_y
 def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
     """Return names and shapes of the parameters that `build_tree` can replace.
 
-    They are the inertial parameters of each link and of the payload; friction and motor of each moving joint; gravity;
-    and placements: `position` (m) and `roll_pitch_yaw` (rad, about the fixed axes x, y, z) of each joint's frame in its
-    parent link, of its child link in the joint's frame (`child_position`, `child_roll_pitch_yaw`), of each named frame
-    in its link and of the base in the world. In a standard DH table, d and theta are the third elements of the first
-    two, and a and alpha the first elements of the next two.
+    They are the inertial parameters of each link and of the payload; friction and motor of each moving joint, with the
+    shares of a coupled drive in the order of `Joint.drive_coupling`; gravity; and placements: `position` (m) and
+    `roll_pitch_yaw` (rad, about the fixed axes x, y, z) of each joint's frame in its parent link, of its child link in
+    the joint's frame (`child_position`, `child_roll_pitch_yaw`), of each named frame in its link and of the base in the
+    world. In a standard DH table, d and theta are the third elements of the first two, and a and alpha the first
+    elements of the next two.
 
     Examples
     --------
@@ -48,6 +49,8 @@ def parameter_shapes(description: Description) -> dict[str, tuple[int, ...]]:
         if joint.moves:
             names = [name for name in joint.parameters if not (description.loops and name.startswith("load_"))]
             shapes |= {f"joints.{joint.name}.{name}": np.shape(getattr(joint, name)) for name in names}
+            if joint.drive_coupling:
+                shapes[f"joints.{joint.name}.drive_coupling"] = (len(joint.drive_coupling),)
     shapes["gravity"] = (3,)
     shapes |= {f"payload.{name}": shape for name, shape in _INERTIAL_SHAPES.items()}
     for prefix in _placements(description):
@@ -145,6 +148,8 @@ def parameter_value(description: Description, name: str) -> NDArray[np.float64]:
         if quantity.endswith("position"):
             return np.array(T[:3, 3])
         return np.array(euler_angles_from_rotation(T[:3, :3], "xyz"))
+    if quantity == "drive_coupling":
+        return np.array([share for _, share in description.joint(own_name).drive_coupling])
     if kind == "joints":
         return np.array(getattr(description.joint(own_name), quantity))
     inertia = description.payload if kind == "payload" else description.link(own_name).inertia
@@ -393,6 +398,10 @@ def with_values(description: Description, values: Mapping[str, Any]) -> Descript
 
     def joint(record: Joint) -> Joint:
         new: Joint = changed(record, f"joints.{record.name}", {name: name for name in JOINT_PARAMETERS})
+        shares = values.get(f"joints.{record.name}.drive_coupling")
+        if shares is not None:
+            pairs = zip(record.drive_coupling, np.asarray(shares).tolist(), strict=True)
+            new = new.replace(drive_coupling=[(name, share) for (name, _), share in pairs])
         parent, child = (
             placed(f"joints.{record.name}.{side}", T)
             for side, T in (("", new.T_parent_joint), ("child_", new.T_joint_child))

@@ -71,7 +71,7 @@ class MovingBody:
     mass, first_moment, inertia
         kg; mass times centre of mass in body axes, kg·m; inertia about the origin of the body frame, kg·m².
     armature
-        Motor inertia felt by the joint, kg·m² (prismatic: kg).
+        Motor inertia at the joint side of the reduction, kg·m² (prismatic: kg).
     viscous_friction, coulomb_friction, coulomb_velocity, coulomb_shares
         See `Joint`.
     load_friction, load_velocity, torque_offset, torque_sine, torque_cosine
@@ -146,6 +146,8 @@ class Tree:
         Indices, among the constraints of all loops, of the active ones; the others always hold.
     actuated
         Indices of the velocities that motors act on.
+    drive_coupling
+        Motor rates per unit of the velocities, shape (n, n); None if each motor turns as its joint does.
     """
 
     bodies: tuple[MovingBody, ...]
@@ -157,6 +159,7 @@ class Tree:
     independent: tuple[int, ...] = ()
     constraints: tuple[int, ...] = ()
     actuated: tuple[int, ...] = ()
+    drive_coupling: NDArray[Any] | None = None
 
     @property
     def tolerance(self) -> float:
@@ -272,7 +275,19 @@ def spanning_tree(description: Description, values: Mapping[str, Any] | None = N
         n=len(description.joint_velocity_names),
         gravity=parameters("gravity", description.gravity),
         loops=tuple(_closed_loop(loop, frames) for loop in description.loops),
+        drive_coupling=_drive_coupling(description, parameters) if description.has_coupled_drives else None,
     )
+
+
+def _drive_coupling(description: Description, parameters: _Parameters) -> NDArray[Any]:
+    """Return motor rates per unit of the velocities, with the shares that are replaced: shape (n, n)."""
+    rows = description.drive_coupling.tolist()
+    places = description.starts
+    for joint in description.coordinates:
+        shares = parameters(f"joints.{joint.name}.drive_coupling", [share for _, share in joint.drive_coupling])
+        for (other, _), share in zip(joint.drive_coupling, shares, strict=True):
+            rows[places[joint.name][1]][places[other][1]] = share
+    return np.array(rows)
 
 
 def _number_or_tuple(value: Any) -> Any:

@@ -135,6 +135,7 @@ def _joint(joint: Joint) -> dict[str, Any]:
         "coulomb_friction": joint.coulomb_friction,
         "armature": joint.gear_ratio**2 * joint.motor_inertia,
         **{name: getattr(joint, name) for name in _FURTHER_RESISTANCES},
+        "drive_coupling": dict(joint.drive_coupling),
         "mimic": joint.mimic.joint if joint.mimic else None,
         "freedoms": _freedoms(joint),
     }
@@ -255,6 +256,10 @@ def _show_joints(facts: dict[str, Any], console: Console) -> None:
         for joint in moving:
             add_row(friction, joint["name"], *(number(joint[name]) for name in columns))
         console.print(friction)
+    for joint in moving:
+        if joint["drive_coupling"]:
+            shares = ", ".join(f"{number(share)} {other}" for other, share in joint["drive_coupling"].items())
+            say(f"The motor of {joint['name']} also turns with: {shares}")
     for joint in moving:
         if joint["kind"] in ("spherical", "free"):
             say(f"{joint['name']} at home: {_pose(joint['name'], facts['home'])}")

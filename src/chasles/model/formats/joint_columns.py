@@ -14,7 +14,7 @@ from chasles.model.record import check_keys, shortened
 MOTOR_FRICTION = ("motor_viscous_friction", "motor_coulomb_friction")
 #: Fields of a joint that are numbers, or several.
 NUMBERS = (*JOINT_PARAMETERS, "coulomb_shares")
-COLUMNS = ("name", "limits", *NUMBERS, *MOTOR_FRICTION, "mimic")
+COLUMNS = ("name", "limits", *NUMBERS, *MOTOR_FRICTION, "drive_coupling", "mimic")
 
 
 def joint_columns(joint: Joint) -> dict[str, Any]:
@@ -37,6 +37,8 @@ def joint_columns(joint: Joint) -> dict[str, Any]:
     for name in NUMBERS:
         if getattr(joint, name) != getattr(default, name):
             columns[name] = getattr(joint, name)
+    if joint.drive_coupling:
+        columns["drive_coupling"] = dict(joint.drive_coupling)
     if joint.mimic is not None:
         columns["mimic"] = {name: getattr(joint.mimic, name) for name in Mimic.field_names()}
     return columns
@@ -58,6 +60,7 @@ def joint_fields(columns: Mapping[str, Any], default_name: str) -> dict[str, Any
     return {
         "name": name,
         "limits": as_limits(columns.get("limits", Limits())),
+        "drive_coupling": columns.get("drive_coupling", ()),
         "mimic": as_mimic(columns.get("mimic")),
         **{key: columns[key] for key in NUMBERS if key in columns},
         **_with_motor_friction(columns),

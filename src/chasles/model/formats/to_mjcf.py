@@ -49,9 +49,10 @@ def to_mjcf(description: Description, *, meshes: bool = False, packages: Package
 
     A spherical loop becomes a `connect` of two sites, a fixed loop a `weld`, a revolute loop two `connect`s on its
     axis, 0.1 m apart, and a rod a tendon of fixed length. For closer agreement give MuJoCo's equality constraints a
-    stiff `solref`.
+    stiff `solref`. The drive of a joint that is coupled to others becomes a fixed tendon with its rotor inertia and
+    friction.
 
-    MJCF cannot express velocity limits, the velocity scale of Coulomb friction, the tool and the source; nor friction
+    MJCF cannot express velocity limits, the tool and the source; nor the velocity scale of Coulomb friction, friction
     that grows with the load and torques that depend on the joint position, which are left out with a warning. The
     coordinates of a free joint are the pose in the world, position first. Principal moments of inertia below 1e-12
     kg·m², which MuJoCo refuses, are written as 1e-12.
@@ -103,8 +104,14 @@ class _Writer:
 
     @staticmethod
     def _warn_of_losses(description: Description) -> None:
-        for name in ("load_friction", *POSITION_TORQUES):
-            joints = [joint.name for joint in description.joints if getattr(joint, name)]
+        left_out = {
+            name: [joint.name for joint in description.joints if getattr(joint, name)]
+            for name in ("load_friction", *POSITION_TORQUES)
+        }
+        left_out["coulomb_velocity"] = [
+            joint.name for joint in description.joints if joint.coulomb_friction and any(joint.coulomb_velocities)
+        ]
+        for name, joints in left_out.items():
             if joints:
                 warn(
                     f"robot '{description.name}': left out of the MJCF file, which has no place for it: {name} of "
@@ -127,6 +134,7 @@ class _Writer:
         equalities = [_equality(joint) for joint in self.written if joint.mimic is not None]
         equalities += [line for loop in robot.loops for line in self._held(loop)]
         tendons = [line for loop in robot.loops for line in self._tendon(loop)]
+        tendons += [line for joint in self.written if joint.drive_coupling for line in _coupled_drive(joint)]
         indices = robot.actuated_indices if robot.actuated else ()
         motors = [_motor(robot.joint_velocity_names[index]) for index in indices]
         lines = [
@@ -303,9 +311,24 @@ def _joint(joint: Joint, T_body_joint: FloatArray) -> str:
         (effort,) = joint.limits.each("effort", 1)
         if math.isfinite(effort):
             attributes["actuatorfrcrange"] = numbers_text([-effort, effort])
+    return element_text("joint", attributes | ({} if joint.drive_coupling else _drive(joint)))
+
+
+def _drive(joint: Joint) -> dict[str, str]:
+    """Attributes of what resists the motor of a joint."""
     armature = joint.gear_ratio**2 * joint.motor_inertia
     values = {"damping": joint.viscous_friction, "frictionloss": joint.coulomb_friction, "armature": armature}
-    return element_text("joint", attributes | {name: number_text(value) for name, value in values.items() if value})
+    return {name: number_text(value) for name, value in values.items() if value}
+
+
+def _coupled_drive(joint: Joint) -> list[str]:
+    """Lines of a fixed tendon that is as long as the motor's position, and has what resists the motor."""
+    shares = [(joint.name, 1.0), *joint.drive_coupling]
+    return [
+        f"<fixed{attributes_text({'name': f'drive of {joint.name}', **_drive(joint)})}>",
+        *(f"  {element_text('joint', {'joint': name, 'coef': number_text(share)})}" for name, share in shares),
+        "</fixed>",
+    ]
 
 
 def _motor(joint: str) -> str:

@@ -121,8 +121,8 @@ def _row(row: Mapping[str, Any], home: float, minimal: bool) -> list[float]:
         raise ModelError("it mimics another joint")
     if row.get("coulomb_velocity", 0.0) and row.get("coulomb_friction", 0.0):
         raise ModelError("its Coulomb friction is not a sign: coulomb_velocity must be 0")
-    for name in ("load_friction", *POSITION_TORQUES):
-        if row.get(name, 0.0):
+    for name in ("load_friction", *POSITION_TORQUES, "drive_coupling"):
+        if row.get(name):
             raise ModelError(f"it has {name}, for which the format has no column; write it as TOML")
     slides = row["kind"] == "prismatic"
     values = {"joint_type": float(slides), "a": row["a"], "alpha": row["alpha"], "joint_offset": row["offset"]}

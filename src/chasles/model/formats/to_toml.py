@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
@@ -21,6 +22,7 @@ from chasles.model.loop import Loop
 from chasles.model.placement import FloatArray
 from chasles.model.record import shortened
 
+BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 TomlForm = Literal["links", "dh", "modified-dh", "screws"]
 
 
@@ -173,11 +175,15 @@ def _table(heading: str, table: Mapping[str, Any]) -> str:
     return "\n".join([heading, *lines, ""])
 
 
+def _key(key: str) -> str:
+    return key if BARE_KEY.fullmatch(key) else _value(key)
+
+
 def _value(value: Any) -> str:
     if isinstance(value, str):
         return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_value(item)}" for key, item in value.items()) + " }"
+        return "{ " + ", ".join(f"{_key(key)} = {_value(item)}" for key, item in value.items()) + " }"
     if isinstance(value, np.ndarray):
         if value.size > 16:
             return "[\n" + "".join(f"  {_value(item)},\n" for item in value) + "]"

@@ -157,7 +157,11 @@ def _joint(joint: Joint) -> list[str]:
         mimic = joint.mimic
         rule = {"joint": mimic.joint, "multiplier": number_text(mimic.ratio), "offset": number_text(mimic.offset)}
         parts.append(element_text("mimic", rule))
-    if extras:
+    coupled = [{"joint": other, "share": number_text(share)} for other, share in joint.drive_coupling]
+    if coupled:
+        inside = "".join(element_text("coupled", drive) for drive in coupled)
+        parts.append(f"<chasles{attributes_text(extras)}>{inside}</chasles>")
+    elif extras:
         parts.append(element_text("chasles", extras))
     head = attributes_text({"name": joint.name, "type": TYPES[joint.kind]})
     return [f"  <joint{head}>", *(f"    {part}" for part in parts), "  </joint>"]

@@ -14,7 +14,8 @@ ignored. Mesh files are not opened, and a shape that cannot be read is left out 
   name the default frame and say the home configuration, the acceleration of gravity and where the numbers come from.
 - An element ``<chasles .../>`` in ``<joint>`` may give motor_inertia, gear_ratio, coulomb_velocity (one number or
   several), coulomb_shares, load_friction, load_velocity, torque_offset, torque_sine and torque_cosine; and the limits
-  lower, upper, velocity and effort of a planar or floating joint, one number or one for each degree of freedom.
+  lower, upper, velocity and effort of a planar or floating joint, one number or one for each degree of freedom. Each
+  element ``<coupled joint="…" share="…"/>`` in it gives a share of another joint's rate in that of the joint's motor.
 """
 
 from __future__ import annotations
@@ -198,6 +199,7 @@ def _joint(element: Element) -> Joint:
             limits=_limits(element, kind) if moves else Limits(),
             viscous_friction=0.0 if dynamics is None else dynamics.number("damping", 0.0, largest=LARGEST_DAMPING),
             coulomb_friction=0.0 if dynamics is None else dynamics.number("friction", 0.0),
+            drive_coupling=[] if extension is None else [_coupled(drive) for drive in extension.all("coupled")],
             mimic=None if mimic is None or not moves else _mimic(mimic),
             **parameters,
         )
@@ -231,6 +233,10 @@ def _bound(limit: Element, attribute: str, default: float) -> float:
 def _bounds(extension: Element, attribute: str) -> Bound:
     numbers = extension.numbers(attribute, len(extension.text(attribute).split()), largest=math.inf)
     return numbers[0] if len(numbers) == 1 else numbers
+
+
+def _coupled(drive: Element) -> tuple[str, float]:
+    return drive.text("joint"), drive.number("share")
 
 
 def _mimic(mimic: Element) -> Mimic:

@@ -133,6 +133,11 @@ class Plant(Sealed):
                     f"robot '{robot.name}' has joints with several degrees of freedom, which {name} do not support"
                 )
         description = robot.description
+        if description.has_coupled_drives and (motors is not None or elastic_joints is not None):
+            raise ArgumentError(
+                f"motors and elastic_joints act on one joint each, but robot '{robot.name}' has coupled drives "
+                "(drive_coupling): its description has their rotors and friction; leave the effects out"
+            )
         elsewhere = set(description.actuated_indices) - set(description.independent_indices)
         if elsewhere and (motors is not None or elastic_joints is not None):
             names = [description.joint_velocity_names[index] for index in sorted(elsewhere)]
