@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import pickle
+import re
 import sys
 import threading
 import weakref
@@ -374,6 +375,17 @@ def test_kernels_refuse_programs_of_the_wrong_form() -> None:
         Function(oscillator(), shape="solve")(1, 2, 3)
 
 
+def test_kernels_have_the_code_of_sines_in_common() -> None:
+    """It is generated once a process."""
+    programs = [trace(lambda x, k=k: sin(k * x), {"x": ()}, name=f"sine{k}") for k in (2, 3)]
+    first, second = (machine.compile_to_objects(write_kernel(Kernel(program), "float64", 2)) for program in programs)
+    assert first[0] is second[0]
+    assert first[1] != second[1]
+    x = np.linspace(-9.0, 9.0, 20)
+    for k, program in zip((2, 3), programs, strict=True):
+        np.testing.assert_allclose(Function(program)(x), np.sin(k * x), rtol=0.0, atol=1e-15)
+
+
 def test_called_programs_stay_functions() -> None:
     inner = trace(lambda x: sin(x) * sqrt(1.0 + x @ x), {"x": (3,)}, name="inner")
     function = Function(inner)
@@ -385,8 +397,9 @@ def test_called_programs_stay_functions() -> None:
 
     program = trace(twice, {"x": (3,)}, name="twice")
     assert sum(i[0] == "call" for i in program.instructions) == 2
-    (assembly,) = write_kernel(Kernel(program), "float64", machine.lanes("float64"))
-    assert assembly.count("define internal void @chasles.program") == 2
+    library, assembly = write_kernel(Kernel(program), "float64", machine.lanes("float64"))
+    assert re.findall(r"define .*@([\w.]+)\(", library) == ["chasles.sincos_beyond", "chasles.sincos"]
+    assert assembly.count("define void @chasles.program") == 2
     x = np.random.default_rng(3).normal(size=(9, 3))
     np.testing.assert_array_equal(Function(program)(x), function(function(x)))
 

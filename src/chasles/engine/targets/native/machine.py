@@ -97,19 +97,19 @@ def compile_to_objects(modules: Sequence[str]) -> list[bytes]:
     ``CHASLES_QUICK_CODE=1`` all code is; that of short programs takes up to two thirds longer then.
     """
     quickly = _always_quickly() or sum(map(len, modules)) > QUICKLY_FROM
-    machine = _target_machine(0 if quickly else 2)
-    return [_object(module, machine) for module in modules]
+    return [_object(module, 0 if quickly else 2) for module in modules]
 
 
 def _always_quickly() -> bool:
     return os.environ.get("CHASLES_QUICK_CODE") == "1"
 
 
-def _object(assembly: str, machine: llvm.TargetMachine) -> bytes:
+@functools.lru_cache(maxsize=8)  # kernels have functions of the library in common
+def _object(assembly: str, level: int) -> bytes:
     try:
         module = llvm.parse_assembly(assembly)
         module.verify()
-        code: bytes = machine.emit_object(module)
+        code: bytes = _target_machine(level).emit_object(module)
     except RuntimeError as error:
         raise CompileError(f"LLVM refused a kernel: {error}") from error
     return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 
@@ -73,18 +74,16 @@ class LlvmModule:
     def parts(self, kernel: Sequence[str]) -> list[str]:
         """Return the assembly with the texts of a kernel as modules of bounded length that refer to each other.
 
-        Generating the code of a module cannot be interrupted; that of a long program as a whole would take minutes.
+        Generating the code of a module cannot be interrupted; that of a long program as a whole would take minutes. The
+        library's functions come first, as a module that other kernels have as well, whose code is there already.
         """
-        library = [LIBRARY[name][0](self.lanes) for name in LIBRARY if name in self.library]
-        texts = [*library, *self.texts]
-        if sum(map(len, texts)) <= LONGEST_MODULE:
-            return ["\n".join([*self._intrinsics(), *texts, *kernel])]
-        groups: list[list[str]] = [[]]
-        for text in texts:
-            if sum(map(len, groups[-1])) + len(text) > LONGEST_MODULE:
-                groups.append([])
-            groups[-1].append(text)
-        bodies = ["\n".join(group) for group in [*groups, kernel]]
+        library = [_library_function(name, self.lanes) for name in LIBRARY if name in self.library]
+        groups = [library] if library else []
+        if sum(map(len, self.texts)) <= LONGEST_MODULE:
+            groups.append([*self.texts, *kernel])
+        else:
+            groups += [*_of_bounded_length(self.texts), list(kernel)]
+        bodies = ["\n".join(group) for group in groups]
         heads = {name: head for body in bodies for head, name in _HEAD.findall(body)}
         return ["\n".join([*self._intrinsics(), *_declared(heads, body), _visible(body)]) for body in bodies]
 
@@ -103,6 +102,20 @@ class LlvmModule:
             "double @pow(double, double)",
         }
         return [f"declare {text}" for text in sorted(declared)]
+
+
+@cache
+def _library_function(name: str, lanes: int) -> str:
+    return LIBRARY[name][0](lanes)
+
+
+def _of_bounded_length(texts: Sequence[str]) -> list[list[str]]:
+    groups: list[list[str]] = [[]]
+    for text in texts:
+        if sum(map(len, groups[-1])) + len(text) > LONGEST_MODULE:
+            groups.append([])
+        groups[-1].append(text)
+    return groups
 
 
 _HEAD = re.compile(r"^define internal (.*@([\w.]+)\(.*) \{$", re.MULTILINE)
