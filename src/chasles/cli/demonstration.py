@@ -125,7 +125,7 @@ def perform(arm: DemonstratedArm, seconds: float = 2.0) -> Outcome:
 
 def outcome_table(outcomes: list[Outcome]) -> Table:
     """Return a table of errors, torques and times of the simulated motions."""
-    made = table(
+    outcome_rows = table(
         f"Computed torque at 1 kHz; its model lacks {PAYLOAD:g} kg at the tool and all friction",
         *(
             "robot",
@@ -143,7 +143,7 @@ def outcome_table(outcomes: list[Outcome]) -> Table:
         time_axis = outcome.run["time"].values
         simulated = float(time_axis[-1] - time_axis[0])
         add_row(
-            made,
+            outcome_rows,
             outcome.arm.title,
             error_text(max(row.rms_error for row in rows), "rad"),
             error_text(max(row.peak_error for row in rows), "rad"),
@@ -153,17 +153,21 @@ def outcome_table(outcomes: list[Outcome]) -> Table:
             f"{1e3 * outcome.wall_time:.0f} ms",
             f"{simulated / outcome.wall_time:.0f}",
         )
-    return made
+    return outcome_rows
 
 
 def speed_table(speeds: list[KernelSpeed]) -> Table:
     """Return a table of the times of the compiled computations."""
-    made = table(
+    speed_rows = table(
         "Kernels of the Panda on this machine (float64; batch of 4,096 states; one thread)",
         *("computation", ">operations", ">per state in a batch", ">one call from Python"),
     )
     for speed in speeds:
         add_row(
-            made, speed.title, f"{speed.operations:,}", f"{1e9 * speed.batched:.0f} ns", f"{1e6 * speed.single:.2f} µs"
+            speed_rows,
+            speed.title,
+            f"{speed.operations:,}",
+            f"{1e9 * speed.batched:.0f} ns",
+            f"{1e6 * speed.single:.2f} µs",
         )
-    return made
+    return speed_rows

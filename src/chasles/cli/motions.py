@@ -63,8 +63,8 @@ def times_of(
 ) -> list[float]:
     """Return the times at which configurations are reached, in the total duration if one is given."""
     starts = [first, *goals[:-1]]
-    own = np.cumsum([_duration(model, start, goal) for start, goal in zip(starts, goals, strict=True)])
-    times: list[float] = (own if duration is None else own * (duration / own[-1])).tolist()
+    shortest = np.cumsum([_duration(model, start, goal) for start, goal in zip(starts, goals, strict=True)])
+    times: list[float] = (shortest if duration is None else shortest * (duration / shortest[-1])).tolist()
     return times if duration is None else [*times[:-1], duration]
 
 
@@ -104,33 +104,35 @@ def missed_goal(
 
     A law of frames moves them, other laws move the joints.
     """
-    found = []
+    missed = []
     if frames:
-        q, wanted = run["q"].values[..., -1, :], run["q_reference"].values[..., -1, :]
+        q, q_goal = run["q"].values[..., -1, :], run["q_reference"].values[..., -1, :]
         for frame in frames:
-            error = float(pose_errors(model, q, wanted, frame)[0].max())
+            error = float(pose_errors(model, q, q_goal, frame)[0].max())
             way = float(pose_errors(model, first, target, frame)[0])
             if error > _HALF * max(way, _SMALL_WAY["m"]):
-                found.append((error, "the tool" if frame == "tool" else frame, error_text(error, "m")))
+                missed.append((error, "the tool" if frame == "tool" else frame, error_text(error, "m")))
     else:
         units = run["unit"].values.tolist()
         errors = np.abs(run["error"].values[..., -1, :]).reshape(-1, len(units)).max(axis=0)
         ways = np.abs(model.difference(first, target))
         for name, unit, error in zip(run["joint"].values, units, errors.tolist(), strict=True):
-            way = max(own for own, of in zip(ways.tolist(), units, strict=True) if of == unit)
+            way = max(
+                length for length, unit_of_length in zip(ways.tolist(), units, strict=True) if unit_of_length == unit
+            )
             if error > _HALF * max(way, _SMALL_WAY[unit]):
-                found.append(
+                missed.append(
                     (
                         error / _SMALL_WAY[unit],
                         position_name(name),
                         error_text(error, "m") if unit == "m" else angle_text(error),
                     )
                 )
-    if not found:
+    if not missed:
         return ""
-    (_, name, size), *others = sorted(found, reverse=True)[:_NAMED]
+    (_, name, size), *others = sorted(missed, reverse=True)[:_NAMED]
     listed = "".join(f", {other} {away}" for _, other, away in others)
-    return f"The motion fails: {name} ends {size} from its goal{listed}{', …' if len(found) > _NAMED else ''}."
+    return f"The motion fails: {name} ends {size} from its goal{listed}{', …' if len(missed) > _NAMED else ''}."
 
 
 def beyond_limits(run: Run, name: str) -> str:

@@ -102,30 +102,30 @@ class StackingTable(Table):
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Render columns if they fit, otherwise one block per row."""
-        wanted = Measurement.get(console, options.update_width(_UNBOUNDED_WIDTH), self).maximum
-        if wanted <= options.max_width or not self.row_count:
+        width_on_one_line = Measurement.get(console, options.update_width(_UNBOUNDED_WIDTH), self).maximum
+        if width_on_one_line <= options.max_width or not self.row_count:
             yield from super().__rich_console__(console, options)
             return
         if self.title:
             yield self.title
         width = options.max_width if console.is_terminal else min(options.max_width, _PROSE_WIDTH)
-        for names, *others in zip(*(column.cells for column in self.columns), strict=True):
+        for names, *values in zip(*(column.cells for column in self.columns), strict=True):
             yield Text.assemble((str(names), "bold"))
-            for column, cell in zip(self.columns[1:], others, strict=True):
+            for column, cell in zip(self.columns[1:], values, strict=True):
                 head = f"  {column.header}: "
                 yield Text.assemble((head, "dim"), _wrapped(head + str(cell), width).removeprefix(head))
 
 
 def table(title: str, *columns: str) -> Table:
     """Return an empty table; a leading ">" marks a column of numbers, aligned to the right."""
-    made = StackingTable(
+    stacking = StackingTable(
         title=Text(title, style="bold"), title_justify="left", box=None, pad_edge=False, padding=(0, 2, 0, 0)
     )
     for column in columns:
         numeric = column.startswith(">")
         header = Text(column.removeprefix(">"))
-        made.add_column(header, justify="right" if numeric else "left", header_style="dim", no_wrap=numeric)
-    return made
+        stacking.add_column(header, justify="right" if numeric else "left", header_style="dim", no_wrap=numeric)
+    return stacking
 
 
 def add_row(to: Table, *cells: str) -> None:
@@ -158,16 +158,16 @@ def _plain(data: object) -> Any:
 
 def joint_table(run: xarray.Dataset, title: str = "Tracking") -> Table:
     """Return a table of errors and efforts with one row per joint."""
-    made = table(title, "joint", ">RMS error", ">peak error", ">peak effort")
+    joint_rows = table(title, "joint", ">RMS error", ">peak error", ">peak effort")
     for row in tracking_summary(run):
         add_row(
-            made,
+            joint_rows,
             position_name(row.joint),
             error_text(row.rms_error, row.unit),
             error_text(row.peak_error, row.unit),
             f"{number(row.peak_effort)} {shown_unit(row.effort_unit)}",
         )
-    return made
+    return joint_rows
 
 
 def error_text(value: float, unit: str) -> str:

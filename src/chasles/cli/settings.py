@@ -60,13 +60,13 @@ class Settings:
             name, equals, value = (part.strip() for part in text.partition("="))
             if not (name and equals and value):
                 raise ArgumentError(f"--set: expected NAME=VALUE, not '{text}'; {_LISTS}")
-            own = name.removeprefix("controller.")
-            if own not in known and name not in PLANT_SETTINGS and ("." not in name or own != name):
+            bare_name = name.removeprefix("controller.")
+            if bare_name not in known and name not in PLANT_SETTINGS and ("." not in name or bare_name != name):
                 raise UnknownNameError("setting", name, [*known, *PLANT_SETTINGS], of=f"law '{kind}'")
-            place, key = (law, own) if own in known else (plant, name)
-            if key in place:
+            settings, key = (law, bare_name) if bare_name in known else (plant, name)
+            if key in settings:
                 raise ArgumentError(f"--set: '{key}' is given twice")
-            place[key] = value
+            settings[key] = value
         return cls(kind, law, plant)
 
     def known_robot(self, robot: Robot) -> Robot:
@@ -76,9 +76,15 @@ class Settings:
         if "motor_inertia" not in self.plant:
             return robot
         inertia = self._of_joints("motor_inertia", robot)
-        places = {joint.name: robot.description.velocity_places(joint.name) for joint in robot.description.coordinates}
+        velocities = {
+            joint.name: robot.description.velocity_places(joint.name) for joint in robot.description.coordinates
+        }
         return robot.with_motor_inertia(
-            {name: float(inertia[place.start]) for name, place in places.items() if place.stop - place.start == 1}
+            {
+                name: float(inertia[indices.start])
+                for name, indices in velocities.items()
+                if indices.stop - indices.start == 1
+            }
         )
 
     def real_robot(self, model: Robot) -> Robot:
@@ -105,7 +111,7 @@ class Settings:
 
     def constants(self, plant: Plant, varied: Collection[str]) -> dict[str, NDArray[np.float64]]:
         """Return values of other parameters of the plant, in their shapes; what varies can have no single value."""
-        found = {}
+        values = {}
         for name in (*self.plant, *(f"controller.{name}" for name in self.law)):
             if name in varied:
                 raise ArgumentError(f"--set and --vary both give '{name}'; leave one of them out")
@@ -113,8 +119,8 @@ class Settings:
             if name not in PLANT_SETTINGS:
                 if name not in plant.parameters:
                     raise UnknownNameError("parameter", name, [*PLANT_SETTINGS, *plant.parameters], of="this plant")
-                found[name] = _numbers_of(name, text, plant.parameters[name])
-        return found
+                values[name] = _numbers_of(name, text, plant.parameters[name])
+        return values
 
     def tuning(self, targets: Sequence[str], model: Robot) -> dict[str, Any]:
         """Return the settings of the law; gains that are missing are left to the rule of studies."""
@@ -184,9 +190,9 @@ def parsed_setting(text: str) -> Any:
     """Return the value of a setting: truth, number or text, or several numbers or texts."""
     if text in ("true", "false"):
         return text == "true"
-    parts = [part.strip() for part in text.split(",")]
+    items = [part.strip() for part in text.split(",")]
     try:
-        values = [float(part) for part in parts]
+        values = [float(part) for part in items]
     except ValueError:
-        return text if len(parts) == 1 else parts
+        return text if len(items) == 1 else items
     return values[0] if len(values) == 1 else values

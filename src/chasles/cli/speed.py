@@ -69,11 +69,11 @@ def kernel_speeds(robot: Robot, effort: float = 0.02) -> list[KernelSpeed]:
     for title, name, count, keywords in _KERNELS:
         function = getattr(robot, name)
         program = function.specialize(**keywords).program
-        many, one = batch[:count], [each[0] for each in batch[:count]]
+        batched, single = batch[:count], [each[0] for each in batch[:count]]
         with threads(1):
-            seconds_many = _seconds(partial(function, *many, **keywords), effort)
-        seconds_one = _seconds(partial(function, *one, **keywords), effort)
-        speeds.append(KernelSpeed(title, program.operation_count, seconds_many / _BATCH, seconds_one))
+            seconds_batched = _seconds(partial(function, *batched, **keywords), effort)
+        seconds_single = _seconds(partial(function, *single, **keywords), effort)
+        speeds.append(KernelSpeed(title, program.operation_count, seconds_batched / _BATCH, seconds_single))
     return speeds
 
 

@@ -54,13 +54,13 @@ class GroundStance:
             if len(extent) != 2 or min(extent) <= 0.0:
                 raise ArgumentError(f"--contact: expected NAME or NAME=LENGTHxWIDTH in metres, not '{text}'")
             corners = [(x * extent[0] / 2, y * extent[1] / 2, 0.0) for x in (-1, 1) for y in (-1, 1)]
-            own = [f"{name} corner {k + 1}" for k in range(4)]
+            corner_names = [f"{name} corner {k + 1}" for k in range(4)]
             foot = robot.description.frame(name)
             frames += [
                 Frame(corner, foot.link, foot.T_link_frame @ pose(np.eye(3), np.array(at)))
-                for corner, at in zip(own, corners, strict=True)
+                for corner, at in zip(corner_names, corners, strict=True)
             ]
-            points += own
+            points += corner_names
         if frames:
             description = robot.description
             robot = Robot(description.replace(frames=(*description.frames, *frames)))

@@ -53,8 +53,8 @@ class PlainCommand(TyperCommand):
     def _reason(self, error: typer.BadParameter) -> str:
         cause = error.__cause__
         if cause is None:  # an argument or an option is missing
-            own = [example for example in self.examples if example.startswith(f"chasles {self.name} ")]
-            return error.message or (f"For example: {own[0]}" if own else "")
+            of_command = [example for example in self.examples if example.startswith(f"chasles {self.name} ")]
+            return error.message or (f"For example: {of_command[0]}" if of_command else "")
         return _in_words(next(iter(cause.errors())), error.message) if hasattr(cause, "errors") else error.message
 
     def _value_of_flag(self, ctx: Any, typed: Sequence[str]) -> str | None:
@@ -76,10 +76,10 @@ def _in_words(reason: dict[str, Any], message: str) -> str:
     if kind.startswith("int_"):
         return f"'{value}' is not a whole number"
     if kind == "value_error":
-        known = re.findall(r"'([^']*)'", message.partition(" is not one of ")[2])
-        close = difflib.get_close_matches(str(value), known, n=1)
+        choices = re.findall(r"'([^']*)'", message.partition(" is not one of ")[2])
+        close = difflib.get_close_matches(str(value), choices, n=1)
         hint = f" Did you mean '{close[0]}'?" if close else ""
-        return f"'{value}' is none of {', '.join(known)}.{hint}" if known else message.removeprefix("Value error, ")
+        return f"'{value}' is none of {', '.join(choices)}.{hint}" if choices else message.removeprefix("Value error, ")
     return message
 
 

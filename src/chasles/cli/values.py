@@ -95,9 +95,9 @@ def joint_values(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
         raise ArgumentError(
             f"{option}: {len(values)} numbers for {count} joints of robot '{robot.name}'; give 1 or {count}"
         )
-    found = np.zeros(robot.n)
-    found[joints] = values
-    return found
+    q = np.zeros(robot.n)
+    q[joints] = values
+    return q
 
 
 def configuration(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
@@ -158,11 +158,11 @@ def _of_quaternions(robot: Robot) -> NDArray[np.bool_]:
 
 
 def _of(robot: Robot, joints: Sequence[str]) -> NDArray[np.bool_]:
-    found = np.zeros(robot.nq, dtype=bool)
+    is_chosen = np.zeros(robot.nq, dtype=bool)
     for name in joints:
         start = robot.description.starts[name][0]
-        found[start : start + len(robot.description.joint(name).coordinate_names)] = True
-    return found
+        is_chosen[start : start + len(robot.description.joint(name).coordinate_names)] = True
+    return is_chosen
 
 
 def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> dict[str, NDArray[np.float64]]:
@@ -183,12 +183,12 @@ def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> di
         return {}
     values: dict[str, NDArray[np.float64]] = {}
     for text in texts:
-        name, equals, given = (part.strip() for part in text.partition("="))
+        name, equals, value_text = (part.strip() for part in text.partition("="))
         if not equals or not name:
             raise ArgumentError(f"{option}: expected NAME=FROM:TO or NAME=VALUE,VALUE,…, not '{text}'")
         if name in values:
             raise ArgumentError(f"{option}: '{name}' is given twice")
-        values[name] = _values(given, runs or _RUNS_OF_A_RANGE, name, option)
+        values[name] = _values(value_text, runs or _RUNS_OF_A_RANGE, name, option)
     lengths = {len(value) for value in values.values()} | ({runs} if runs is not None else set())
     if len(lengths) > 1:
         raise ArgumentError(
@@ -197,15 +197,15 @@ def varied(texts: Sequence[str], runs: int | None, option: str = "--vary") -> di
     return values
 
 
-def _values(given: str, runs: int, name: str, option: str) -> NDArray[np.float64]:
+def _values(value_text: str, runs: int, name: str, option: str) -> NDArray[np.float64]:
     """Return the values of one parameter, from a range or from a list."""
-    if ":" in given:
-        ends = [numbers(end, f"{option} {name}") for end in given.split(":")]
+    if ":" in value_text:
+        ends = [numbers(end, f"{option} {name}") for end in value_text.split(":")]
         if [len(end) for end in ends] != [1, 1]:
-            raise ArgumentError(f"{option}: expected {name}=FROM:TO, not '{name}={given}'")
+            raise ArgumentError(f"{option}: expected {name}=FROM:TO, not '{name}={value_text}'")
         return np.linspace(ends[0][0], ends[1][0], runs)
     try:
-        return np.array(numbers(given, f"{option} {name}"))
+        return np.array(numbers(value_text, f"{option} {name}"))
     except ArgumentError as error:
         raise ArgumentError(
             f"{error}; a range is FROM:TO, such as {name}=0:5, and single values are {name}=0,1,5"

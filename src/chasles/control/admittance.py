@@ -111,12 +111,12 @@ class Admittance(CartesianController):
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the compliant frame's offset, quaternion and twist."""
-        frame, wanted = self.task.motion(now.q, now.qd), self.wanted(now.reference)
+        frame, desired = self.task.motion(now.q, now.qd), self.wanted(now.reference)
         wrench = measured_in_world(frame.pose, now)
-        force = compliance_wrench(wrench, wanted, self.axes)
+        force = compliance_wrench(wrench, desired, self.axes)
         away = offset_of(now.memory)
         a = compliant_acceleration(away, force, self.parameters, self.orientation_error)
-        compliant = moved(wanted, away, a, self.axes)
+        compliant = moved(desired, away, a, self.axes)
         feedback = acceleration_feedback(frame.pose, frame.twist, compliant, self.kp, self.kd, self.orientation_error)
         following = stepped(away, a, self.parameters, now.period)
         now.memory.offset, now.memory.quaternion, now.memory.velocity = following.values()

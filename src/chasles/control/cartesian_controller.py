@@ -86,12 +86,12 @@ class CartesianController(RobotController):
         threshold: float = 0.06,
         largest_damping: float = 0.1,
     ) -> None:
-        own = {
+        own_gains = {
             "nullspace_damping": reals(nullspace_damping, "nullspace_damping", ()),
             "nullspace_stiffness": reals(nullspace_stiffness, "nullspace_stiffness", ()),
             "posture": reals(robot.home if posture is None else posture, "posture", (robot.nq,)),
         }
-        super().__init__(robot, {**gains, **own}, memory)
+        super().__init__(robot, {**gains, **own_gains}, memory)
         self.task = TaskSpace(robot, target, components, threshold=threshold, largest_damping=largest_damping)
 
     @property
@@ -122,8 +122,8 @@ class CartesianController(RobotController):
         external = 0.0 if wrench is None else frame.J.T @ wrench
         if is_floating(self.robot):
             reduced = ReducedDynamics.at(self.robot, now.q, now.qd, external)
-            wanted = missing - reduced.drift(J)
-            return reduced.torques(self.task.inverted(reduced.jacobian(J), wanted, idle[reduced.motors]))
+            relative = missing - reduced.drift(J)
+            return reduced.torques(self.task.inverted(reduced.jacobian(J), relative, idle[reduced.motors]))
         return self.robot.inverse_dynamics(now.q, now.qd, self.task.inverted(J, missing, idle)) - external
 
     def towards_posture(self, q: Array) -> Any:
@@ -169,8 +169,8 @@ class AcceleratedFrame(CartesianController):
 
     def frame_acceleration(self, now: Now) -> tuple[TaskMotion, Any]:
         """Motion of the frame, and the acceleration (6,) that it shall have, angular part first."""
-        frame, wanted = self.task.motion(now.q, now.qd), self.wanted(now.reference)
-        return frame, acceleration_feedback(frame.pose, frame.twist, wanted, self.kp, self.kd, self.orientation_error)
+        frame, desired = self.task.motion(now.q, now.qd), self.wanted(now.reference)
+        return frame, acceleration_feedback(frame.pose, frame.twist, desired, self.kp, self.kd, self.orientation_error)
 
 
 def six(angular: ArrayLike | None, linear: ArrayLike, name: str) -> NDArray[np.float64]:

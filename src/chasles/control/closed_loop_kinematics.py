@@ -100,10 +100,10 @@ class ClosedLoopKinematics(CartesianController):
         now.memory.started, now.memory.commanded = 1.0, following
         return tau
 
-    def rates(self, q: Array, wanted: PoseMotion) -> Motion:
+    def rates(self, q: Array, desired: PoseMotion) -> Motion:
         """Return the joint motion at positions q that tracks the frame's reference and makes its error decay."""
         T, J6 = self.robot.pose_and_jacobian(q, frame="world-aligned", target=self.target)
-        twist, acceleration = velocity_feedback(np.asarray(T), wanted, self.gain, self.orientation_error)
+        twist, acceleration = velocity_feedback(np.asarray(T), desired, self.gain, self.orientation_error)
         J, towards = self.task.select(np.asarray(J6)), self.nullspace_stiffness
         qd = self.task.inverted(J, self.task.select(twist), towards * self.towards_posture(q))
         Jdot = np.asarray(self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target))

@@ -78,9 +78,9 @@ class ComputedTorque(RobotController):
         friction: str = "reference",
         supports: Sequence[str] = (),
     ) -> None:
-        given = {"kp": kp, "kd": kd, "ki": ki}
-        own = gains(robot.n, **given) if supports else motor_gains(robot, **given)
-        super().__init__(robot, own, {"integral": np.zeros(robot.n)})
+        feedback = {"kp": kp, "kd": kd, "ki": ki}
+        joint_gains = gains(robot.n, **feedback) if supports else motor_gains(robot, **feedback)
+        super().__init__(robot, joint_gains, {"integral": np.zeros(robot.n)})
         self.supports = Supports(robot, supports)
         self.feedforward = truth(feedforward, "feedforward")
         self.friction = choice(friction, "velocity for the compensation of friction", ("reference", "measured"))

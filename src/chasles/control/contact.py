@@ -60,10 +60,10 @@ class Contact(Sealed):
         self.frame = frame
         self.points = reals(points, "points", ("points", 3))
         self.friction = real(friction, "friction", above=0.0)
-        given = reals(normal, "normal", (3,))
-        if not np.linalg.norm(given) > 0.0:
+        direction = reals(normal, "normal", (3,))
+        if not np.linalg.norm(direction) > 0.0:
             raise ArgumentError("the normal of a contact must not be zero")
-        self.normal = given / np.linalg.norm(given)
+        self.normal = direction / np.linalg.norm(direction)
         self.highest_force = real(highest_force, "highest_force", above=0.0, infinite=True)
 
     @property
@@ -72,15 +72,15 @@ class Contact(Sealed):
         return self.frame, self.points.tobytes(), self.normal.tobytes()
 
 
-def with_contacts(others: Feasible, J: Floats, wanted: Floats) -> Feasible:
+def with_contacts(problem: Feasible, J: Floats, target: Floats) -> Feasible:
     """Constraints with those of the contacts, J q̈ = wanted in the directions that J tells apart."""
     U, sizes, _ = np.linalg.svd(J, full_matrices=False)
     held = U[:, sizes > _HELD_SHARE * sizes[0]].T
-    rows = others.rows
-    A = np.pad(held @ J, ((0, 0), (0, len(others.lower) - J.shape[1])))
-    value = held @ wanted
+    rows = problem.rows
+    A = np.pad(held @ J, ((0, 0), (0, len(problem.lower) - J.shape[1])))
+    value = held @ target
     together = Inequalities(np.concatenate([rows.A, A]), np.append(rows.lower, value), np.append(rows.upper, value))
-    return others._replace(rows=together)
+    return problem._replace(rows=together)
 
 
 def contact_jacobian(robot: Robot, q: Array, contacts: Sequence[Contact]) -> Array:

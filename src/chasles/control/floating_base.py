@@ -71,20 +71,20 @@ def motor_gains(robot: Robot, standing: bool = False, /, **values: ArrayLike) ->
     >>> motor_gains(ch.load("planar2r").with_free_base(), kp=4.0)["kp"]
     array([0., 0., 0., 0., 0., 0., 4., 4.])
     """
-    motors, found = has_motors(robot), {}
+    motors, gains_of = has_motors(robot), {}
     for name, value in values.items():
         gain = reals(value, name, (robot.n,), broadcast=True, at_least=0.0)
         if np.ndim(value) and standing:
-            found[name] = gain
+            gains_of[name] = gain
             continue
         if np.ndim(value) and gain[~motors].any():
-            place = robot.velocity_names[int(np.flatnonzero(gain * ~motors)[0])]
+            joint = robot.velocity_names[int(np.flatnonzero(gain * ~motors)[0])]
             raise ArgumentError(
-                f"{name} asks for a torque at {place}, but no motor moves a free joint: its gain must be 0 (or give "
+                f"{name} asks for a torque at {joint}, but no motor moves a free joint: its gain must be 0 (or give "
                 "one number for all motors) unless the robot stands on supports"
             )
-        found[name] = gain * motors
-    return found
+        gains_of[name] = gain * motors
+    return gains_of
 
 
 def joint_gains(design: PoleDesign, integral: bool = False) -> dict[str, NDArray[np.float64]]:
@@ -126,10 +126,13 @@ def tracking_error(robot: Robot, q: Array, qd: Array, reference: Motion) -> Trac
     error = np.asarray(robot.difference(q, reference.q))
     velocity, acceleration = np.array(reference.qd), np.array(reference.qdd)
     for joint in robot.description.coordinates:
-        own = robot.description.velocity_places(joint.name)
-        if joint.has_quaternion and own.stop:
-            towards: Any = adjoint(exp_pose(error[own])) if joint.kind == "free" else exp_rotation(error[own])
-            velocity[own], acceleration[own] = towards @ velocity[own], towards @ acceleration[own]
+        indices = robot.description.velocity_places(joint.name)
+        if joint.has_quaternion and indices.stop:
+            towards: Any = adjoint(exp_pose(error[indices])) if joint.kind == "free" else exp_rotation(error[indices])
+            velocity[indices], acceleration[indices] = (
+                towards @ velocity[indices],
+                towards @ acceleration[indices],
+            )
     return TrackingError(error, velocity - qd, acceleration)
 
 
@@ -183,9 +186,9 @@ class ReducedDynamics(NamedTuple):
 
     def torques(self, acceleration: Array, further: Real = 0.0) -> Array:
         """Torques (n,) for accelerations (k,) of the joints with motors, and further ones; zero at free joints."""
-        own = np.asarray(self.M @ acceleration + self.h + further)
-        tau: Any = np.zeros(len(self.motors) + len(self.base_response[1]), dtype=own.dtype)
-        tau[self.motors] = own
+        motor_torques = np.asarray(self.M @ acceleration + self.h + further)
+        tau: Any = np.zeros(len(self.motors) + len(self.base_response[1]), dtype=motor_torques.dtype)
+        tau[self.motors] = motor_torques
         return np.asarray(tau)
 
 
@@ -203,8 +206,8 @@ def without_base(robot: Robot, q: Array, tau: Array) -> Array:
     (array([0., 0., 0., 0., 0., 0.]), array([ 6.,  7.,  8.,  9., 10., 11., 12.]))
     """
     motors = has_motors(robot)
-    M, found = np.asarray(robot.mass_matrix(q)), np.array(tau)
-    base = solve(factor(M[np.ix_(~motors, ~motors)]), found[~motors])
-    found[motors] = found[motors] - M[np.ix_(motors, ~motors)] @ np.asarray(base)
-    found[~motors] = 0.0
-    return found
+    M, torques = np.asarray(robot.mass_matrix(q)), np.array(tau)
+    base = solve(factor(M[np.ix_(~motors, ~motors)]), torques[~motors])
+    torques[motors] = torques[motors] - M[np.ix_(motors, ~motors)] @ np.asarray(base)
+    torques[~motors] = 0.0
+    return torques

@@ -40,8 +40,8 @@ class LoopResponse(NamedTuple):
     def phase(self, joint: int) -> NDArray[np.float64]:
         """Phase of one joint's loop without jumps, rad, shape (k,), above -2π and at most 0 at the last crossover."""
         phase = np.unwrap(np.angle(self.response[:, joint, joint]))
-        place = self._crossovers(joint)[-1:]
-        at = phase[place[0]] if place.size else phase[-1]
+        crossover = self._crossovers(joint)[-1:]
+        at = phase[crossover[0]] if crossover.size else phase[-1]
         return np.asarray(phase - 2.0 * np.pi * np.ceil(at / (2.0 * np.pi)))
 
     def margins(self, joint: int) -> tuple[float, float]:

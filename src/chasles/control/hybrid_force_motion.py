@@ -94,13 +94,13 @@ class HybridForceMotion(CartesianController):
         require_orientation_error(orientation_error)
         self.orientation_error: OrientationError = orientation_error
         count = len(_checked_forces(forces))
-        own = {
+        task_gains = {
             "force": np.array([forces[name] for name in forces], dtype=float),
             "kp": six(kp_orientation, kp, "kp"),
             "kd": six(kd_orientation, kd, "kd"),
             **gains(count, kf=kf, kfi=kfi, force_damping=force_damping),
         }
-        super().__init__(robot, own, {"integral": np.zeros(count)}, **task)
+        super().__init__(robot, task_gains, {"integral": np.zeros(count)}, **task)
         self.axes = _axes(forces, R_world_task)[:, self.task.rows]
         if np.abs(self.axes @ self.axes.T - np.eye(count)).max() > 1e-9:
             raise ArgumentError(
@@ -110,9 +110,9 @@ class HybridForceMotion(CartesianController):
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the force error by the rectangle rule."""
-        frame, wanted, A = self.task.motion(now.q, now.qd), self.wanted(now.reference), self.axes
+        frame, desired, A = self.task.motion(now.q, now.qd), self.wanted(now.reference), self.axes
         a = self.task.select(
-            acceleration_feedback(frame.pose, frame.twist, wanted, self.kp, self.kd, self.orientation_error)
+            acceleration_feedback(frame.pose, frame.twist, desired, self.kp, self.kd, self.orientation_error)
         )
         short = self.force + A @ self.task.select(measured_in_world(frame.pose, now))
         now.memory.integral = now.memory.integral + now.period * short
@@ -147,6 +147,6 @@ def _axes(forces: Mapping[str, float], R_world_task: ArrayLike | None) -> NDArra
     R = np.eye(3) if R_world_task is None else reals(R_world_task, "R_world_task")
     if R.shape != (3, 3) or not rotation_distance(R) < 1e-9:
         raise ArgumentError("R_world_task must be a rotation, shape (3, 3)")
-    both = np.zeros((6, 6))
-    both[:3, :3] = both[3:, 3:] = R.T
-    return both[[COMPONENTS.index(name) for name in forces]]
+    rotation6 = np.zeros((6, 6))
+    rotation6[:3, :3] = rotation6[3:, 3:] = R.T
+    return rotation6[[COMPONENTS.index(name) for name in forces]]

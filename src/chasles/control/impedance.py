@@ -114,52 +114,52 @@ class Impedance(CartesianController):
         self.orientation_error: OrientationError = orientation_error
         self.axes: Axes = axes
         self.shapes_inertia = inertia is not None
-        given = {
+        coefficients = {
             "stiffness": stiffness,
             "damping": damping,
             "rotational_stiffness": rotational_stiffness,
             "rotational_damping": rotational_damping,
         }
         if self.shapes_inertia:
-            given |= {"inertia": inertia, "rotational_inertia": rotational_inertia}
+            coefficients |= {"inertia": inertia, "rotational_inertia": rotational_inertia}
         elif rotational_inertia is not None:
             raise ArgumentError("a rotational_inertia needs an inertia beside it, in kg")
-        gains = compliant_gains(task.get("components"), **given)
+        gains = compliant_gains(task.get("components"), **coefficients)
         super().__init__(robot, gains, **task)
         if self.shapes_inertia:
             self.measured_wrench = self.target
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law."""
-        frame, wanted = self.task.motion(now.q, now.qd), self.wanted(now.reference)
-        away = offset(frame.pose, frame.twist, wanted, self.axes)
+        frame, desired = self.task.motion(now.q, now.qd), self.wanted(now.reference)
+        away = offset(frame.pose, frame.twist, desired, self.axes)
         push = spring_wrench(away, gains6(self.parameters, "stiffness"), self.orientation_error)
         push = push - gains6(self.parameters, "damping") * away.velocity
         if not self.shapes_inertia:
-            return self._own_inertia(now, frame, wanted, push)
+            return self._own_inertia(now, frame, desired, push)
         wrench = measured_in_world(frame.pose, now)
-        felt = push + compliance_wrench(wrench, wanted, self.axes)
-        a = moved(wanted, away, felt / gains6(self.parameters, "inertia"), self.axes).acceleration
+        felt = push + compliance_wrench(wrench, desired, self.axes)
+        a = moved(desired, away, felt / gains6(self.parameters, "inertia"), self.axes).acceleration
         return self.accelerating(now, frame, a, wrench)
 
-    def _own_inertia(self, now: Now, frame: TaskMotion, wanted: PoseMotion, push: Array) -> NDArray[Any]:
+    def _own_inertia(self, now: Now, frame: TaskMotion, desired: PoseMotion, push: Array) -> NDArray[Any]:
         """Torques that leave the arm its inertia.
 
         C(q, a) b = (c(q, a + b) - c(q, a - b)) / 4, with c(q, v) = C(q, v) v.
         """
         q, qd, idle = now.q, now.qd, self.idle(now)
         J = self.task.select(frame.J)
-        force = self.task.select(world_wrench(push, wanted, self.axes))
+        force = self.task.select(world_wrench(push, desired, self.axes))
         if is_floating(self.robot):
             reduced = ReducedDynamics.at(self.robot, q, qd)
-            missing = self.task.select(wanted.acceleration - frame.drift) - reduced.drift(J)
+            missing = self.task.select(desired.acceleration - frame.drift) - reduced.drift(J)
             J, idle = reduced.jacobian(J), idle[reduced.motors]
             return reduced.torques(idle, J.T @ (force + force_for(self.task, reduced.M, J, missing - J @ idle)))
         still = np.zeros(self.robot.n)
-        qd_d = self.task.inverted(J, self.task.select(wanted.twist), still)
+        qd_d = self.task.inverted(J, self.task.select(desired.twist), still)
         Jdot = self.robot.jacobian_derivative(q, qd, frame="world-aligned", target=self.target)
         bend = self.task.select(np.asarray(Jdot) @ qd_d)
-        qdd_d = self.task.inverted(J, self.task.select(wanted.acceleration) - bend, still)
+        qdd_d = self.task.inverted(J, self.task.select(desired.acceleration) - bend, still)
         carried = self.robot.coriolis_vector(q, qd + qd_d) - self.robot.coriolis_vector(q, qd - qd_d)
         Lambda, _ = felt_inertia(self.robot.mass_matrix(q), J, self.task.damping(J))
         force = force - Lambda @ (J @ idle)
@@ -171,7 +171,9 @@ def gains6(parameters: Mapping[str, Any], name: str) -> Any:
     return np.concatenate([parameters[f"rotational_{name}"], parameters[name]])
 
 
-def compliant_gains(components: Sequence[str] | None, **given: ArrayLike | None) -> dict[str, NDArray[np.float64]]:
+def compliant_gains(
+    components: Sequence[str] | None, **coefficients: ArrayLike | None
+) -> dict[str, NDArray[np.float64]]:
     """Return stiffness, damping and inertia, (3,) each, as they are given for position and orientation.
 
     Raises
@@ -181,15 +183,15 @@ def compliant_gains(components: Sequence[str] | None, **given: ArrayLike | None)
     """
     turns = components is None or any(name.startswith("r") for name in components)
     gains = {}
-    for name, value in given.items():
+    for name, value in coefficients.items():
         if value is None and turns:
             raise ArgumentError(
                 f"{name} is missing: the orientation is controlled too; give it, or control positions only with "
                 "components=('x', 'y', 'z')"
             )
         without = 1.0 if name.endswith("inertia") else 0.0
-        own = without if value is None else value
-        gains[name] = reals(own, name, (3,), broadcast=True, bound=COMPLIANT[name])
+        coefficient = without if value is None else value
+        gains[name] = reals(coefficient, name, (3,), broadcast=True, bound=COMPLIANT[name])
     return gains
 
 

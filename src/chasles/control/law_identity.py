@@ -61,9 +61,9 @@ def law_identity(
     def law(
         t: Real, q: Array, qd: Array, planned: Record, state: Array, values: Array, rows: Array, wrench: Array
     ) -> Any:
-        given = None if schedule is None else row.split(rows).row
+        planned_row = None if schedule is None else row.split(rows).row
         measured = None if controller.measured_wrench is None else wrench
-        now = Now(t, q, qd, _motion(planned), memory.split(state), period, given, measured)
+        now = Now(t, q, qd, _motion(planned), memory.split(state), period, planned_row, measured)
         tau = controller.with_values(layout.split(values)).law(now)
         return np.asarray(tau), memory.join(now.memory)
 

@@ -36,5 +36,5 @@ def settings_of(law: type[RobotController]) -> tuple[str, ...]:
     >>> settings_of(laws()["pd-gravity"])
     ('frequency', 'damping', 'damping_times_period', 'kp', 'kd')
     """
-    every = [*design_settings(law), *rule_settings(law), *keywords(law)]
-    return tuple(name for name in dict.fromkeys(every) if name not in _NOT_SETTINGS)
+    names = [*design_settings(law), *rule_settings(law), *keywords(law)]
+    return tuple(name for name in dict.fromkeys(names) if name not in _NOT_SETTINGS)

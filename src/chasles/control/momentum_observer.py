@@ -129,11 +129,11 @@ class MomentumObserver:
         momenta, drifts = (np.asarray(part) for part in self.robot.regressors.momentum_and_drift(positions, rates))
         before, after = self._impulses(torques, drifts - self._load_friction(positions, rates, torques))
         integral = momenta[0] - before[0]
-        found = np.empty_like(rates)
+        estimates = np.empty_like(rates)
         for k in range(len(rates)):  # the law, with the robot's part computed in one call
-            found[k] = self.bandwidth * (momenta[k] - integral - before[k])
-            integral = integral + before[k] + after[k] + self.period * found[k]
-        return found
+            estimates[k] = self.bandwidth * (momenta[k] - integral - before[k])
+            integral = integral + before[k] + after[k] + self.period * estimates[k]
+        return estimates
 
     def alarm(self, residuals: ArrayLike, *, false_alarms_per_hour: float = 1.0) -> CollisionAlarm:
         """Return alarm thresholds from residuals, shape (k, n), of a motion without contact.
@@ -145,15 +145,15 @@ class MomentumObserver:
         IdentificationError
             If there are too few residuals.
         """
-        own = reals(residuals, "residuals", ("k", self.robot.n))
+        quiet = reals(residuals, "residuals", ("k", self.robot.n))
         rate = real(false_alarms_per_hour, "false_alarms_per_hour", above=0.0)
-        if len(own) < LEAST_RESIDUALS:
-            raise IdentificationError(f"{len(own)} residuals are too few; at least {LEAST_RESIDUALS} are needed")
-        centred = own - own.mean(axis=0)
+        if len(quiet) < LEAST_RESIDUALS:
+            raise IdentificationError(f"{len(quiet)} residuals are too few; at least {LEAST_RESIDUALS} are needed")
+        centred = quiet - quiet.mean(axis=0)
         deviation = np.maximum(centred.std(axis=0), 1e-12)
         probability = rate * self.period / (3600.0 * self.robot.n)
-        factor = np.array([_threshold(_autocorrelation(column), len(own), probability) for column in centred.T])
-        return CollisionAlarm(own.mean(axis=0), factor * deviation, rate)
+        factor = np.array([_threshold(_autocorrelation(column), len(quiet), probability) for column in centred.T])
+        return CollisionAlarm(quiet.mean(axis=0), factor * deviation, rate)
 
 
 @dataclass(frozen=True)

@@ -42,10 +42,10 @@ class PythonLaw(Controller):
 
     def __init__(self, function: Callable[..., Any], *, memory: Mapping[str, Any] = MappingProxyType({})) -> None:
         self.name = getattr(function, "__name__", type(function).__name__)
-        given, gains = _signature(function)
-        if given != 1:
+        count, gains = _signature(function)
+        if count != 1:
             raise ArgumentError(
-                f"{self.name} takes {given} positional arguments; a law takes one, now, with now.t, now.q, now.qd, "
+                f"{self.name} takes {count} positional arguments; a law takes one, now, with now.t, now.q, now.qd, "
                 "now.reference, now.memory and now.period, and its gains as keywords: law(now, *, kp=100.0)"
             )
         for name, value in gains.items():
@@ -103,5 +103,5 @@ def _signature(function: Callable[..., Any]) -> tuple[int, dict[str, Any]]:
     except (TypeError, ValueError):
         return 1, {}
     by_place = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    given = sum(1 for p in parameters if p.kind in by_place and p.default is inspect.Parameter.empty)
-    return given, {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    count = sum(1 for p in parameters if p.kind in by_place and p.default is inspect.Parameter.empty)
+    return count, {p.name: p.default for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}

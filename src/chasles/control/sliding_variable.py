@@ -59,9 +59,9 @@ def sliding(robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array) -
     turned = error.velocity + qd
     change = np.array(error.acceleration)
     for joint in robot.description.coordinates:
-        own = robot.description.velocity_places(joint.name)
-        if joint.kind == "spherical" and own.stop:
-            change[own] = change[own] - cross(qd[own], turned[own])
+        indices = robot.description.velocity_places(joint.name)
+        if joint.kind == "spherical" and indices.stop:
+            change[indices] = change[indices] - cross(qd[indices], turned[indices])
     rates = robot.configuration_rate(q, qd), robot.configuration_rate(reference.q, reference.qd)
     error_rate = robot.difference.specialize().jvp(["q0", "q1"])(q, reference.q, *rates)
     qd_reference = turned + rate * error.position

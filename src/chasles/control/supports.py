@@ -79,10 +79,10 @@ class Supports(Sealed):
         J = np.concatenate(
             [np.asarray(robot.jacobian(q, frame="world-aligned", target=name))[3:] for name in self.frames]
         )
-        J_base, found = J[:, ~motors], np.asarray(tau)
+        J_base, torques = J[:, ~motors], np.asarray(tau)
         gram = J_base.T @ J_base
         damping = _DAMPING * np.trace(gram) * np.eye(len(gram))
-        forces = J_base @ np.asarray(solve(factor(gram + damping), found[~motors]))
-        found = found - J.T @ forces
-        found[~motors] = 0.0
-        return np.asarray(found)
+        forces = J_base @ np.asarray(solve(factor(gram + damping), torques[~motors]))
+        torques = torques - J.T @ forces
+        torques[~motors] = 0.0
+        return np.asarray(torques)

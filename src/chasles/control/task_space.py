@@ -148,21 +148,21 @@ class TaskSpace:
         share = 1.0 / (np.trace(inverse(factor(solvable))) * self.threshold**2)
         return self.largest_damping**2 * maximum(1.0 - share, 0.0)
 
-    def inverted(self, J: Array, wanted: Array, idle: Array) -> Array:
+    def inverted(self, J: Array, value: Array, idle: Array) -> Array:
         """Joint rates or accelerations (n,) that give the selected rows (k,) what is wanted, and are idle otherwise.
 
         They are J⁺ (wanted - J idle) + idle with the damped inverse J⁺ = Jᵀ (J Jᵀ + damping)⁻¹: the closest to idle
         that do the task, where it can be done.
         """
-        return damped_step(J, wanted, self.damping(J), idle)
+        return damped_step(J, value, self.damping(J), idle)
 
-    def achievable(self, J: Array, wanted: Array) -> Array:
+    def achievable(self, J: Array, value: Array) -> Array:
         """What `inverted` gives the selected rows (k,) of what is wanted of them: all, but near singularities.
 
         It is J Jᵀ (J Jᵀ + damping)⁻¹ wanted.
         """
         gram, damping = J @ J.T, self.damping(J)
-        return np.asarray(wanted - damping * solve(factor(gram + damping * np.eye(len(gram))), wanted))
+        return np.asarray(value - damping * solve(factor(gram + damping * np.eye(len(gram))), value))
 
     def _require_reach(self) -> None:
         rng = np.random.default_rng(0)

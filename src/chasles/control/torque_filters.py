@@ -64,9 +64,9 @@ class TorqueFilter(RobotController):
 
     def __init__(self, robot: Robot, inner: Controller | Callable[..., Any], values: Mapping[str, ArrayLike]) -> None:
         law = as_controller(inner)
-        own = {name: reals(value, name, (robot.n,), broadcast=True) for name, value in values.items()}
+        filter_gains = {name: reals(value, name, (robot.n,), broadcast=True) for name, value in values.items()}
         states = {name: np.zeros(robot.n) for name in ("first", "second")}
-        super().__init__(robot, own, {**states, "started": np.zeros(()), "inner": law.memory})
+        super().__init__(robot, filter_gains, {**states, "started": np.zeros(()), "inner": law.memory})
         self.inner = law
         self.name = f"{law.name} + {self.kind_of_filter}"
         self.reference_kind, self.follows_reference = law.reference_kind, law.follows_reference

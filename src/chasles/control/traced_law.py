@@ -60,7 +60,9 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
     shapes = _row_shapes(rows)
     row = Layout({} if shapes is None else {"row": shapes})
 
-    def law(t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, given: Record) -> tuple[Any, Any]:
+    def law(
+        t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, planned_values: Record
+    ) -> tuple[Any, Any]:
         now = Now(
             t,
             q,
@@ -68,7 +70,7 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
             Motion(*np.split(reference, [nq, nq + n])),
             memory.split(state),
             period,
-            None if shapes is None else row.split(given).row,
+            None if shapes is None else row.split(planned_values).row,
         )
         tau = controller.law(now)
         return np.asarray(tau), memory.join(now.memory)

@@ -201,10 +201,10 @@ class WholeBodyTorque(RobotController):
         limited = motors & np.isfinite(limits) & (limits > 0.0)
         frictions = [contact.friction for contact in contacts for _ in contact.points]
         pyramid = np.zeros((4 * len(frictions), n + k))
-        for place, friction in enumerate(frictions):
-            x = n + 3 * place
+        for index, friction in enumerate(frictions):
+            x = n + 3 * index
             for row, (axis, sign) in enumerate(((0, 1.0), (0, -1.0), (1, 1.0), (1, -1.0))):
-                pyramid[4 * place + row, [x + axis, x + 2]] = sign, -friction / np.sqrt(2.0)
+                pyramid[4 * index + row, [x + axis, x + 2]] = sign, -friction / np.sqrt(2.0)
         motion = np.hstack([M, -self._unit_force * J.T])
         A = np.concatenate([motion[~motors], motion[limited], pyramid])
         lower = np.concatenate([-h[~motors], -limits[limited] - h[limited], np.full(len(pyramid), -UNBOUNDED)])

@@ -45,7 +45,7 @@ class VectorLayout:
     def of(
         cls,
         description: Description,
-        place: Callable[[Joint], tuple[slice, slice]] | None = None,
+        slices_of: Callable[[Joint], tuple[slice, slice]] | None = None,
         size: tuple[int, int] = (0, 0),
     ) -> VectorLayout:
         """Return the layout of a robot.
@@ -69,16 +69,16 @@ class VectorLayout:
             driver, ratio, offset = description.mimics[joint.name]
             q, v = description.starts[driver]
             q_theirs, v_theirs = slice(end_q, end_q + nq), slice(end_v, end_v + nv)
-            if place is not None:
-                q_theirs, v_theirs = place(joint)
+            if slices_of is not None:
+                q_theirs, v_theirs = slices_of(joint)
             slots.append(Slot(joint, slice(q, q + nq), slice(v, v + nv), q_theirs, v_theirs, ratio, offset))
             end_q, end_v = end_q + nq, end_v + nv
-        return cls(tuple(slots), *((end_q, end_v) if place is None else size))
+        return cls(tuple(slots), *((end_q, end_v) if slices_of is None else size))
 
 
 def array(values: ArrayLike, length: int, name: str) -> NDArray[np.float64]:
     """Return values as an array whose last axis has this length; an ArgumentError names it."""
-    given = np.asarray(values, dtype=np.float64)
-    if given.ndim == 0 or given.shape[-1] != length:
-        raise ArgumentError(f"{name} must have shape (..., {length}), not {given.shape}")
-    return given
+    vector = np.asarray(values, dtype=np.float64)
+    if vector.ndim == 0 or vector.shape[-1] != length:
+        raise ArgumentError(f"{name} must have shape (..., {length}), not {vector.shape}")
+    return vector

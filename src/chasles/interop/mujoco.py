@@ -38,24 +38,24 @@ def configuration_from_mujoco(robot: Robot, qpos: ArrayLike) -> FloatArray:
     array([1., 0., 0., 0., 1., 2., 3.])
     """
     layout = _layout(robot)
-    given = array(qpos, layout.nq, "qpos")
-    q = np.empty((*given.shape[:-1], robot.nq))
+    theirs = array(qpos, layout.nq, "qpos")
+    q = np.empty((*theirs.shape[:-1], robot.nq))
     for slot in layout.independent:
-        here = given[..., slot.q_theirs]
-        q[..., slot.q_ours] = np.roll(here, -3, axis=-1) if slot.joint.kind == "free" else here
+        coordinates = theirs[..., slot.q_theirs]
+        q[..., slot.q_ours] = np.roll(coordinates, -3, axis=-1) if slot.joint.kind == "free" else coordinates
     return q
 
 
 def configuration_to_mujoco(robot: Robot, q: ArrayLike) -> FloatArray:
     """MuJoCo's `qpos` of a configuration q, shape (..., nq)."""
     layout = _layout(robot)
-    given = array(q, robot.nq, "q")
-    qpos = np.empty((*given.shape[:-1], layout.nq))
+    ours = array(q, robot.nq, "q")
+    qpos = np.empty((*ours.shape[:-1], layout.nq))
     for slot in layout.slots:
-        here = given[..., slot.q_ours]
+        coordinates = ours[..., slot.q_ours]
         if slot.joint.kind == "free":
-            here = np.roll(here, 3, axis=-1)
-        qpos[..., slot.q_theirs] = slot.ratio * here + slot.offset
+            coordinates = np.roll(coordinates, 3, axis=-1)
+        qpos[..., slot.q_theirs] = slot.ratio * coordinates + slot.offset
     return qpos
 
 
@@ -65,15 +65,15 @@ def velocity_map(robot: Robot, q: ArrayLike) -> FloatArray:
     Jacobians of MuJoCo times P are those of Chasles, and ``P.T @ M @ P`` is the mass matrix.
     """
     layout = _layout(robot)
-    given = array(q, robot.nq, "q")
-    P = np.zeros((*given.shape[:-1], layout.nv, robot.n))
+    configuration = array(q, robot.nq, "q")
+    P = np.zeros((*configuration.shape[:-1], layout.nv, robot.n))
     for slot in layout.slots:
         count = len(slot.joint.freedoms)
         if slot.joint.kind == "free":
             turning, sliding = slot.v_theirs.start + 3, slot.v_theirs.start
             first = slot.v_ours.start
             P[..., turning : turning + 3, first : first + 3] = np.eye(3)
-            P[..., sliding : sliding + 3, first + 3 : first + 6] = _rotation(given, slot)
+            P[..., sliding : sliding + 3, first + 3 : first + 6] = _rotation(configuration, slot)
         else:
             P[..., slot.v_theirs, slot.v_ours] = slot.ratio * np.eye(count)
     return P
@@ -100,8 +100,8 @@ def acceleration_from_mujoco(robot: Robot, qpos: ArrayLike, qvel: ArrayLike, qac
 
 def acceleration_to_mujoco(robot: Robot, q: ArrayLike, qd: ArrayLike, qdd: ArrayLike) -> FloatArray:
     """MuJoCo's `qacc` of an acceleration qdd at q and qd."""
-    whole = array(qdd, robot.n, "qdd") + _turning_axes(robot, array(qd, robot.n, "qd"))
-    return _times(velocity_map(robot, q), whole)
+    acceleration = array(qdd, robot.n, "qdd") + _turning_axes(robot, array(qd, robot.n, "qd"))
+    return _times(velocity_map(robot, q), acceleration)
 
 
 def force_from_mujoco(robot: Robot, qpos: ArrayLike, force: ArrayLike) -> FloatArray:

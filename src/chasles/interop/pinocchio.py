@@ -46,36 +46,36 @@ _SIZES = {"revolute": (1,), "prismatic": (1,), "continuous": (1, 2), "spherical"
 def configuration_from_pinocchio(robot: Robot, model: Any, q: ArrayLike) -> FloatArray:
     """Configuration of Chasles, shape (..., nq), of Pinocchio's `q`. Continuous joints come between -pi and pi."""
     layout = _layout(robot, model)
-    given = array(q, layout.nq, "q")
-    ours = np.empty((*given.shape[:-1], robot.nq))
+    theirs = array(q, layout.nq, "q")
+    ours = np.empty((*theirs.shape[:-1], robot.nq))
     for slot in layout.independent:
-        here = given[..., slot.q_theirs]
+        coordinates = theirs[..., slot.q_theirs]
         if slot.joint.kind == "free":
-            here = here[..., [6, 3, 4, 5, 0, 1, 2]]
+            coordinates = coordinates[..., [6, 3, 4, 5, 0, 1, 2]]
         elif slot.joint.kind == "spherical":
-            here = here[..., [3, 0, 1, 2]]
-        elif here.shape[-1] == 2:
-            here = np.arctan2(here[..., 1:], here[..., :1])
-        ours[..., slot.q_ours] = here
+            coordinates = coordinates[..., [3, 0, 1, 2]]
+        elif coordinates.shape[-1] == 2:
+            coordinates = np.arctan2(coordinates[..., 1:], coordinates[..., :1])
+        ours[..., slot.q_ours] = coordinates
     return ours
 
 
 def configuration_to_pinocchio(robot: Robot, model: Any, q: ArrayLike) -> FloatArray:
     """Pinocchio's `q` of a configuration, shape (..., nq)."""
     layout = _layout(robot, model)
-    given = array(q, robot.nq, "q")
-    theirs = np.empty((*given.shape[:-1], layout.nq))
+    configuration = array(q, robot.nq, "q")
+    theirs = np.empty((*configuration.shape[:-1], layout.nq))
     for slot in layout.slots:
-        here = given[..., slot.q_ours]
+        coordinates = configuration[..., slot.q_ours]
         if slot.joint.kind == "free":
-            here = here[..., [4, 5, 6, 1, 2, 3, 0]]
+            coordinates = coordinates[..., [4, 5, 6, 1, 2, 3, 0]]
         elif slot.joint.kind == "spherical":
-            here = here[..., [1, 2, 3, 0]]
+            coordinates = coordinates[..., [1, 2, 3, 0]]
         else:
-            here = slot.ratio * here + slot.offset
+            coordinates = slot.ratio * coordinates + slot.offset
             if slot.q_theirs.stop - slot.q_theirs.start == 2:
-                here = np.concatenate([np.cos(here), np.sin(here)], axis=-1)
-        theirs[..., slot.q_theirs] = here
+                coordinates = np.concatenate([np.cos(coordinates), np.sin(coordinates)], axis=-1)
+        theirs[..., slot.q_theirs] = coordinates
     return theirs
 
 

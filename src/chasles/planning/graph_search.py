@@ -142,9 +142,9 @@ def _steps_of(graph: Mapping[Node, Mapping[Node, float]]) -> Callable[[Node], It
     return lambda node: graph.get(node, {}).items()
 
 
-def _cost(value: float, what: str, node: Hashable) -> float:
+def _cost(value: float, label: str, node: Hashable) -> float:
     if not value >= 0.0:
-        raise ArgumentError(f"{what} node {node!r} costs {value!r}; costs must not be negative")
+        raise ArgumentError(f"{label} node {node!r} costs {value!r}; costs must not be negative")
     return float(value)
 
 

@@ -87,12 +87,12 @@ def plan(
     if isinstance(where, ConfigurationSpace):
         if margin is not None:
             raise ArgumentError(f"the space has the margin {where.margin:g} m; leave margin= out, or use with_margin")
-        whole = where
+        stated_space = where
     else:
-        whole = ConfigurationSpace(where, margin=0.0 if margin is None else margin)
-    space = whole.with_margin(whole.margin + whole.resolution)  # leaves room to round the corners
+        stated_space = ConfigurationSpace(where, margin=0.0 if margin is None else margin)
+    space = stated_space.with_margin(stated_space.margin + stated_space.resolution)  # leaves room to round the corners
     first, last = (reals(q, name, (space.robot.nq,)) for q, name in ((start, "start"), (goal, "goal")))
-    known = choice(method, "method", get_args(Method))
+    known_method = choice(method, "method", get_args(Method))
     count = whole_number(samples, "samples", 1, _MOST)
     tries = whole_number(shortcuts, "shortcuts", 0, _MOST)
     longest = _STEP * _diagonal(space) if step is None else real(step, "step", above=0.0)
@@ -100,18 +100,18 @@ def plan(
     nothing = np.empty((0, space.robot.nq))
     for name, q in (("start", first), ("goal", last)):
         if obstruction := space.obstruction(q):
-            return PlannedPath(whole, False, f"the {name} is not free: {obstruction}", nothing, 0)
-    path, drawn = _found(space, first, last, known, count, longest, generator, seed)
+            return PlannedPath(stated_space, False, f"the {name} is not free: {obstruction}", nothing, 0)
+    path, drawn = _found(space, first, last, known_method, count, longest, generator, seed)
     if not len(path):
         reason = f"no path was found with {drawn:,} samples; try more samples, another seed or a smaller margin"
-        return PlannedPath(whole, False, reason, nothing, drawn)
+        return PlannedPath(stated_space, False, reason, nothing, drawn)
     waypoints = unwrapped(space, path)
     if tries:
-        roomy = whole.with_margin(whole.margin + _ROOM)
+        roomy = stated_space.with_margin(stated_space.margin + _ROOM)
         waypoints = shortened(roomy, waypoints, tries, generator)
     edges = max(len(waypoints) - 1, 1)
     reason = f"a path of {edges} edge{'s' if edges > 1 else ''}, found with {drawn:,} samples and proven free"
-    return PlannedPath(whole, True, reason, waypoints, drawn)
+    return PlannedPath(stated_space, True, reason, waypoints, drawn)
 
 
 def _found(

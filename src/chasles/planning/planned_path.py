@@ -57,10 +57,10 @@ class PlannedPath:
         `chasles.time_optimal` finds the fastest motion along it.
         """
         self._require_success()
-        places = np.concatenate([[0.0], np.cumsum(self.space.lengths(np.diff(self.waypoints, axis=0)))])
+        lengths = np.concatenate([[0.0], np.cumsum(self.space.lengths(np.diff(self.waypoints, axis=0)))])
         for count in _DEGREE + 2 ** np.arange(_HALVINGS):
-            along = np.linspace(0.0, places[-1], count + 1)
-            points = np.stack([np.interp(along, places, q) for q in self.waypoints.T], axis=-1)
+            along = np.linspace(0.0, lengths[-1], count + 1)
+            points = np.stack([np.interp(along, lengths, q) for q in self.waypoints.T], axis=-1)
             points[[0, -1]] = self.waypoints[[0, -1]]
             curve = BSpline.clamped(points, 1.0, _DEGREE)
             if self.space.free_along(curve).all():

@@ -67,8 +67,10 @@ class Roadmap(Sealed):
         count = whole_number(samples, "samples", 1, _MOST_SAMPLES)
         self.neighbors = whole_number(neighbors, "neighbors", 1, 1000)
         drawn = space.sample(np.random.default_rng(seed), count)
-        own = np.empty((0, space.robot.nq)) if include is None else reals(include, "include", ("k", space.robot.nq))
-        self.q: Floats = np.concatenate([own, drawn[space.free(drawn)]])
+        included = (
+            np.empty((0, space.robot.nq)) if include is None else reals(include, "include", ("k", space.robot.nq))
+        )
+        self.q: Floats = np.concatenate([included, drawn[space.free(drawn)]])
         self.edges, self.costs = self._joined(np.arange(len(self.q)), self.q)
 
     @property
@@ -90,8 +92,8 @@ class Roadmap(Sealed):
         edges, costs = self._joined(np.array([first, last]), q)
         graph = _graph(np.concatenate([self.edges, edges]), np.concatenate([self.costs, costs]))
         to_go = self.space.lengths(self.space.way(q, q[last]))
-        found = a_star(graph, first, last, lambda node: float(to_go[node]))
-        return q[found.nodes]
+        shortest = a_star(graph, first, last, lambda node: float(to_go[node]))
+        return q[shortest.nodes]
 
     def _joined(self, nodes: NDArray[np.intp], q: Floats) -> tuple[NDArray[np.intp], Floats]:
         """Free edges (m, 2) from some nodes to their nearest configurations, and their lengths (m,)."""
@@ -100,10 +102,10 @@ class Roadmap(Sealed):
         if len(q) < 2:
             return np.empty((0, 2), dtype=np.intp), np.empty(0)
         space = self.space
-        places = np.where(space.turns, np.mod(q, TURN) % TURN, np.maximum(q - space.lower, 0.0)) * space.weights
+        coordinates = np.where(space.turns, np.mod(q, TURN) % TURN, np.maximum(q - space.lower, 0.0)) * space.weights
         around = np.where(space.turns, TURN * space.weights, 0.0)
-        places = np.where(space.turns & (places >= around), 0.0, places)  # a whole turn, by rounding
-        _, near = KDTree(places, boxsize=around).query(places[nodes], min(self.neighbors + 1, len(q)))
+        coordinates = np.where(space.turns & (coordinates >= around), 0.0, coordinates)  # a whole turn, by rounding
+        _, near = KDTree(coordinates, boxsize=around).query(coordinates[nodes], min(self.neighbors + 1, len(q)))
         pairs = np.sort(np.stack([np.repeat(nodes, near.shape[1]), near.ravel()], axis=-1), axis=-1)
         edges = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
         if len(edges):

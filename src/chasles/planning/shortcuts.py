@@ -18,18 +18,18 @@ def shortened(space: ConfigurationSpace, waypoints: Floats, tries: int, generato
     """Replace parts of a path by straight lines, and leave out waypoints that are not needed."""
     path = waypoints
     for _ in range(-(-tries // _AT_ONCE)):
-        places = _places(space, path)
+        lengths = _places(space, path)
         if len(path) == 2:
             return path
-        ends = np.sort(generator.uniform(0.0, places[-1], (2, _AT_ONCE)), axis=0)
-        ends[:, 0] = 0.0, places[-1]
-        from_, to = (_at(path, places, end) for end in ends)
+        ends = np.sort(generator.uniform(0.0, lengths[-1], (2, _AT_ONCE)), axis=0)
+        ends[:, 0] = 0.0, lengths[-1]
+        from_, to = (_at(path, lengths, end) for end in ends)
         saved = ends[1] - ends[0] - space.lengths(to - from_)
-        ways = np.flatnonzero(saved > 1e-9 * places[-1])
+        ways = np.flatnonzero(saved > 1e-9 * lengths[-1])
         free = ways[_straight(space, from_[ways], to[ways])]
         if len(free):
             best = free[saved[free].argmax()]
-            before, after = path[places < ends[0, best]], path[places > ends[1, best]]
+            before, after = path[lengths < ends[0, best]], path[lengths > ends[1, best]]
             path = _without_repeats(np.concatenate([before, [from_[best], to[best]], after]))
     return _without_needless(space, path)
 
@@ -68,8 +68,8 @@ def _places(space: ConfigurationSpace, path: Floats) -> Floats:
     return np.concatenate([[0.0], np.cumsum(space.lengths(np.diff(path, axis=0)))])
 
 
-def _at(path: Floats, places: Floats, along: Floats) -> Floats:
+def _at(path: Floats, lengths: Floats, along: Floats) -> Floats:
     """Configurations at lengths along a path."""
-    k = np.clip(np.searchsorted(places, along, side="right") - 1, 0, len(path) - 2)
-    share = (along - places[k]) / np.maximum(places[k + 1] - places[k], np.finfo(float).tiny)
+    k = np.clip(np.searchsorted(lengths, along, side="right") - 1, 0, len(path) - 2)
+    share = (along - lengths[k]) / np.maximum(lengths[k + 1] - lengths[k], np.finfo(float).tiny)
     return np.asarray(path[k] + np.clip(share, 0.0, 1.0)[:, None] * (path[k + 1] - path[k]))

@@ -48,11 +48,11 @@ class SearchTree:
 
     def branch(self, index: int) -> list[Floats]:
         """Configurations from the root to one of the tree."""
-        found = []
+        to_root = []
         while index >= 0:
-            found.append(self.q[index])
+            to_root.append(self.q[index])
             index = self.parents[index]
-        return found[::-1]
+        return to_root[::-1]
 
     def _add(self, q: Floats, parent: int) -> int:
         if self.count == len(self.q):

@@ -104,14 +104,14 @@ def _sampled(
     law: type[RobotController], design: PoleDesign, frequency: float, delay: float, given: Mapping[str, Any]
 ) -> tuple[complex, ...]:
     """Poles of the sampled loop of a linear law; of several joints, those of the slowest."""
-    known = float(given.get("delay", 0.0))
+    known_delay = float(given.get("delay", 0.0))
     if law is DisturbanceObserver:
         laws = [observed(design, frequency, given.get("observer", 1.0) * frequency)]
     elif law is LinearQuadraticGaussian:
         rule = {name: given[name] for name in rule_settings(law) if name in given}
-        laws = filtered(design, frequency, known, {**law.gains(design, **rule), **given})
+        laws = filtered(design, frequency, known_delay, {**law.gains(design, **rule), **given})
     else:
         gains = _unit_gains(law, design, frequency)
-        laws = [regulator(design, frequency, known) if known else state_feedback(gains, design.period)]
-    found = [sampled_poles(call, memory, design.period, delay) for call, memory in laws]
-    return tuple(max(found, key=lambda poles: float(poles[0].real)).tolist())
+        laws = [regulator(design, frequency, known_delay) if known_delay else state_feedback(gains, design.period)]
+    candidates = [sampled_poles(call, memory, design.period, delay) for call, memory in laws]
+    return tuple(max(candidates, key=lambda poles: float(poles[0].real)).tolist())

@@ -76,21 +76,21 @@ class StudyRobot:
         ArgumentError
             If values are missing, not finite, of the wrong shape or outside the joint limits.
         """
-        made = robot if isinstance(robot, Robot) else load(robot)
+        loaded = robot if isinstance(robot, Robot) else load(robot)
         if waypoints is None:
-            moments, points = _start_and_goal(made, start, goal, duration, times)
+            moments, points = _start_and_goal(loaded, start, goal, duration, times)
         elif any(value is not None for value in (goal, start, duration)):
             raise ArgumentError("give 'waypoints' and 'times', or 'goal' and 'duration', not both")
         else:
-            moments, points = _waypoints(made, waypoints, times)
-        limits = joint_limits(made)
-        for name, values, lower, upper in zip(made.velocity_names, points.T, limits.lower, limits.upper, strict=True):
+            moments, points = _waypoints(loaded, waypoints, times)
+        limits = joint_limits(loaded)
+        for name, values, lower, upper in zip(loaded.velocity_names, points.T, limits.lower, limits.upper, strict=True):
             if values.min() < lower or values.max() > upper:
                 outside = values[(values < lower) | (values > upper)][0]
                 raise ArgumentError(f"joint '{name}' can go from {lower:.4g} to {upper:.4g}, not to {outside:.4g}")
         return cls(
-            line_of_text(title if title is not None else made.name, "title"),
-            write(made.description, "toml"),
+            line_of_text(title if title is not None else loaded.name, "title"),
+            write(loaded.description, "toml"),
             tuple(moments.tolist()),
             tuple(map(tuple, points.tolist())),
         )

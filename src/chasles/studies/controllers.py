@@ -58,11 +58,11 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
     """Settings as plain numbers, texts and tuples; errors name the setting and what exists."""
     if not isinstance(settings, Mapping):
         raise ArgumentError(f"settings must be names and values, not {shortened(settings)}")
-    known = settings_of(kind)
+    allowed = settings_of(kind)
     checked: dict[str, Any] = {}
     for name, value in settings.items():
-        if name not in known:
-            raise UnknownNameError("setting", str(name), known, of=f"controller '{kind}'")
+        if name not in allowed:
+            raise UnknownNameError("setting", str(name), allowed, of=f"controller '{kind}'")
         if name == INTEGRAL:
             checked[name] = number(value, name)
         elif name in _positive_settings(kind):
@@ -146,18 +146,18 @@ def make_controller(
     if supports and "supports" not in keywords(law):
         able = ", ".join(name for name in KINDS if "supports" in keywords(laws()[name]))
         raise ArgumentError(f"a controller of kind '{kind}' knows of no frames that stand on the ground; use {able}")
-    own = {name: value for name, value in settings.items() if name != KNOWS_DELAY}
-    given = law.arguments(model, motion, period, own) if has_rule(law) else own
+    law_settings = {name: value for name, value in settings.items() if name != KNOWS_DELAY}
+    arguments = law.arguments(model, motion, period, law_settings) if has_rule(law) else law_settings
     if settings.get(KNOWS_DELAY, False):
-        given["delay"] = delay
+        arguments["delay"] = delay
     if "period" in keywords(law):
-        given["period"] = period
+        arguments["period"] = period
     if supports:
-        given["supports"] = tuple(supports)
-    missing = [name for name in _required(kind) if name not in given]
+        arguments["supports"] = tuple(supports)
+    missing = [name for name in _required(kind) if name not in arguments]
     if missing:
         raise ArgumentError(f"a controller of kind '{kind}' needs a value for {', '.join(missing)}")
-    return law(model, **given)
+    return law(model, **arguments)
 
 
 def follows_rule(kind: str | Callable[..., Any], settings: Settings) -> bool:
@@ -177,8 +177,8 @@ def knobs(kind: str | Callable[..., Any], settings: Settings) -> tuple[str, ...]
         return ()
     law = laws()[kind]
     has_integral = settings.get(INTEGRAL, law.default_integral) > 0.0
-    found = [name for name in (*design_settings(law), *rule_settings(law)) if name in KNOBS]
-    return tuple(name for name in found if name != INTEGRAL or has_integral)
+    tunable = [name for name in (*design_settings(law), *rule_settings(law)) if name in KNOBS]
+    return tuple(name for name in tunable if name != INTEGRAL or has_integral)
 
 
 def attained_poles(
@@ -203,9 +203,9 @@ def attained_poles(
     if callable(kind) or not follows_rule(kind, settings):
         return None
     law = laws()[kind]
-    known = {"delay": delay} if settings.get(KNOWS_DELAY, False) else {}
-    given = {name: value for name, value in settings.items() if name not in (*design_settings(law), KNOWS_DELAY)}
-    return attained(law, law.design(model, motion, period, settings), delay, known | given)
+    known_delay = {"delay": delay} if settings.get(KNOWS_DELAY, False) else {}
+    arguments = {name: value for name, value in settings.items() if name not in (*design_settings(law), KNOWS_DELAY)}
+    return attained(law, law.design(model, motion, period, settings), delay, known_delay | arguments)
 
 
 @cache

@@ -33,9 +33,9 @@ class Definition:
     def __post_init__(self) -> None:
         set_fields(self, robots=tuple(self.robots), controllers=tuple(self.controllers))
         line_of_text(self.title, "title")
-        for what, items in (("robot", self.robots), ("controller", self.controllers)):
+        for kind, items in (("robot", self.robots), ("controller", self.controllers)):
             if not items:
-                raise ArgumentError(f"a study needs at least one {what}")
+                raise ArgumentError(f"a study needs at least one {kind}")
         self._check_design()
         titles = [robot.title for robot in self.robots]
         check_distinct(titles, "two robots have the title")
@@ -72,15 +72,15 @@ class Definition:
         The names of `Factors`, `Design` and `Execution` may be given directly: ``study.replace(runs=50, chunk=25)``.
         The copy has no source text, which would not be true of it any more.
         """
-        own = set(self.__dataclass_fields__)
+        attributes = set(self.__dataclass_fields__)
         for part in ("factors", "design", "execution"):
-            names = set(type(getattr(self, part)).__dataclass_fields__) & set(changes) - own
+            names = set(type(getattr(self, part)).__dataclass_fields__) & set(changes) - attributes
             if names:
                 inner = {name: changes.pop(name) for name in names}
                 changes[part] = replace(changes.get(part, getattr(self, part)), **inner)
         for name in changes:
-            if name not in own:
-                raise UnknownNameError("attribute of a study", name, sorted(own))
+            if name not in attributes:
+                raise UnknownNameError("attribute of a study", name, sorted(attributes))
         return replace(self, **{"source": None} | changes)
 
     def factors_at(self, rate: float, delay: float) -> Factors:
@@ -93,11 +93,11 @@ class Definition:
         for name in robots:
             if name not in titles:
                 raise UnknownNameError("robot", name, titles, of="the study")
-        kept = tuple(robot for robot in self.robots if robot.title in robots)
+        selected = tuple(robot for robot in self.robots if robot.title in robots)
         controllers = (
             choice
             if choice.robots is None
             else replace(choice, robots=tuple(name for name in choice.robots if name in robots))
             for choice in self.controllers
         )
-        return self.replace(robots=kept, controllers=tuple(choice for choice in controllers if choice.robots != ()))
+        return self.replace(robots=selected, controllers=tuple(choice for choice in controllers if choice.robots != ()))

@@ -67,7 +67,7 @@ class RunBatch:
 
 def parts(study: Definition) -> list[RunBatch]:
     """Cut a study into parts, in the order in which they are best done: one robot after another."""
-    made = []
+    batches = []
     runs = draw(study)
     for robot in range(len(study.robots)):
         for controller, choice in enumerate(study.controllers):
@@ -78,8 +78,8 @@ def parts(study: Definition) -> list[RunBatch]:
                 chunk = study.execution.chunk if study.tuning is None else count  # a search is made once
                 for first in range(0, count, chunk):
                     last = min(first + chunk, count)
-                    made.append(RunBatch(robot, controller, rate, delay, first, last))
-    return made
+                    batches.append(RunBatch(robot, controller, rate, delay, first, last))
+    return batches
 
 
 def prepare(study: Definition) -> list[StudiedRobot]:
@@ -91,11 +91,11 @@ def prepare(study: Definition) -> list[StudiedRobot]:
         If a motion takes more torque than the motors have; if a controller cannot be made.
     """
     benches = [bench(robot, study.factors.coulomb_velocity) for robot in study.robots]
-    for robot, made in zip(study.robots, benches, strict=True):
+    for robot, studied in zip(study.robots, benches, strict=True):
         if study.execution.torque_limits:
-            _check_torques(robot, made)
+            _check_torques(robot, studied)
         with placed("[factors]"):
-            plant_of(study.factors, made, 1.0 / study.factors.rates[0])
+            plant_of(study.factors, studied, 1.0 / study.factors.rates[0])
     for part in parts(study):
         if part.first == 0:
             controller_of(study, part)
@@ -104,21 +104,21 @@ def prepare(study: Definition) -> list[StudiedRobot]:
 
 def lowered_frequencies(study: Definition) -> list[str]:
     """Return for each sample rate the controllers that are slower than requested, with the slowest of them."""
-    said = []
+    sentences = []
     pairs = [(robot, choice) for robot in study.robots for choice in study.controllers if choice.drives(robot)]
     for rate in study.factors.rates:
         low: dict[str, float] = {}
         for robot, choice in pairs:
-            made = bench(robot, study.factors.coulomb_velocity)
-            poles = attained_poles(choice.kind, choice.settings, made.model, made.motion, 1.0 / rate)
+            studied = bench(robot, study.factors.coulomb_velocity)
+            poles = attained_poles(choice.kind, choice.settings, studied.model, studied.motion, 1.0 / rate)
             if poles is not None and poles.is_lowered:
                 share = poles.frequency / poles.wanted
                 low[choice.title] = min(share, low.get(choice.title, share))
         if low:
             names = ", ".join(f"'{name}'" for name in list(low)[:_NAMED])
             more = f" and {len(low) - _NAMED} more" if len(low) > _NAMED else ""
-            said.append(f"at {rate:g} Hz for {names}{more} (down to {100.0 * min(low.values()):.0f} %)")
-    return said
+            sentences.append(f"at {rate:g} Hz for {names}{more} (down to {100.0 * min(low.values()):.0f} %)")
+    return sentences
 
 
 def controller_of(study: Definition, part: RunBatch, changed: Mapping[str, float] | None = None) -> Controller:
@@ -130,10 +130,10 @@ def controller_of(study: Definition, part: RunBatch, changed: Mapping[str, float
         It cannot be made; the message says which.
     """
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
-    made = bench(robot, study.factors.coulomb_velocity)
+    studied = bench(robot, study.factors.coulomb_velocity)
     with placed(f"controller '{choice.title}' on robot '{robot.title}' at {part.rate:g} Hz"):
         settings = {**choice.settings, **(changed or {})}
-        return make_controller(choice.kind, settings, made.model, made.motion, 1.0 / part.rate, delay=part.delay)
+        return make_controller(choice.kind, settings, studied.model, studied.motion, 1.0 / part.rate, delay=part.delay)
 
 
 @lru_cache(maxsize=16)
@@ -164,25 +164,25 @@ def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[s
     dict
         The arrays of `chasles.studies.measures.measure`, with one row a run.
     """
-    made = bench(study.robots[part.robot], study.factors.coulomb_velocity)
+    studied = bench(study.robots[part.robot], study.factors.coulomb_velocity)
     drawn = draw(study)
     chosen = drawn.at(part.rate, part.delay)[part.first : part.last]
     period = 1.0 / part.rate
-    vary = plant_values(study, made, drawn, chosen)
-    duration, every = _timing(study, made, period)
-    plant = plant_of(study.factors, made, period)
+    vary = plant_values(study, studied, drawn, chosen)
+    duration, stride = _timing(study, studied, period)
+    plant = plant_of(study.factors, studied, period)
     run = simulate(
         plant.with_drives(delay=part.delay * period, effort_limits=study.execution.torque_limits),
         controller,
-        made.motion,
+        studied.motion,
         duration=duration,
         period=period,
         vary=vary,
-        integrator=Steps("rk4", _substeps(study, made, period)),
-        record=Recording(every=every),
+        integrator=Steps("rk4", _substeps(study, studied, period)),
+        record=Recording(every=stride),
         progress=False,
     )
-    return measure(made.model, made.peak_torque, run, study.execution.lost_beyond)
+    return measure(studied.model, studied.peak_torque, run, study.execution.lost_beyond)
 
 
 def size_of(study: Definition, part: RunBatch) -> tuple[int, int]:
@@ -195,47 +195,49 @@ def schedule_of(study: Definition, part: RunBatch, controller: Controller) -> Sc
     """Values that a controller computes before the runs of a part begin, for every call; None for most."""
     if not controller.has_schedule:
         return None
-    made, period = bench(study.robots[part.robot], study.factors.coulomb_velocity), 1.0 / part.rate
-    reference = loop_reference(made.motion)
-    if made.model.nq != made.model.n:
-        reference = TangentReference(made.model, reference)
-    duration, every = _timing(study, made, period)
-    times = call_times(duration, period, every).ravel()
+    studied, period = bench(study.robots[part.robot], study.factors.coulomb_velocity), 1.0 / part.rate
+    reference = loop_reference(studied.motion)
+    if studied.model.nq != studied.model.n:
+        reference = TangentReference(studied.model, reference)
+    duration, stride = _timing(study, studied, period)
+    times = call_times(duration, period, stride).ravel()
     return scheduled(controller, times, reference, reference.parameters)
 
 
-def _timing(study: Definition, made: StudiedRobot, period: float) -> tuple[float, int]:
+def _timing(study: Definition, studied: StudiedRobot, period: float) -> tuple[float, int]:
     """Duration of a run, s, and number of periods from one recorded sample to the next."""
-    duration = float(made.motion.duration) + study.execution.rest
+    duration = float(studied.motion.duration) + study.execution.rest
     return duration, max(1, round(duration / period / _SAMPLES))
 
 
-def plant_values(study: Definition, made: StudiedRobot, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
+def plant_values(study: Definition, studied: StudiedRobot, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
     """Parameters of the plant in the chosen runs, as ``vary=`` takes them."""
     factors = study.factors
     _, first = np.unique(runs.point, return_index=True)  # the first run with each combination of unknowns
-    wrong = wrong_parameters(made.model, runs["model_error"][first], factors.model_error[1], study.design.seed)
+    wrong = wrong_parameters(studied.model, runs["model_error"][first], factors.model_error[1], study.design.seed)
     values = {name: value[runs.point[chosen]] for name, value in wrong.items()}
     unknowns = {name: value[chosen] for name, value in runs.unknowns.items()}
-    return values | values_of(factors, made, unknowns, study.execution.step)
+    return values | values_of(factors, studied, unknowns, study.execution.step)
 
 
-def _substeps(study: Definition, made: StudiedRobot, period: float) -> int:
+def _substeps(study: Definition, studied: StudiedRobot, period: float) -> int:
     """Steps in a period that are short enough for the fastest effect of the study, along the whole motion."""
     factors, step = study.factors, study.execution.step
     strongest = values_of(
-        factors.of_friction_only(), made, {"payload": np.zeros(1), "friction": np.array([factors.friction[1]])}, step
+        factors.of_friction_only(), studied, {"payload": np.zeros(1), "friction": np.array([factors.friction[1]])}, step
     )
-    times = np.linspace(0.0, made.motion.duration, 5)
+    times = np.linspace(0.0, studied.motion.duration, 5)
     dry = 1.0 + factors.static_friction[1] + factors.position_friction[1]
-    rate = dry * max(fastest_friction_rate(made.model, q, strongest) for q in made.motion(times).q)
+    rate = dry * max(fastest_friction_rate(studied.model, q, strongest) for q in studied.motion(times).q)
     lightest = 1.0 - factors.model_error[1]
-    needed = math.ceil(max(rate / lightest, fastest_effect(factors, made, step)) * period / _STABLE)
+    needed = math.ceil(max(rate / lightest, fastest_effect(factors, studied, step)) * period / _STABLE)
     return max(math.ceil(period / step * (1.0 - 1e-9)), needed)
 
 
-def _check_torques(robot: StudyRobot, made: StudiedRobot) -> None:
-    for name, torque, limit in zip(made.model.velocity_names, made.peak_torque, made.model.effort_limits, strict=True):
+def _check_torques(robot: StudyRobot, studied: StudiedRobot) -> None:
+    for name, torque, limit in zip(
+        studied.model.velocity_names, studied.peak_torque, studied.model.effort_limits, strict=True
+    ):
         if torque > limit:
             raise ArgumentError(
                 f"robot '{robot.title}': the motion takes {torque:.4g} of joint '{name}', more than its motor's "

@@ -86,8 +86,8 @@ def _panels(results: StudyResults, robot: str, names: list[str]) -> list[Diagram
     if len(results.study.factors.delays) > 1:
         curves = {name: results.curve(robot, name, "delay") for name in names}
         panels.append(Diagram("Delay", "delay [sample periods]", curves, True))
-    made = results.study.robots[[known.title for known in results.study.robots].index(robot)]
-    duration = made.times[-1] + results.study.execution.rest
+    study_robot = results.study.robots[[candidate.title for candidate in results.study.robots].index(robot)]
+    duration = study_robot.times[-1] + results.study.execution.rest
     curves = {name: _scaled(results.profile(robot, name), duration) for name in names}
     return [*panels, Diagram("Over time: largest joint error", "time [s]", curves)]
 
@@ -138,11 +138,11 @@ def _distribution(
     """Share of the runs whose error is smaller; lost runs never are."""
     errors = np.sort(results.of_pair(robot, name)["rms_error"])
     shares = 100.0 * np.arange(1, len(errors) + 1) / len(errors)
-    kept = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), 200)).round().astype(int))
-    kept = kept[np.isfinite(errors[kept])]
+    drawn = np.unique(np.linspace(0, len(errors) - 1, min(len(errors), 200)).round().astype(int))
+    drawn = drawn[np.isfinite(errors[drawn])]
     return style | {
-        "x": typed_array(1e3 * np.minimum(errors[kept], ceiling)),
-        "y": typed_array(shares[kept]),
+        "x": typed_array(1e3 * np.minimum(errors[drawn], ceiling)),
+        "y": typed_array(shares[drawn]),
         "line": {"color": color, "width": 2.2},
         "hovertemplate": "%{y:.0f} % of the runs",
     }
@@ -153,11 +153,11 @@ def _range(panels: list[Diagram], ceiling: float) -> list[float]:
     values = np.concatenate(
         [part for panel in panels[:-1] or panels for curve in panel.curves.values() for part in (curve.low, curve.high)]
     )
-    seen = np.minimum(values, ceiling)
-    seen = seen[np.isfinite(seen) & (seen > 0.0)]
-    if not seen.size:
+    errors = np.minimum(values, ceiling)
+    errors = errors[np.isfinite(errors) & (errors > 0.0)]
+    if not errors.size:
         return [-3.0, 3.0]
-    low, high = np.log10(1e3 * seen.min()), np.log10(1e3 * seen.max())
+    low, high = np.log10(1e3 * errors.min()), np.log10(1e3 * errors.max())
     return [float(low - 0.08), float(max(high, low + 0.5) + 0.08)]
 
 

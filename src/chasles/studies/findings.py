@@ -57,14 +57,14 @@ STRONGEST = Rule(
 def findings(results: StudyResults) -> tuple[Finding, ...]:
     """Find what a study shows, over all robots first; what is found on one has the fact ``robot``."""
     robots = [robot.title for robot in results.study.robots]
-    parts = (_ranking, _lost, _effects)
-    on_each = (found for robot in robots for part in parts for found in part(results, robot))
+    rules = (_ranking, _lost, _effects)
+    on_each = (finding for robot in robots for rule in rules for finding in rule(results, robot))
     return (*_overall(results, robots), *on_each)
 
 
-def on_robot(found: Iterable[Finding], robot: str | None) -> list[Finding]:
+def on_robot(all_findings: Iterable[Finding], robot: str | None) -> list[Finding]:
     """Return the findings on one robot, or those over all."""
-    return [finding for finding in found if finding.facts.get("robot") == robot]
+    return [finding for finding in all_findings if finding.facts.get("robot") == robot]
 
 
 def _overall(results: StudyResults, robots: Sequence[str]) -> Iterator[Finding]:
@@ -101,10 +101,10 @@ def _runs_lost(results: StudyResults, robots: Sequence[str], names: Sequence[str
     losses = dict.fromkeys(names, (0, 0))
     for robot in robots:
         for name in results.controllers(robot):
-            lost, made = losses[name]
+            lost, total = losses[name]
             error = results.of_pair(robot, name)["rms_error"]
-            losses[name] = lost + int(np.isinf(error).sum()), made + len(error)
-    never = [name for name, (lost, made) in losses.items() if made and not lost]
+            losses[name] = lost + int(np.isinf(error).sum()), total + len(error)
+    never = [name for name, (lost, total) in losses.items() if total and not lost]
     if len(never) == len(names):
         return NONE_LOST.told(0.0)
     if not never:
@@ -132,8 +132,8 @@ def _ranking(results: StudyResults, robot: str) -> Iterator[Finding]:
     order = sorted(ranked, key=lambda name: (ranked[name], medians[name]))
     fit = {name: medians[name] for name in order if math.isfinite(medians[name])}
     if fit:
-        shown = _listed([f"{1e3 * median:.3g} m{unit} for {name}" for name, median in fit.items()])
-        yield from MEDIANS.told(min(fit.values()), robot=robot, medians=fit, shown=shown)
+        listed = _listed([f"{1e3 * median:.3g} m{unit} for {name}" for name, median in fit.items()])
+        yield from MEDIANS.told(min(fit.values()), robot=robot, medians=fit, shown=listed)
     hopeless = [name for name in order if name not in fit]
     if hopeless:
         yield from HOPELESS.told(len(hopeless), robot=robot, controllers=_listed(hopeless))
@@ -164,8 +164,8 @@ def _lost(results: StudyResults, robot: str) -> Iterator[Finding]:
         if not count:
             continue
         share = proportion(count, len(error))
-        shown = {"shown": _share(share.value), "low": _share(share.low), "high": _share(share.high)}
-        yield from LOST.told(share.value, robot=robot, controller=name, **shown)
+        texts = {"shown": _share(share.value), "low": _share(share.low), "high": _share(share.high)}
+        yield from LOST.told(share.value, robot=robot, controller=name, **texts)
         cells = results.cells(robot, name)
         worst = max(cells, key=lambda cell: cell.lost.low)
         least = min(cells, key=lambda cell: cell.lost.high)
@@ -214,10 +214,10 @@ def _round(ratio: float) -> str:
     return f"{ratio:.2g}" if ratio < 99.5 else "∞" if math.isinf(ratio) else f"{ratio:,.0f}"
 
 
-def _count(number: int, thing: str) -> str:
+def _count(number: int, noun: str) -> str:
     words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     text = words[number] if number < len(words) else f"{number:,}"
-    return f"{text} {thing}{'' if number == 1 else 's'}"
+    return f"{text} {noun}{'' if number == 1 else 's'}"
 
 
 def _listed(names: Sequence[str], last: str = "and") -> str:

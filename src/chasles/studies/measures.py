@@ -57,12 +57,12 @@ def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> 
     tau, qd = np.asarray(run["tau"].values), np.asarray(run["qd"].values)
     error = np.abs(reference - q)[..., joint_limits(robot).places]
     units = np.array(joint_units(robot, robot.n))
-    shown = units == "rad" if (units == "rad").any() else units == "m"
+    measured = units == "rad" if (units == "rad").any() else units == "m"
     with np.errstate(invalid="ignore", over="ignore"):
         finite = np.isfinite(q).all(axis=-1) & np.isfinite(qd).all(axis=-1) & np.isfinite(tau).all(axis=-1)
-        left = ~finite | ~(error <= lost_beyond).all(axis=-1)
-        lost = left.any(axis=-1)
-        joint = error[..., shown]
+        has_left = ~finite | ~(error <= lost_beyond).all(axis=-1)
+        lost = has_left.any(axis=-1)
+        joint = error[..., measured]
         tool = _tool_distance(robot, np.where(lost[:, None, None], 0.0, q), reference)
         scale = _torque_scale(robot, peak_torque)
         planned = _planned_torque(robot, run, time) / scale
@@ -79,9 +79,9 @@ def measure(robot: Robot, peak_torque: Floats, run: Any, lost_beyond: float) -> 
             "work": _mean(time, power) * (time[-1] - time[0]),
         }
     measures = {name: np.where(lost, np.inf, value) for name, value in measures.items()}
-    measures["lost_at"] = np.where(lost, time[np.argmax(left, axis=-1)], np.nan)
+    measures["lost_at"] = np.where(lost, time[np.argmax(has_left, axis=-1)], np.nan)
     samples = np.searchsorted(time, time[0] + PROFILE * (time[-1] - time[0]) * (1.0 - 1e-12))
-    after = np.logical_or.accumulate(left, axis=-1)[:, samples]
+    after = np.logical_or.accumulate(has_left, axis=-1)[:, samples]
     measures["profile"] = np.where(after, np.inf, joint.max(axis=-1)[:, samples])
     return measures
 

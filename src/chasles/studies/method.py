@@ -80,14 +80,14 @@ def _further_unknowns(study: Definition) -> list[str]:
         "resonance": "of each link on its own elastic joint, with encoders at the motors",
         "tip_force": "constant, along ({:g}, {:g}, {:g})".format(*factors.tip_direction),
     }
-    said = []
+    sentences = []
     for name, ends in factors.ranges.items():
         if name in ("payload", "friction", "model_error"):
             continue
         meaning, scale, unit = shown_unknown(name)
         note = f", {fixed[name]}" if name in fixed else ""
-        said.append(f"{meaning[:1].upper() + meaning[1:]}: {_from_to(ends, scale, unit)}{note}.")
-    return said
+        sentences.append(f"{meaning[:1].upper() + meaning[1:]}: {_from_to(ends, scale, unit)}{note}.")
+    return sentences
 
 
 def _torque_limits(results: StudyResults) -> list[str]:
@@ -96,12 +96,16 @@ def _torque_limits(results: StudyResults) -> list[str]:
         return ["The robots' effort limits do not act."]
     limited: list[str] = []
     free: list[str] = []
-    for known in results.study.robots:
-        limits = bench(known, results.study.factors.coulomb_velocity).model.effort_limits
+    for robot in results.study.robots:
+        limits = bench(robot, results.study.factors.coulomb_velocity).model.effort_limits
         acts = ((limits > 0.0) & (limits < math.inf)).any()
-        (limited if acts else free).append(known.title)
-    said = [f"Torques are cut off at the effort limits of {', '.join(limited)}."] if limited else []
-    return [*said, f"{', '.join(free)}: the description has no effort limits, so that none act."] if free else said
+        (limited if acts else free).append(robot.title)
+    sentences = [f"Torques are cut off at the effort limits of {', '.join(limited)}."] if limited else []
+    return (
+        [*sentences, f"{', '.join(free)}: the description has no effort limits, so that none act."]
+        if free
+        else sentences
+    )
 
 
 def _from_to(ends: tuple[float, float], scale: float, unit: str) -> str:

@@ -132,20 +132,20 @@ class Origins:
             Every call of the function that makes the controller gives another one.
         """
         try:
-            own = self.of(part)
+            expected = self.of(part)
         except UnidentifiedError:
             return
-        if origin == own:
+        if origin == expected:
             return
         title, again = self.study.controllers[part.controller].title, self._identified(part)
-        if origin is not None and origin.environment != own.environment:
-            here, there = dict(own.environment), dict(origin.environment)
-            name = next(name for name in here if here[name] != there.get(name))
+        if origin is not None and origin.environment != expected.environment:
+            ours, theirs = dict(expected.environment), dict(origin.environment)
+            name = next(name for name in ours if ours[name] != theirs.get(name))
             raise WorkerError(
-                f"a worker computes with another {name} than this process: {there.get(name)} instead of {here[name]}; "
+                f"a worker computes with another {name} than this process: {theirs.get(name)} instead of {ours[name]}; "
                 "install the same versions for both"
             )
-        if origin is None or isinstance(again, UnidentifiedError) or _origin(self.study, part, again) != own:
+        if origin is None or isinstance(again, UnidentifiedError) or _origin(self.study, part, again) != expected:
             raise ArgumentError(
                 f"controller '{title}' is another one every time it is made, so its results cannot be repeated: let "
                 "random numbers begin with a fixed seed, and keep what changes in the controller's memory"
@@ -160,10 +160,10 @@ class Origins:
         key = part.robot, part.controller, part.rate, part.delay
         if key not in self._controllers:
             self._controllers[key] = self._identified(part)
-        found = self._controllers[key]
-        if isinstance(found, UnidentifiedError):
-            raise found
-        return found
+        identity = self._controllers[key]
+        if isinstance(identity, UnidentifiedError):
+            raise identity
+        return identity
 
     def _identified(self, part: RunBatch) -> str | UnidentifiedError | None:
         if not callable(self.study.controllers[part.controller].kind):

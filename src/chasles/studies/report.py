@@ -46,14 +46,14 @@ for (const holder of document.querySelectorAll(".plots")) {
 @verbs.report.register(StudyResults)
 def write_study_report(results: StudyResults, path: str | PathLike[str]) -> Path:
     """Write the page; see `StudyResults.report`."""
-    found = results.findings()
+    all_findings = results.findings()
     robots = (robot.title for robot in results.study.robots)
-    sections = "\n".join(_robot(results, robot, text(on_robot(found, robot))) for robot in robots)
+    sections = "\n".join(_robot(results, robot, text(on_robot(all_findings, robot))) for robot in robots)
     description = html.escape(results.study.description.strip())
     body = f"""{f'<p class="quiet">{description}</p>' if description else ""}
 <section>
 <h2>Results</h2>
-<p class="lead">{html.escape(text(on_robot(found, None)))}</p>
+<p class="lead">{html.escape(text(on_robot(all_findings, None)))}</p>
 <div class="table">{_overview(results)}</div>
 </section>
 {sections}
@@ -125,16 +125,16 @@ def _margins(results: StudyResults, robot: str) -> str:
     pairs, body = results.study.factors.cells, []
     for name in results.controllers(robot):
         try:
-            found = results.margins(robot, name)
+            margins = results.margins(robot, name)
         except ArgumentError:  # a law that is no joint law, or cannot be traced
             body.append(f"<tr><td>{html.escape(name)}</td>{'<td>–</td>' * len(pairs)}</tr>")
             continue
         cells = []
         for cell in results.cells(robot, name):
-            known = found[cell.rate, cell.delay]
-            mark = "" if known.is_stable else ' class="lost"'
+            cell_margins = margins[cell.rate, cell.delay]
+            mark = "" if cell_margins.is_stable else ' class="lost"'
             lost = f'<br><span class="range">lost {100.0 * cell.lost.value:.3g} %</span>'
-            cells.append(f"<td{mark}>{known.disk.min():.2f}, {known.growth:.3g}{lost}</td>")
+            cells.append(f"<td{mark}>{cell_margins.disk.min():.2f}, {cell_margins.growth:.3g}{lost}</td>")
         body.append(f"<tr><td>{html.escape(name)}</td>{''.join(cells)}</tr>")
     head = "".join(f"<th>{rate:g} Hz<br>delay {delay:g} T</th>" for rate, delay in pairs)
     table = f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
@@ -190,15 +190,15 @@ def _poles(results: StudyResults, robot: str) -> str:
         cells = results.cells(robot, name)
         columns = []
         for rate in rates:
-            here = [cell for cell in cells if cell.rate == rate]
-            poles = here[0].poles
+            at_rate = [cell for cell in cells if cell.rate == rate]
+            poles = at_rate[0].poles
             if poles is None:
                 columns.append("<td>own gains</td>")
                 continue
             mark = ' class="best"' if poles.is_lowered else ""
             third = f", {poles.integral:.3g}" if poles.integral else ""
             stiffness = f", {poles.stiffness:.4g}" if math.isfinite(poles.stiffness) else ""
-            late = "".join(_slowest(cell) for cell in here)
+            late = "".join(_slowest(cell) for cell in at_rate)
             columns.append(f"<td{mark}>{poles.frequency:.3g}, {poles.damping:g}{third}{stiffness}{late}</td>")
         body.append(f"<tr><td>{html.escape(name)}</td>{''.join(columns)}</tr>")
     head = "".join(f"<th>{rate:g} Hz</th>" for rate in rates)
@@ -217,13 +217,13 @@ def _slowest(cell: StudyCase) -> str:
 def _sensitivities(results: StudyResults, robot: str) -> str:
     """Sobol indices of all factors for each controller."""
     names = results.controllers(robot)
-    found = {name: results.sensitivities(robot, name) for name in names}
-    factors = list(dict.fromkeys(factor for each in found.values() for factor in each.factors))
+    indices = {name: results.sensitivities(robot, name) for name in names}
+    factors = list(dict.fromkeys(factor for sobol in indices.values() for factor in sobol.factors))
     body = []
     for name in names:
-        known = found[name].factors
-        cells = "".join(f"<td>{_shares(known[factor]) if factor in known else '–'}</td>" for factor in factors)
-        rest = f"<td>{100.0 * found[name].unexplained:.0f}</td>"
+        shares = indices[name].factors
+        cells = "".join(f"<td>{_shares(shares[factor]) if factor in shares else '–'}</td>" for factor in factors)
+        rest = f"<td>{100.0 * indices[name].unexplained:.0f}</td>"
         body.append(f"<tr><td>{html.escape(name)}</td>{cells}{rest}</tr>")
     head = "".join(f"<th>{html.escape(shown_unknown(factor)[0])}</th>" for factor in factors) + "<th>unexplained</th>"
     return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
@@ -240,15 +240,15 @@ def _shares(index: Sensitivity) -> str:
 
 def _effects(results: StudyResults, robot: str) -> str:
     names = results.controllers(robot)
-    found = {name: results.effects(robot, name) for name in names}
-    factors = list(dict.fromkeys(factor for effects in found.values() for factor in effects))
+    effects_of = {name: results.effects(robot, name) for name in names}
+    factors = list(dict.fromkeys(factor for effects in effects_of.values() for factor in effects))
     if not factors:
         return "<p>No unknown varies.</p>"
     body = []
     for name in names:
         cells = []
         for factor in factors:
-            effect = found[name].get(factor)
+            effect = effects_of[name].get(factor)
             if effect is None:
                 cells.append("<td>–</td>")
                 continue

@@ -76,17 +76,17 @@ class StudyResults:
         runs = draw(study)
         values: dict[tuple[int, int], dict[str, Floats]] = {}
         candidates = {}
-        for part, given in parts.items():
-            arrays = {name: array for name, array in given.items() if name != CANDIDATES}
-            if CANDIDATES in given:
-                candidates[part.robot, part.controller, part.rate, part.delay] = given[CANDIDATES]
-            own = values.setdefault(
+        for part, measured in parts.items():
+            arrays = {name: array for name, array in measured.items() if name != CANDIDATES}
+            if CANDIDATES in measured:
+                candidates[part.robot, part.controller, part.rate, part.delay] = measured[CANDIDATES]
+            of_pair = values.setdefault(
                 (part.robot, part.controller),
                 {name: np.full((len(runs), *array.shape[1:]), np.nan) for name, array in arrays.items()},
             )
             chosen = runs.at(part.rate, part.delay)[part.first : part.last]
             for name, array in arrays.items():
-                own[name][chosen] = array
+                of_pair[name][chosen] = array
         return cls(study, runs, values, computed, candidates)
 
     def __repr__(self) -> str:
@@ -111,8 +111,8 @@ class StudyResults:
         """Indices of a robot and a controller into those of the study, by their titles."""
         titles = {(self.study.robots[r].title, self.study.controllers[c].title): (r, c) for r, c in self.values}
         if (robot, controller) not in titles:
-            known = [" / ".join(pair) for pair in titles]
-            raise UnknownNameError("pair of robot and controller", f"{robot} / {controller}", known)
+            pairs = [" / ".join(pair) for pair in titles]
+            raise UnknownNameError("pair of robot and controller", f"{robot} / {controller}", pairs)
         return titles[robot, controller]
 
     def tuned(self, robot: str, controller: str, rate: float, delay: float) -> dict[str, float]:
@@ -143,17 +143,17 @@ class StudyResults:
         choice(against, "score", SCORES[2:])
         key = (*self._numbers(robot, controller), rate, delay)
         if key not in self.candidates:
-            known = [f"{cell[2]:g} Hz, delay {cell[3]:g}" for cell in self.candidates if cell[:2] == key[:2]]
-            raise UnknownNameError("search for gains at", f"{rate:g} Hz, delay {delay:g}", known)
+            searched = [f"{cell[2]:g} Hz, delay {cell[3]:g}" for cell in self.candidates if cell[:2] == key[:2]]
+            raise UnknownNameError("search for gains at", f"{rate:g} Hz, delay {delay:g}", searched)
         return front(self.candidates[key], against)
 
     def unit(self, robot: str) -> str:
         """Unit of a robot's joint errors: rad, or m for a robot with prismatic joints only."""
-        for known in self.study.robots:
-            if known.title == robot:
-                model = bench(known, self.study.factors.coulomb_velocity).model
+        for robot_choice in self.study.robots:
+            if robot_choice.title == robot:
+                model = bench(robot_choice, self.study.factors.coulomb_velocity).model
                 return "rad" if "rad" in joint_units(model, model.n) else "m"
-        raise UnknownNameError("robot", robot, [known.title for known in self.study.robots])
+        raise UnknownNameError("robot", robot, [robot_choice.title for robot_choice in self.study.robots])
 
     def controllers(self, robot: str) -> list[str]:
         """Titles of the controllers that drive a robot."""
@@ -239,18 +239,18 @@ class StudyResults:
 
     def _made_cells(self, robot: str, controller: str) -> list[StudyCase]:
         values = self.of_pair(robot, controller)
-        place, number = self._numbers(robot, controller)
-        choice, made = self.study.controllers[number], self.study.robots[place]
-        known = bench(made, self.study.factors.coulomb_velocity)
-        found = []
+        robot_index, controller_index = self._numbers(robot, controller)
+        choice, study_robot = self.study.controllers[controller_index], self.study.robots[robot_index]
+        studied = bench(study_robot, self.study.factors.coulomb_velocity)
+        cases = []
         for rate, delay in self.study.factors.cells:
             chosen = self.runs.at(rate, delay)
             lost = int(np.isfinite(values["lost_at"][chosen]).sum())
             settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
-            poles = attained_poles(choice.kind, settings, known.model, known.motion, 1.0 / rate, delay)
+            poles = attained_poles(choice.kind, settings, studied.model, studied.motion, 1.0 / rate, delay)
             error = median(values["rms_error"][chosen])
-            found.append(StudyCase(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
-        return found
+            cases.append(StudyCase(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
+        return cases
 
     def margins(self, robot: str, controller: str, payload: float = 0.0) -> dict[tuple[float, float], LoopMargins]:
         """Return the margins of a controller's loop at each sample rate and delay, from the linear models alone.
@@ -270,16 +270,16 @@ class StudyResults:
         dict
             Margins by rate, Hz, and delay, in sample periods; see `chasles.control.loop_margins`.
         """
-        place, number = self._numbers(robot, controller)
-        made = bench(self.study.robots[place], self.study.factors.coulomb_velocity)
-        plant = made.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
+        robot_index, controller_index = self._numbers(robot, controller)
+        studied = bench(self.study.robots[robot_index], self.study.factors.coulomb_velocity)
+        plant = studied.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
         velocity: Velocity = "differentiated" if "encoder_step" in self.study.factors.ranges else "measured"
         margins = {}
         for rate, delay in self.study.factors.cells:
             changed = self.tuned(robot, controller, rate, delay)
-            law = controller_of(self.study, RunBatch(place, number, rate, delay, 0, 0), changed)
+            law = controller_of(self.study, RunBatch(robot_index, controller_index, rate, delay, 0, 0), changed)
             margins[rate, delay] = loop_margins(
-                plant, law, made.motion, period=1.0 / rate, delay=delay, velocity=velocity
+                plant, law, studied.motion, period=1.0 / rate, delay=delay, velocity=velocity
             )
         return margins
 
@@ -324,8 +324,8 @@ class StudyResults:
 
         Programs read ``finding.rule.code``, ``value`` and ``facts``; ``str(finding)`` is its sentence.
         """
-        found: tuple[Finding, ...] = study_findings(self)
-        return found
+        all_findings: tuple[Finding, ...] = study_findings(self)
+        return all_findings
 
     def to_dataset(self) -> xarray.Dataset:
         """All numbers as an `xarray.Dataset` with the dimensions (robot, controller, run)."""

@@ -42,29 +42,29 @@ def run(
     Parameters and errors are those of `chasles.studies.Study.run`.
     """
     store = None if folder is None else Store(folder, study)
-    wanted = parts(study)
-    done: dict[RunBatch, Arrays] = {}
+    batches = parts(study)
+    arrays_of: dict[RunBatch, Arrays] = {}
     try:
         if store is not None:
-            done |= _stored(store, wanted)
-        missing = [part for part in wanted if part not in done]
+            arrays_of |= _stored(store, batches)
+        missing = [part for part in batches if part not in arrays_of]
         origins = Origins(study) if store is None else store.origins
         elsewhere = scheduler is not None or workers not in (None, 1)
-        with closing(_performed(study, wanted, missing, workers, scheduler, progress)) as results:
+        with closing(_performed(study, batches, missing, workers, scheduler, progress)) as results:
             for part, arrays, origin in results:
                 if store is not None or (elsewhere and origin is not None):
                     origins.check(part, origin)
                 if store is not None:
                     store.save(part, arrays)
-                done[part] = arrays
+                arrays_of[part] = arrays
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(_interrupted(store, len(done), len(wanted))) from None
-    return StudyResults.of(study, {part: done[part] for part in wanted}, computed=len(missing))
+        raise KeyboardInterrupt(_interrupted(store, len(arrays_of), len(batches))) from None
+    return StudyResults.of(study, {part: arrays_of[part] for part in batches}, computed=len(missing))
 
 
-def _stored(store: Store, wanted: list[RunBatch]) -> dict[RunBatch, Arrays]:
+def _stored(store: Store, batches: list[RunBatch]) -> dict[RunBatch, Arrays]:
     """Results that are on disk already."""
-    found = {part: known for part in wanted if (known := store.load(part)) is not None}
+    stored = {part: arrays for part in batches if (arrays := store.load(part)) is not None}
     if store.damaged:
         names = ", ".join(path.name for path in store.damaged[:3]) + (", …" if len(store.damaged) > 3 else "")
         warn(f"damaged results are computed anew: {names}", DamagedResultsWarning)
@@ -74,22 +74,24 @@ def _stored(store: Store, wanted: list[RunBatch]) -> dict[RunBatch, Arrays]:
             f"again: {reason}",
             UnidentifiedWarning,
         )
-    return found
+    return stored
 
 
-def _interrupted(store: Store | None, done: int, wanted: int) -> str:
+def _interrupted(store: Store | None, finished: int, total: int) -> str:
     """What an interruption leaves, and how to go on."""
     if store is None:
-        return f"{done} of {wanted} parts of the study were done, and none is kept: run it with a folder to keep them"
+        return (
+            f"{finished} of {total} parts of the study were done, and none is kept: run it with a folder to keep them"
+        )
     return (
-        f"{done} of {wanted} parts of the study are done and kept in {store.folder}: "
+        f"{finished} of {total} parts of the study are done and kept in {store.folder}: "
         "run it again with this folder to go on from there"
     )
 
 
 def _performed(
     study: Definition,
-    wanted: list[RunBatch],
+    batches: list[RunBatch],
     missing: list[RunBatch],
     workers: int | None,
     scheduler: Any,
@@ -106,11 +108,11 @@ def _performed(
             "are compared only at the other rates; the report lists all poles. Lower the frequency, or sample faster",
             LoweredFrequencyWarning,
         )
-    runs = sum(part.runs for part in wanted)
+    runs = sum(part.runs for part in batches)
     ready = runs - sum(part.runs for part in missing)
     show = is_watched() if progress is None else progress
-    found = on_this_machine(study, missing, workers) if scheduler is None else on_cluster(study, missing, scheduler)
-    with closing(found), progress_bar(study.title, runs, done=ready, unit="runs", show=show) as advance:
-        for performed in found:
+    results = on_this_machine(study, missing, workers) if scheduler is None else on_cluster(study, missing, scheduler)
+    with closing(results), progress_bar(study.title, runs, done=ready, unit="runs", show=show) as advance:
+        for performed in results:
             yield performed
             advance(performed.part.runs)

@@ -100,24 +100,24 @@ def sensitivities(factors: Mapping[str, Floats], cells: NDArray[np.intp], values
     def share(chosen: list[bool]) -> Interval:
         if not any(chosen) or not variance > 0.0:
             return Interval(0.0, 0.0, 0.0)
-        own = moments * np.outer(chosen, chosen)
-        found = max(_size(slopes, own, covariance), 0.0) / variance
-        change = (own - found * moments) @ covariance  # of the share with the coefficients, times their covariance
-        by_slopes = (own - found * moments) @ slopes
+        shared = moments * np.outer(chosen, chosen)
+        index = max(_size(slopes, shared, covariance), 0.0) / variance
+        change = (shared - index * moments) @ covariance  # of the share with the coefficients, times their covariance
+        by_slopes = (shared - index * moments) @ slopes
         spread = 4.0 * by_slopes @ covariance @ by_slopes + 2.0 * np.trace(change @ change)
-        spread += (found * noise) ** 2 * 2.0 / freedom
+        spread += (index * noise) ** 2 * 2.0 / freedom
         margin = float(ndtri(0.5 * (1.0 + LEVEL))) * float(max(spread, 0.0)) ** 0.5 / variance
-        return Interval(max(found - margin, 0.0), found, min(found + margin, 1.0))
+        return Interval(max(index - margin, 0.0), index, min(index + margin, 1.0))
 
     names = [*factors, CELL] if len(np.unique(cells)) > 1 else list(factors)
-    found = {
+    indices = {
         name: Sensitivity(
             share([group == {name} for group in groups]),
             share([name in group for group in groups]),
         )
         for name in names
     }
-    return SobolIndices(found, min(1.0, noise / variance) if variance > 0.0 else 0.0)
+    return SobolIndices(indices, min(1.0, noise / variance) if variance > 0.0 else 0.0)
 
 
 def _size(slopes: Floats, moments: Floats, covariance: Floats) -> float:

@@ -163,9 +163,9 @@ class Factors:
     @property
     def ranges(self) -> dict[str, Range]:
         """Ranges of all active unknowns, by name, in a fixed order."""
-        given = {name: getattr(self, name) for name in UNKNOWNS}
-        acting = {name: ends for name, ends in given.items() if ends is not None and ends[1] > 0.0}
-        always = {name: given[name] for name in ("payload", "friction", "model_error")}
+        stated = {name: getattr(self, name) for name in UNKNOWNS}
+        acting = {name: ends for name, ends in stated.items() if ends is not None and ends[1] > 0.0}
+        always = {name: stated[name] for name in ("payload", "friction", "model_error")}
         return always | acting | dict(self.plant)
 
     def of_friction_only(self) -> Factors:

@@ -56,8 +56,8 @@ def median(values: Floats, level: float = LEVEL) -> Interval:
     count = len(ordered)
     if count == 0:
         return Interval(float("nan"), float("nan"), float("nan"))
-    places = np.arange(count)
-    below = bdtr(places, count, 0.5)  # probability that at most this many values lie under the true median
+    ranks = np.arange(count)
+    below = bdtr(ranks, count, 0.5)  # probability that at most this many values lie under the true median
     outside = int((below <= 0.5 * (1.0 - level)).sum())
     first = max(outside - 1, 0)
     low = float(ordered[first]) if outside else float("-inf")
@@ -126,9 +126,9 @@ def compare(first: str, second: str, errors: tuple[Floats, Floats], comparisons:
     losses = proportion(only_b, only_a + only_b, level)
     wins, defeats = int((a < b).sum()), int((a > b).sum())
     better = proportion(wins, wins + defeats, level)
-    kept = ~(np.isinf(a) & np.isinf(b))
+    compared = ~(np.isinf(a) & np.isinf(b))
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = np.where((a == b)[kept], 1.0, a[kept] / b[kept])
+        ratios = np.where((a == b)[compared], 1.0, a[compared] / b[compared])
     return ControllerComparison(
         first,
         second,
@@ -157,13 +157,13 @@ def ranks(titles: Sequence[str], errors: Mapping[str, Floats]) -> dict[str, int]
     {'a': 1, 'b': 2, 'c': 3}
     """
     pairs = max(1, len(titles) * (len(titles) - 1) // 2)
-    found = dict.fromkeys(titles, 1)
+    rank_of = dict.fromkeys(titles, 1)
     for k, first in enumerate(titles):
         for second in titles[k + 1 :]:
             winner = compare(first, second, (errors[first], errors[second]), pairs).winner
             if winner is not None:
-                found[second if winner == first else first] += 1
-    return found
+                rank_of[second if winner == first else first] += 1
+    return rank_of
 
 
 def rank_effects(factors: Mapping[str, Floats], cells: NDArray[np.intp], errors: Floats) -> dict[str, Interval]:
@@ -216,10 +216,10 @@ def rank_effects(factors: Mapping[str, Floats], cells: NDArray[np.intp], errors:
 
 def standard_ranks(values: Floats) -> Floats | None:
     """Return ranks, means for ties, less their mean and over their deviation; None where all are equal."""
-    _, place, counts = np.unique(values, return_inverse=True, return_counts=True)
+    _, distinct, counts = np.unique(values, return_inverse=True, return_counts=True)
     if len(counts) < 2:
         return None
     last = np.cumsum(counts)
-    ranked = (last - 0.5 * (counts - 1))[place]
+    ranked = (last - 0.5 * (counts - 1))[distinct]
     standard: Floats = (ranked - ranked.mean()) / ranked.std()
     return standard

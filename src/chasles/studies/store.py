@@ -132,12 +132,12 @@ class Store:
                     path.unlink()
 
 
-def _checked(path: Path, shapes: Mapping[str, tuple[int, ...]], wanted: str) -> Arrays:
+def _checked(path: Path, shapes: Mapping[str, tuple[int, ...]], digest: str) -> Arrays:
     most = 64 * 1024 + 16 * sum(int(np.prod(shape)) for shape in shapes.values())
     if path.stat().st_size > most:
         raise ValueError("too long")
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
-        if str(archive["digest"]) != wanted:
+        if str(archive["digest"]) != digest:
             raise ValueError("the result of something else")
         arrays = {name: archive[name] for name in shapes}
     for name, array in arrays.items():

@@ -64,34 +64,34 @@ def parse_study(cls: type[S], text: str, folder: Path) -> S:
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ArgumentError(f"not a TOML file: {str(error) or 'nested too deeply'}") from None
     _known(data, TABLES, "table")
-    parts: dict[str, Any] = {}
-    for name, part in (("factors", Factors), ("design", Design), ("execution", Execution)):
+    settings: dict[str, Any] = {}
+    for name, settings_class in (("factors", Factors), ("design", Design), ("execution", Execution)):
         with placed(f"[{name}]"):
-            table = _table(data.get(name, {}), [field.name for field in fields(part)])
+            table = _table(data.get(name, {}), [field.name for field in fields(settings_class)])
             if name == "design":
                 _runs_or_levels(table)
-            parts[name] = part(**table)
+            settings[name] = settings_class(**table)
     if "tuning" in data:
         with placed("[tuning]"):
-            parts["tuning"] = Tuning(**_table(data["tuning"], [field.name for field in fields(Tuning)]))
+            settings["tuning"] = Tuning(**_table(data["tuning"], [field.name for field in fields(Tuning)]))
     with placed("[study]"):
         about = _table(data.get("study", {}), STUDY_KEYS)
         if not isinstance(about.get("description", ""), str):
             raise ArgumentError(f"'description' must be text, not {shortened(about['description'])}")
     robots = tuple(_robot(table, where, folder) for table, where in _tables(data, "robots"))
     controllers = tuple(_controller(table, where) for table, where in _tables(data, "controllers"))
-    return cls(robots=robots, controllers=controllers, source=text, **about, **parts)
+    return cls(robots=robots, controllers=controllers, source=text, **about, **settings)
 
 
 def _robot(table: object, where: str, folder: Path) -> StudyRobot:
     with placed(where):
-        given = dict(_table(table, ROBOT_KEYS))
-        name = given.pop("robot", None)
+        attributes = dict(_table(table, ROBOT_KEYS))
+        name = attributes.pop("robot", None)
         if not isinstance(name, str):
             raise ArgumentError("'robot' must be the name of a shipped robot or a file, in quotes")
         file = folder / name if "\0" not in name else Path(name)
         try:
-            return StudyRobot.of(file if file.is_file() else name, **given)
+            return StudyRobot.of(file if file.is_file() else name, **attributes)
         except ModelError as error:
             raise ArgumentError(str(error)) from None
 
@@ -118,17 +118,17 @@ def _tables(data: Mapping[str, Any], name: str) -> list[tuple[Any, str]]:
     return [(table, f"[[{name}]] number {k + 1}") for k, table in enumerate(tables)]
 
 
-def _table(table: object, known: Sequence[str]) -> dict[str, Any]:
+def _table(table: object, keys: Sequence[str]) -> dict[str, Any]:
     if not isinstance(table, Mapping):
         raise ArgumentError(f"must be a table, not {shortened(table)}")
-    _known(table, known, "key")
+    _known(table, keys, "key")
     return dict(table)
 
 
-def _known(table: Mapping[str, Any], known: Sequence[str], kind: str) -> None:
+def _known(table: Mapping[str, Any], names: Sequence[str], kind: str) -> None:
     for name in table:
-        if name not in known:
-            raise UnknownNameError(kind, name[:80], known)
+        if name not in names:
+            raise UnknownNameError(kind, name[:80], names)
 
 
 def _runs_or_levels(table: Mapping[str, Any]) -> None:

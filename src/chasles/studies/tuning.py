@@ -75,21 +75,21 @@ def tune(study: Definition, part: RunBatch) -> Floats:
     def evaluate(u: Floats, settings: Mapping[str, float] | None = None) -> Floats:
         nonlocal tried
         values = np.exp(ranges[:, 0] + np.clip(u, 0.0, 1.0) * (ranges[:, 1] - ranges[:, 0]))
-        found = score(dict(zip(names, values.tolist(), strict=True)) if settings is None else settings)
+        scores = score(dict(zip(names, values.tolist(), strict=True)) if settings is None else settings)
         if settings is None:
             table[tried, columns] = values
-        table[tried, len(KNOBS) :] = found
+        table[tried, len(KNOBS) :] = scores
         tried += 1
-        return found
+        return scores
 
     evaluate(np.zeros(len(names)), {})  # the study's own design; its settings are not in the table
     from scipy.stats import qmc  # takes as long to load as all of Chasles
 
     spread = max(1, tuning.evaluations // 2 - 1)
     points = qmc.Sobol(len(names), seed=tuning.seed).random(1 << (spread - 1).bit_length())[:spread]
-    found = np.array([evaluate(u) for u in points])
-    _descend(points, found[:, 0], lambda u: float(evaluate(u)[0]), (tuning.evaluations - tried) // 2)
-    compromise = found[:, 0] * found[:, 4]
+    scores = np.array([evaluate(u) for u in points])
+    _descend(points, scores[:, 0], lambda u: float(evaluate(u)[0]), (tuning.evaluations - tried) // 2)
+    compromise = scores[:, 0] * scores[:, 4]
     _descend(points, compromise, lambda u: float(np.prod(evaluate(u)[[0, 4]])), tuning.evaluations - tried)
     return table
 
@@ -105,11 +105,11 @@ def front(candidates: Floats, against: str) -> Front:
     """Return the Pareto front of the median error against another of the `SCORES`."""
     x, error = candidates[:, COLUMNS.index(against)], candidates[:, COLUMNS.index("error")]
     order = np.lexsort((error, x))
-    kept: list[int] = []
+    nondominated: list[int] = []
     for k in order:
-        if np.isfinite(error[k]) and np.isfinite(x[k]) and (not kept or error[k] < error[kept[-1]]):
-            kept.append(int(k))
-    return Front(x[kept], error[kept], tuple(best(candidates[k : k + 1]) for k in kept))
+        if np.isfinite(error[k]) and np.isfinite(x[k]) and (not nondominated or error[k] < error[nondominated[-1]]):
+            nondominated.append(int(k))
+    return Front(x[nondominated], error[nondominated], tuple(best(candidates[k : k + 1]) for k in nondominated))
 
 
 def ranges_of(tuning: Tuning, rate: float) -> dict[str, tuple[float, float]]:
@@ -125,18 +125,18 @@ def _scores(study: Definition, part: RunBatch, tuning: Tuning) -> Callable[[Mapp
         factors=study.factors_at(part.rate, part.delay),
         design=tuning.design,
     )
-    whole = RunBatch(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
+    all_draws = RunBatch(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
     worst = study.execution.lost_beyond
     lost = np.array([worst, np.inf, 1.0, np.inf, np.inf])
 
     def score(settings: Mapping[str, float]) -> Floats:
         freed = {**settings, "damping_times_period": UNBOUNDED} if settings else {}
         try:
-            found = perform(training, whole, controller_of(training, whole, freed))
+            measures = perform(training, all_draws, controller_of(training, all_draws, freed))
         except (ChaslesError, np.linalg.LinAlgError):  # gains for which there is no such controller
             return lost
-        error = found["rms_error"]
-        middle = (np.quantile(found[name], 0.5, method="higher") for name in ("rms_error", "effort", "torque_rate"))
+        error = measures["rms_error"]
+        middle = (np.quantile(measures[name], 0.5, method="higher") for name in ("rms_error", "effort", "torque_rate"))
         median, effort, torque_rate = middle
         return np.array([np.minimum(error, worst).mean(), median, np.isinf(error).mean(), effort, torque_rate])
 

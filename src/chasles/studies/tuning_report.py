@@ -28,8 +28,8 @@ def tuning_table(results: StudyResults, robot: str) -> str:
     for name in results.controllers(robot):
         cells = []
         for rate, delay in pairs:
-            found, ranges = results.tuned(robot, name, rate, delay), ranges_of(tuning, rate)
-            texts = [_knob(knob, found[knob], ranges[knob]) for knob in KNOBS if knob in found]
+            settings, ranges = results.tuned(robot, name, rate, delay), ranges_of(tuning, rate)
+            texts = [_knob(knob, settings[knob], ranges[knob]) for knob in KNOBS if knob in settings]
             cells.append(f"<td>{'<br>'.join(texts) or 'as given'}</td>")
         body.append(f"<tr><td>{html.escape(name)}</td>{''.join(cells)}</tr>")
     head = "".join(f"<th>{rate:g} Hz<br>delay {delay:g} T</th>" for rate, delay in pairs)
@@ -59,9 +59,9 @@ def tuning_figure(results: StudyResults, robot: str) -> dict[str, Any]:
         for column, (against, label) in enumerate(_PANELS.items()):
             number, left = len(_PANELS) * row + column, column * (1.0 - width) / 2.0
             for name in results.controllers(robot):
-                found = results.front(robot, name, rate, delay, against)
+                pareto = results.front(robot, name, rate, delay, against)
                 group = titles.index(name)
-                x = 100.0 * found.x if against == "lost" else found.x
+                x = 100.0 * pareto.x if against == "lost" else pareto.x
                 data.append(
                     {
                         "type": "scatter",
@@ -72,7 +72,7 @@ def tuning_figure(results: StudyResults, robot: str) -> dict[str, Any]:
                         "xaxis": axis_name("x", number),
                         "yaxis": axis_name("y", number),
                         "x": typed_array(x),
-                        "y": typed_array(1e3 * found.error),
+                        "y": typed_array(1e3 * pareto.error),
                         "line": {"color": COLORS[group % len(COLORS)], "width": 1.6, "shape": "hv"},
                         "marker": {"size": 5},
                         "hovertemplate": "%{x:.3g}, %{y:.3g}",
@@ -99,6 +99,6 @@ def tuning_figure(results: StudyResults, robot: str) -> dict[str, Any]:
 def _knob(name: str, value: float, ends: tuple[float, float]) -> str:
     """A setting, marked where it is at an end of its range."""
     low, high = ends
-    place = (math.log(value) - math.log(low)) / math.log(high / low) if low < high else 0.5
-    mark = " (least)" if place < _NEAR else " (most)" if place > 1.0 - _NEAR else ""
+    share = (math.log(value) - math.log(low)) / math.log(high / low) if low < high else 0.5
+    mark = " (least)" if share < _NEAR else " (most)" if share > 1.0 - _NEAR else ""
     return f'{name} {value:.3g}<span class="range">{mark}</span>'

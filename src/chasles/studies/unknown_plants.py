@@ -51,9 +51,9 @@ class StudiedRobot:
     inertia: Floats
 
 
-def plant_of(factors: Factors, made: StudiedRobot, period: float) -> Plant:
+def plant_of(factors: Factors, studied: StudiedRobot, period: float) -> Plant:
     """Return the robot with the effects that the factors name, at a sample period, s."""
-    n, acting = made.model.n, factors.ranges
+    n, acting = studied.model.n, factors.ranges
     friction = motors = elastic_joints = sensors = None
     if _has_dry_friction(factors):
         friction = Friction(n, smoothing_velocity=factors.coulomb_velocity, position_amplitude=np.zeros((n, 1)))
@@ -73,13 +73,13 @@ def plant_of(factors: Factors, made: StudiedRobot, period: float) -> Plant:
         sensors = Sensors(n, side="motor")
     payloads = []
     if "picked_payload" in acting:
-        pick, put = (share * float(made.motion.duration) for share in factors.carried)
+        pick, put = (share * float(studied.motion.duration) for share in factors.carried)
         payloads.append(PickedPayload("picked", 1.0, pick_time=pick, put_time=put))
     wrenches = []
     if "tip_force" in acting:
         wrenches.append(ExternalWrench("tip", _pure_force, axes="world", parameters={"force": np.zeros(3)}))
     plant = Plant(
-        made.model,
+        studied.model,
         friction=friction,
         motors=motors,
         elastic_joints=elastic_joints,
@@ -92,7 +92,9 @@ def plant_of(factors: Factors, made: StudiedRobot, period: float) -> Plant:
     return plant
 
 
-def values_of(factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Floats], step: float) -> dict[str, Floats]:
+def values_of(
+    factors: Factors, studied: StudiedRobot, unknowns: Mapping[str, Floats], step: float
+) -> dict[str, Floats]:
     """Return parameters of the plant for each run, as ``vary=`` takes them, but for the errors of the model.
 
     Parameters
@@ -105,14 +107,14 @@ def values_of(factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Float
         Longest step of the integrator, s.
     """
     mass = unknowns["payload"]
-    count, n = len(mass), made.model.n
+    count, n = len(mass), studied.model.n
     values: dict[str, Floats] = {"payload.mass": mass}
     if any(factors.payload_center):
         values["payload.center_of_mass"] = np.broadcast_to(factors.payload_center, (count, 3)).copy()
     if factors.payload_radius:
         values["payload.inertia"] = 0.4 * factors.payload_radius**2 * mass[:, None, None] * np.eye(3)
     if factors.friction[1]:
-        values |= _friction_values(factors, made, unknowns)
+        values |= _friction_values(factors, studied, unknowns)
     if "picked_payload" in unknowns:
         values["payloads.picked.mass"] = unknowns["picked_payload"]
     if "tip_force" in unknowns:
@@ -120,8 +122,8 @@ def values_of(factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Float
         values["wrenches.tip.force"] = unknowns["tip_force"][:, None] * direction
     if "motor_lag" in unknowns:
         values["motors.time_constant"] = _each_joint(np.maximum(unknowns["motor_lag"], 0.5 * step), np.ones(n))
-    torque = np.where(made.peak_torque > 0.0, made.peak_torque, 1.0)
-    speed = np.where(made.top_speed > 0.0, made.top_speed, 1.0)
+    torque = np.where(studied.peak_torque > 0.0, studied.peak_torque, 1.0)
+    speed = np.where(studied.top_speed > 0.0, studied.top_speed, 1.0)
     if "motor_torque" in unknowns:
         values["motors.max_current"] = _each_joint(unknowns["motor_torque"], torque)
     if "motor_speed" in unknowns:
@@ -130,25 +132,25 @@ def values_of(factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Float
         values["motors.resistance"] = values["motors.max_voltage"] / (STALL_TORQUE * torque)
     if "resonance" in unknowns:
         rate = 2.0 * np.pi * unknowns["resonance"]
-        values["elastic_joints.stiffness"] = _each_joint(rate**2, made.inertia)
-        values["elastic_joints.damping"] = _each_joint(2.0 * JOINT_DAMPING * rate, made.inertia)
-        values["elastic_joints.rotor_inertia"] = np.tile(ROTOR_SHARE * made.inertia, (count, 1))
+        values["elastic_joints.stiffness"] = _each_joint(rate**2, studied.inertia)
+        values["elastic_joints.damping"] = _each_joint(2.0 * JOINT_DAMPING * rate, studied.inertia)
+        values["elastic_joints.rotor_inertia"] = np.tile(ROTOR_SHARE * studied.inertia, (count, 1))
     if "encoder_step" in unknowns:
         values["sensors.position_resolution"] = _each_joint(
             np.maximum(unknowns["encoder_step"], _LEAST_STEP), np.ones(n)
         )
-    return values | _other_parameters(factors, made, unknowns, step)
+    return values | _other_parameters(factors, studied, unknowns, step)
 
 
-def fastest_effect(factors: Factors, made: StudiedRobot, step: float) -> float:
+def fastest_effect(factors: Factors, studied: StudiedRobot, step: float) -> float:
     """Return the rate, 1/s, at which the fastest motor or elastic joint of the study acts; friction is not counted."""
     rates = [0.0]
     if "motor_lag" in factors.ranges:
         rates.append(1.0 / max(factors.motor_lag[0], 0.5 * step))
     if factors.resonance is not None:
         # The rotor between a clamped link and the spring swings faster than the link by this; coupling adds the rest.
-        matrices = made.model.mass_matrix(made.motion(np.linspace(0.0, made.motion.duration, 5)).q)
-        coupling = np.linalg.eigvals(np.linalg.solve(matrices, np.diag(made.inertia))).real.max()
+        matrices = studied.model.mass_matrix(studied.motion(np.linspace(0.0, studied.motion.duration, 5)).q)
+        coupling = np.linalg.eigvals(np.linalg.solve(matrices, np.diag(studied.inertia))).real.max()
         rates.append(2.0 * np.pi * factors.resonance[1] * float(np.sqrt(coupling + 1.0 / ROTOR_SHARE)))
     return max(rates)
 
@@ -163,12 +165,12 @@ def _has_dry_friction(factors: Factors) -> bool:
     return bool(factors.friction[1]) and bool(factors.static_friction[1] or factors.position_friction[1])
 
 
-def _friction_values(factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Floats]) -> dict[str, Floats]:
-    most = unknowns["friction"][:, None] * made.peak_torque
-    speed = np.where(made.top_speed > 0.0, made.top_speed, np.inf)
+def _friction_values(factors: Factors, studied: StudiedRobot, unknowns: Mapping[str, Floats]) -> dict[str, Floats]:
+    most = unknowns["friction"][:, None] * studied.peak_torque
+    speed = np.where(studied.top_speed > 0.0, studied.top_speed, np.inf)
     viscous, coulomb = factors.viscous_share * most / speed, (1.0 - factors.viscous_share) * most
     values: dict[str, Floats] = {}
-    for joint, name in enumerate(made.model.velocity_names):
+    for joint, name in enumerate(studied.model.velocity_names):
         values[f"joints.{name}.viscous_friction"] = viscous[:, joint]
         if not _has_dry_friction(factors):
             values[f"joints.{name}.coulomb_friction"] = coulomb[:, joint]
@@ -177,17 +179,17 @@ def _friction_values(factors: Factors, made: StudiedRobot, unknowns: Mapping[str
         excess, waves = (unknowns.get(name, none) for name in ("static_friction", "position_friction"))
         values["friction.coulomb"] = coulomb
         values["friction.breakaway"] = coulomb * (1.0 + excess[:, None])
-        values["friction.position_amplitude"] = np.tile(waves[:, None, None], (1, made.model.n, 1))
+        values["friction.position_amplitude"] = np.tile(waves[:, None, None], (1, studied.model.n, 1))
     return values
 
 
 def _other_parameters(
-    factors: Factors, made: StudiedRobot, unknowns: Mapping[str, Floats], step: float
+    factors: Factors, studied: StudiedRobot, unknowns: Mapping[str, Floats], step: float
 ) -> dict[str, Floats]:
     """Return the parameters that are drawn under their own names; all entries of an array have the value drawn."""
     if not factors.plant:
         return {}
-    shapes = plant_of(factors, made, step).parameters
+    shapes = plant_of(factors, studied, step).parameters
     return {
         name: np.multiply.outer(unknowns[name], np.ones(shapes[name])) if shapes[name] else unknowns[name]
         for name in factors.plant

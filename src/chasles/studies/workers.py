@@ -81,7 +81,7 @@ def _require_sendable(study: Definition) -> None:
 
 
 def _in_processes(study: Definition, missing: list[RunBatch], count: int) -> Generator[Performed]:
-    left = list(missing)
+    remaining = list(missing)
     for _ in range(1 + RETRIES):
         context: Any = _Recorder(get_context("spawn"))  # a fork would copy this process's threads in an unknown state
         lifeline, held = context.Pipe(duplex=False)
@@ -89,12 +89,12 @@ def _in_processes(study: Definition, missing: list[RunBatch], count: int) -> Gen
         came = False
         try:
             waiting: dict[Future[Performed], RunBatch] = {}
-            while left or waiting:
+            while remaining or waiting:
                 # Few at a time, so that an interrupted study does not have to finish them all.
-                while left and len(waiting) < 2 * count:
+                while remaining and len(waiting) < 2 * count:
                     with _without_interrupts():
-                        waiting[pool.submit(_work, left[0])] = left[0]
-                    del left[0]  # only now: a pool whose process has just died takes nothing
+                        waiting[pool.submit(_work, remaining[0])] = remaining[0]
+                    del remaining[0]  # only now: a pool whose process has just died takes nothing
                 finished, _ = wait(waiting, return_when=FIRST_COMPLETED)
                 for future in finished:
                     performed = future.result()
@@ -104,10 +104,11 @@ def _in_processes(study: Definition, missing: list[RunBatch], count: int) -> Gen
             pool.shutdown()
             return
         except BrokenProcessPool:
-            left = [*waiting.values(), *left]
+            remaining = [*waiting.values(), *remaining]
             if not came:
                 raise WorkerError(
-                    f"the processes died before they had done anything; the first was to do {_named(study, left[0])}. "
+                    "the processes died before they had done anything; the first was to do "
+                    f"{_named(study, remaining[0])}. "
                     'A script that starts processes must do so under: if __name__ == "__main__"'
                 ) from None
         finally:
@@ -117,7 +118,7 @@ def _in_processes(study: Definition, missing: list[RunBatch], count: int) -> Gen
             pool.shutdown(cancel_futures=True)
             held.close()
             lifeline.close()
-    raise WorkerError(f"processes died {1 + RETRIES} times, the last time during {_named(study, left[0])}")
+    raise WorkerError(f"processes died {1 + RETRIES} times, the last time during {_named(study, remaining[0])}")
 
 
 class _Recorder:

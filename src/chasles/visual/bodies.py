@@ -90,14 +90,14 @@ class DrawnBodies:
 
     def corners(self, link: str) -> Floats:
         """Return the corners (k, 3) of the boxes around the surfaces of a link, in its frame."""
-        found = [np.empty((0, 3))]
+        box_corners = [np.empty((0, 3))]
         for body in self.placed:
             if body.link == link:
                 vertices = self.triangles[body.surface][0]
                 ends = np.stack([vertices.min(axis=0), vertices.max(axis=0)])
                 box = np.array([[ends[i, 0], ends[j, 1], ends[k, 2]] for i in (0, 1) for j in (0, 1) for k in (0, 1)])
-                found.append(box @ body.T_link_shape[:3, :3].T + body.T_link_shape[:3, 3])
-        return np.concatenate(found)
+                box_corners.append(box @ body.T_link_shape[:3, :3].T + body.T_link_shape[:3, 3])
+        return np.concatenate(box_corners)
 
 
 def robot_bodies(
@@ -136,8 +136,8 @@ def robot_bodies(
         for shape in link.visuals if kind == "visual" else link.collisions:
             reader.place(link.name, shape)
     bodies.notes = _shortened(list(dict.fromkeys(reader.reasons.values())))
-    bodies.triangles, kept = _thinned(bodies.triangles, most)
-    bodies.coats = [coat and coat._replace(uv=coat.uv[k]) for coat, k in zip(bodies.coats, kept, strict=True)]
+    bodies.triangles, face_indices = _thinned(bodies.triangles, most)
+    bodies.coats = [coat and coat._replace(uv=coat.uv[k]) for coat, k in zip(bodies.coats, face_indices, strict=True)]
     bodies.placed = [
         body
         for body in bodies.placed
@@ -166,8 +166,8 @@ class _Reader:
         key = _key(shape)
         if key not in self._known:
             try:
-                found = surfaces(shape.geometry, self._packages)
-                self._known[key] = [(self._add(shape, surface), surface.rgba) for surface in found]
+                shape_surfaces = surfaces(shape.geometry, self._packages)
+                self._known[key] = [(self._add(shape, surface), surface.rgba) for surface in shape_surfaces]
             except (ModelError, MissingExtraError) as error:
                 self.reasons[str(key)] = str(error)
                 self._known[key] = []
@@ -218,8 +218,8 @@ def _why_no_texture(shape: Shape) -> dict[str, str]:
     if find_spec("PIL") is None:
         return {"textures": f"textures are read by Pillow; {how_to_install('pictures')}"}
     assert isinstance(shape.geometry, Mesh)
-    said = f"the texture of mesh {shown_name(shape.geometry)} cannot be read; the mesh has one color"
-    return {f"texture of {shape.geometry.file}": said}
+    reason = f"the texture of mesh {shown_name(shape.geometry)} cannot be read; the mesh has one color"
+    return {f"texture of {shape.geometry.file}": reason}
 
 
 def _shortened(notes: list[str]) -> list[str]:
@@ -236,16 +236,18 @@ def _thinned(triangles: list[Triangles], most: int) -> tuple[list[Triangles], li
     extent = max((float(np.ptp(vertices, axis=0).max()) for vertices, _ in triangles), default=0.0)
     if not extent > 0.0:  # each surface is a point
         return [(vertices[:0], faces[:0]) for vertices, faces in triangles], [np.arange(0) for _ in triangles]
-    found = merged = [_on_grid(vertices, faces, 1e-6 * extent) for vertices, faces in triangles]
+    thinned = merged = [_on_grid(vertices, faces, 1e-6 * extent) for vertices, faces in triangles]
     fine, coarse = np.log(1e-4 * extent), np.log(0.2 * extent)
     for _ in range(_STEPS if sum(len(faces) for _, faces, _ in merged) > most else 0):
         middle = 0.5 * (fine + coarse)
-        attempt = [_on_grid(vertices, faces, float(np.exp(middle)), kept) for vertices, faces, kept in merged]
+        attempt = [
+            _on_grid(vertices, faces, float(np.exp(middle)), face_indices) for vertices, faces, face_indices in merged
+        ]
         if sum(len(faces) for _, faces, _ in attempt) <= most:
-            coarse, found = middle, attempt
+            coarse, thinned = middle, attempt
         else:
             fine = middle
-    return [(vertices, faces) for vertices, faces, _ in found], [kept for _, _, kept in found]
+    return [(vertices, faces) for vertices, faces, _ in thinned], [face_indices for _, _, face_indices in thinned]
 
 
 def _on_grid(
@@ -260,18 +262,18 @@ def _on_grid(
     counts = cells.max(axis=0) + 1.0
     label = (cells[:, 0] * counts[1] + cells[:, 1]) * counts[2] + cells[:, 2]  # exact: below 2⁵³ at 1e-5 of the extent
     if counts.prod() < 2.0**53:
-        _, place, sizes = np.unique(label, return_inverse=True, return_counts=True)
+        _, cell_of, sizes = np.unique(label, return_inverse=True, return_counts=True)
     else:
-        _, place, sizes = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
-    place = place.ravel()
-    mean = np.stack([np.bincount(place, vertices[:, k]) for k in range(3)], axis=1) / sizes[:, None]
-    corners = place[faces]
+        _, cell_of, sizes = np.unique(cells, axis=0, return_inverse=True, return_counts=True)
+    cell_of = cell_of.ravel()
+    mean = np.stack([np.bincount(cell_of, vertices[:, k]) for k in range(3)], axis=1) / sizes[:, None]
+    corners = cell_of[faces]
     a, b, c = corners.T
     areas = np.flatnonzero((a != b) & (b != c) & (c != a))
     _, first = np.unique(np.sort(corners[areas], axis=1), axis=0, return_index=True)
-    kept = areas[np.sort(first)]
-    used, renamed = np.unique(corners[kept], return_inverse=True)
-    return mean[used], renamed.reshape(-1, 3), kept if of is None else of[kept]
+    solid_faces = areas[np.sort(first)]
+    vertex_indices, renamed = np.unique(corners[solid_faces], return_inverse=True)
+    return mean[vertex_indices], renamed.reshape(-1, 3), solid_faces if of is None else of[solid_faces]
 
 
 def packed(bodies: DrawnBodies) -> dict[str, Any]:
@@ -295,8 +297,8 @@ def packed(bodies: DrawnBodies) -> dict[str, Any]:
         steps = np.round((vertices - low) / np.where(step > 0.0, step, 1.0)).astype("<u2")
         wide = len(vertices) > 65_536
         content = [steps.T.tobytes(), np.ascontiguousarray(faces, "<u4" if wide else "<u2").tobytes()]
-        about, places = packed_coat(coat) if coat is not None and images else (None, [])
-        pieces += [part + b"\0" * (-len(part) % 4) for part in [*content, *places]]
+        about, coat_bytes = packed_coat(coat) if coat is not None and images else (None, [])
+        pieces += [part + b"\0" * (-len(part) % 4) for part in [*content, *coat_bytes]]
         described.append([len(vertices), len(faces), wide, low.tolist(), step.tolist(), about])
     data = base64.b64encode(gzip.compress(b"".join(pieces), mtime=0)).decode("ascii")
     return {"data": data, "surfaces": described, "images": images}

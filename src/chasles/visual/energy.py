@@ -36,23 +36,23 @@ def energy_figure(balance: xarray.Dataset) -> dict[str, Any]:
     A click in the legend hides one part of the balance in all diagrams.
     """
     names = [str(name) for _, dim, _, _ in _PANELS if dim is not None for name in balance[dim].values if name != "none"]
-    known = list(dict.fromkeys([*names, "residual"]))
+    colored = list(dict.fromkeys([*names, "residual"]))
     times = balance["time"].values
     batch = balance["residual"].ndim > 1
     samples = drawn_samples(len(times), _SAMPLES_OF_BATCH if batch else _SAMPLES)
     data: list[dict[str, Any]] = []
     panels, named = [], set()
     for number, (variable, dim, title, unit) in enumerate(_PANELS):
-        parts = [str(name) for name in balance[dim].values] if dim is not None else ["residual"]
-        panels.append(Panel(variable, title, unit, 1.0, tuple(range(len(parts)))))
-        for k, part in enumerate(parts):
+        components = [str(name) for name in balance[dim].values] if dim is not None else ["residual"]
+        panels.append(Panel(variable, title, unit, 1.0, tuple(range(len(components)))))
+        for k, part in enumerate(components):
             if part == "none":
                 continue
-            own = balance[variable].isel({dim: k}) if dim is not None else balance[variable]
-            values = own.transpose(..., "time").values.reshape(-1, len(times))[:, samples]
-            color = COLORS[known.index(part) % len(COLORS)]
+            power = balance[variable].isel({dim: k}) if dim is not None else balance[variable]
+            values = power.transpose(..., "time").values.reshape(-1, len(times))[:, samples]
+            color = COLORS[colored.index(part) % len(COLORS)]
             label = plot_text(part.replace("_", " "))
-            style = line_style(panels[-1], number, label, known.index(part), legend=part not in named)
+            style = line_style(panels[-1], number, label, colored.index(part), legend=part not in named)
             if batch:
                 data.extend(band(style, times[samples], values, color))
                 data.extend([legend_entry(style, color)] if part not in named else [])

@@ -141,11 +141,15 @@ def _panels(run: xarray.Dataset) -> list[tuple[Panel, list[str], list[int]]]:
         coordinates = [plot_text(str(name)) for name in run["coordinate"].values]
         position_units = list(run_robot(run).description.coordinate_units)
         shift = len(coordinates)
-    many = by_run(run, "tau").shape[0] > MOST_LINES
+    is_dense = by_run(run, "tau").shape[0] > MOST_LINES
     panels = []
     for variable, per_unit, note in (
         ("q", {"rad": ("Joint angle", "rad", 1.0), "m": ("Joint travel", "m", 1.0), "": ("Quaternion", "1", 1.0)}, ""),
-        ("error", {"rad": ("Tracking error", "mrad", 1e3), "m": ("Tracking error", "mm", 1e3)}, _MANY if many else ""),
+        (
+            "error",
+            {"rad": ("Tracking error", "mrad", 1e3), "m": ("Tracking error", "mm", 1e3)},
+            _MANY if is_dense else "",
+        ),
         ("tau", {"rad": ("Torque", "N·m", 1.0), "m": ("Force", "N", 1.0)}, ""),
         ("tau_applied", {"rad": ("Torque of the motors", "N·m", 1.0), "m": ("Force of the motors", "N", 1.0)}, ""),
     ):
@@ -155,10 +159,10 @@ def _panels(run: xarray.Dataset) -> list[tuple[Panel, list[str], list[int]]]:
         names, units = (coordinates, position_units) if is_position else (joints, joint_units(run))
         groups = [k + (0 if is_position else shift) for k in range(len(names))]
         noted = "reference dashed" if is_position and "q_reference" in run else note
-        for unit, (title, shown, scale) in per_unit.items():
-            lines = tuple(k for k, own in enumerate(units) if own == unit)
+        for unit, (title, shown_unit, scale) in per_unit.items():
+            lines = tuple(k for k, unit_of_line in enumerate(units) if unit_of_line == unit)
             if lines:
-                panels.append((Panel(variable, title, shown, scale, lines, noted), names, groups))
+                panels.append((Panel(variable, title, shown_unit, scale, lines, noted), names, groups))
     return panels
 
 

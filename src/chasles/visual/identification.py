@@ -80,7 +80,7 @@ def write_identification_report(
     ArgumentError
         The file cannot be written.
     """
-    parts = [
+    sections = [
         _facts(result),
         "<h2>Prediction of unseen data</h2>",
         _errors(result),
@@ -97,7 +97,7 @@ def write_identification_report(
         "<h2>Recommendations</h2>",
         _list(_sentences(result, "refusal", "caution") or ["Nothing to remark."]),
     ]
-    return write_page(path, title, "<section>" + "\n".join(parts) + "</section>", scripts=[_SCRIPT], style=_STYLE)
+    return write_page(path, title, "<section>" + "\n".join(sections) + "</section>", scripts=[_SCRIPT], style=_STYLE)
 
 
 def _facts(result: Identification) -> str:
@@ -134,7 +134,7 @@ def _errors(result: Identification) -> str:
     for k, (name, unit) in enumerate(
         zip(result.robot.velocity_names, result.robot.description.effort_units, strict=True)
     ):
-        floors = (own[k] / size[k] if size[k] else np.nan for own in (result.expected, result.noise))
+        floors = (levels[k] / size[k] if size[k] else np.nan for levels in (result.expected, result.noise))
         shares = (prior.relative()[k], model.relative()[k], *floors)
         body.append(
             [
@@ -172,14 +172,14 @@ def _parameters(result: Identification) -> str:
 
 
 def _figure(figure: dict[str, Any]) -> str:
-    place = '<div class="plots wide"><div class="identification-plot"></div>'
-    return f'{place}<script type="application/json">{embedded_json(figure)}</script></div>'
+    container = '<div class="plots wide"><div class="identification-plot"></div>'
+    return f'{container}<script type="application/json">{embedded_json(figure)}</script></div>'
 
 
 def _panels(result: Identification, title: str, unit: str = "") -> list[Panel]:
     return [
-        Panel(title, plot_text(name), unit or shown_unit(own), 1.0, (k,))
-        for k, (name, own) in enumerate(
+        Panel(title, plot_text(name), unit or shown_unit(si_unit), 1.0, (k,))
+        for k, (name, si_unit) in enumerate(
             zip(result.robot.velocity_names, result.robot.description.effort_units, strict=True)
         )
     ]
@@ -260,11 +260,11 @@ def _friction(result: Identification) -> dict[str, Any]:
     """Return the motors' friction curves without load, with measured efforts less the rigid-body torques."""
     panels = _panels(result, "friction")
     signals, terms, coupling = result.signals, result.terms, result.log.coupling
-    kept = signals.kept()[drawn_samples(len(signals.kept()), MOST_POINTS)]
-    rates = signals.qd[kept] @ coupling.T
+    chosen = signals.kept()[drawn_samples(len(signals.kept()), MOST_POINTS)]
+    rates = signals.qd[chosen] @ coupling.T
     smooth = result.model.with_friction(viscous=0.0, coulomb=0.0, load=0.0)
-    bodies = np.asarray(smooth.inverse_dynamics(signals.q[kept], signals.qd[kept], signals.qdd[kept]))
-    rest = np.asarray(np.linalg.solve(coupling.T, (signals.effort[kept] - bodies).T).T, dtype=np.float64)
+    bodies = np.asarray(smooth.inverse_dynamics(signals.q[chosen], signals.qd[chosen], signals.qdd[chosen]))
+    rest = np.asarray(np.linalg.solve(coupling.T, (signals.effort[chosen] - bodies).T).T, dtype=np.float64)
     data = []
     span = np.abs(rates).max(axis=0)
     grid = np.linspace(-1.0, 1.0, 201)[:, None] * span

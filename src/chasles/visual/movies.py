@@ -100,8 +100,8 @@ def write_movie(
 
 def _write_animation(frames: Iterator[Pixels], target: Path, size: tuple[int, int], frame_rate: int) -> None:
     image = _pillow("a GIF or WebP movie")
-    first, *others = (image.fromarray(frame) for frame in frames)
-    first.save(target, save_all=True, append_images=others, duration=1000.0 / frame_rate, loop=0)
+    first, *later = (image.fromarray(frame) for frame in frames)
+    first.save(target, save_all=True, append_images=later, duration=1000.0 / frame_rate, loop=0)
 
 
 def _write_mp4(frames: Iterator[Pixels], target: Path, size: tuple[int, int], frame_rate: int) -> None:
@@ -114,19 +114,19 @@ def _write_mp4(frames: Iterator[Pixels], target: Path, size: tuple[int, int], fr
         with contextlib.suppress(BrokenPipeError):  # ffmpeg has ended, and says why
             for frame in frames:
                 process.stdin.write(np.ascontiguousarray(frame[:height, :width]).tobytes())
-        _, said = process.communicate()
+        _, complaint = process.communicate()
     except BaseException:
         process.kill()
         process.communicate()
         raise
     if process.returncode:
-        raise OSError(said.decode(errors="replace").strip() or f"ffmpeg ended with {process.returncode}")
+        raise OSError(complaint.decode(errors="replace").strip() or f"ffmpeg ended with {process.returncode}")
 
 
 def _ffmpeg() -> str:
-    found = shutil.which("ffmpeg")
-    if found is not None:
-        return found
+    installed = shutil.which("ffmpeg")
+    if installed is not None:
+        return installed
     purpose = "an MP4 movie without the program ffmpeg (GIF and WebP need neither)"
     return str(import_extra("imageio_ffmpeg", "movies", purpose).get_ffmpeg_exe())
 

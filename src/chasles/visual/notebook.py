@@ -109,12 +109,12 @@ def check_html(report: CheckReport) -> str:
         most = np.where(
             np.isnan(share).all(axis=0), np.nan, np.nanmax(np.where(np.isnan(share), -np.inf, share), axis=0)
         )
-    shown = [k for k in range(len(QUANTITIES)) if np.isfinite(most[k]).any()]
+    bounded = [k for k in range(len(QUANTITIES)) if np.isfinite(most[k]).any()]
     body = [
-        [html.escape(name), *("–" if np.isnan(most[k, j]) else _share(float(most[k, j])) for k in shown)]
+        [html.escape(name), *("–" if np.isnan(most[k, j]) else _share(float(most[k, j])) for k in bounded)]
         for j, name in enumerate(report.joint_names)
     ]
-    return f"<p>{sentence}</p>" + _cut(["used share of the limits", *(QUANTITIES[k] for k in shown)], body)
+    return f"<p>{sentence}</p>" + _cut(["used share of the limits", *(QUANTITIES[k] for k in bounded)], body)
 
 
 def _share(value: float) -> str:
@@ -141,8 +141,8 @@ def _joints(description: Description) -> str:
         single = turns or joint.kind == "prismatic"
         scale, unit = (180.0 / np.pi, "°") if turns else (1.0, "m")
         ends = [float(end[0]) if single else np.inf for end in joint.position_limits]
-        shown = [f"{scale * end:.4g} {unit}" if np.isfinite(end) else "–" for end in ends]
-        body.append([html.escape(joint.name), joint.kind, *shown])
+        range_texts = [f"{scale * end:.4g} {unit}" if np.isfinite(end) else "–" for end in ends]
+        body.append([html.escape(joint.name), joint.kind, *range_texts])
     return _cut(["joint", "kind", "from", "to"], body)
 
 

@@ -144,14 +144,14 @@ def quantiles(values: NDArray[np.float64], shares: Sequence[float]) -> NDArray[n
     """
     ordered = np.sort(np.where(np.isfinite(values), values, np.nan), axis=0)  # NaN goes last
     count = np.isfinite(ordered).sum(axis=0)
-    found = []
+    levels = []
     for share in shares:
-        place = share * np.maximum(count - 1, 0)
-        below = np.floor(place).astype(np.intp)
+        rank = share * np.maximum(count - 1, 0)
+        below = np.floor(rank).astype(np.intp)
         above = np.minimum(below + 1, np.maximum(count - 1, 0))
         low, high = (np.take_along_axis(ordered, k[None], axis=0)[0] for k in (below, above))
-        found.append(low + (place - below) * (high - low))
-    return np.array(found)
+        levels.append(low + (rank - below) * (high - low))
+    return np.array(levels)
 
 
 def legend_entry(style: dict[str, Any], color: str) -> dict[str, Any]:

@@ -40,15 +40,15 @@ def svg_picture(robot: Mechanics, q: NDArray[np.float64] | None = None, width: i
     """
     drawn = skeleton(robot.description)
     T_world_link = link_poses(robot, drawn.links, robot.home if q is None else q)
-    places = dict(zip(drawn.links, T_world_link, strict=True))
+    pose_of = dict(zip(drawn.links, T_world_link, strict=True))
     toward = _view_axes()[2]
     strokes = []
     for shape in drawn.shapes:
-        T = places[shape.link]
+        T = pose_of[shape.link]
         ends = np.array([T[:3, :3] @ point + T[:3, 3] for point in (shape.start, shape.end)])
         strokes.append((float(np.mean(ends @ toward)), ends @ _view_axes()[:2].T, shape.radius, shape))
     strokes.sort(key=lambda stroke: stroke[0])  # the farthest first
-    origin = places[drawn.root][:3, 3] @ _view_axes()[:2].T
+    origin = pose_of[drawn.root][:3, 3] @ _view_axes()[:2].T
     points = np.concatenate([*(ends for _, ends, _, _ in strokes), origin[None]])
     margin = max((radius for _, _, radius, _ in strokes), default=0.0) + 0.03 * drawn.size
     low, high = points.min(axis=0) - margin, points.max(axis=0) + margin

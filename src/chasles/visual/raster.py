@@ -126,14 +126,14 @@ class Camera:
     def _fitting(self) -> Floats:
         """Place from which the outline of the scene fits into the picture, with some room, as in the pages."""
         right, up, forward = self.axes @ np.array(self.data["outline"]).T
-        place = []
+        offsets = []
         for across, slope in ((right, TANGENT * self.size[0] / self.size[1] / ROOM), (up, TANGENT / ROOM)):
             back = -forward
             ahead, behind = (back + across / slope).max(), (back - across / slope).max()
-            place.append((0.5 * slope * (ahead - behind), 0.5 * (ahead + behind)))
+            offsets.append((0.5 * slope * (ahead - behind), 0.5 * (ahead + behind)))
         nearest = 0.5 * (forward.min() + forward.max()) - NEAREST * self.data["size"]
-        distance = min(-place[0][1], -place[1][1], nearest)
-        return np.asarray(np.array([place[0][0], place[1][0], distance]) @ self.axes)
+        distance = min(-offsets[0][1], -offsets[1][1], nearest)
+        return np.asarray(np.array([offsets[0][0], offsets[1][0], distance]) @ self.axes)
 
     def image(self, q: Floats) -> NDArray[np.uint8]:
         """Return the picture of a configuration, (height, width, 3), sRGB."""
@@ -153,10 +153,10 @@ class Camera:
             window = self._window(solid, x, y)
             t, normal = meeting(solid, self.eye, rays[window])
             nearer = t < depth[window]
-            shown = shaded(solid.color, normal[nearer], -rays[window][nearer], light)
+            colors = shaded(solid.color, normal[nearer], -rays[window][nearer], light)
             depth[window] = np.where(nearer, t, depth[window])
             part = pixels[window]
-            part[nearer] = shown
+            part[nearer] = colors
             pixels[window] = part
         self._draw_meshes(pixels, depth, rays, corners, T_world_link, light)
         n = self.oversampling
@@ -195,40 +195,40 @@ class Camera:
                 *self._in_picture(np.concatenate([corners[k] for k in chosen]), (height, width)), (width, height)
             )
             distance = fragments.depth / forward
-            seen = distance < depth
-            number, weights = fragments.triangle[seen], fragments.weights[seen]
+            is_nearer = distance < depth
+            number, weights = fragments.triangle[is_nearer], fragments.weights[is_nearer]
             normals = [self.meshes[k].normals @ T_world_link[self.meshes[k].link, :3, :3].T for k in chosen]
             n = np.einsum("kc,kci->ki", weights, np.concatenate(normals)[number])
             n /= np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-12)
-            n = np.where(np.sum(n * rays[seen], axis=-1, keepdims=True) > 0.0, -n, n)  # the inside of open meshes
+            n = np.where(np.sum(n * rays[is_nearer], axis=-1, keepdims=True) > 0.0, -n, n)  # the inside of open meshes
             first = np.cumsum([0, *(len(corners[k]) for k in chosen)])
             part = np.searchsorted(first, number, side="right") - 1
             colors, opacity = np.empty((len(number), 3)), np.array([self.meshes[k].rgba[3] for k in chosen])[part]
             for j, k in enumerate(chosen):
-                own = part == j
-                colors[own] = self.meshes[k].colors(number[own] - first[j], weights[own])
-            shown = shaded(colors, n, -rays[seen], light)
-            pixels[seen] += opacity[:, None] * (shown - pixels[seen])
+                of_part = part == j
+                colors[of_part] = self.meshes[k].colors(number[of_part] - first[j], weights[of_part])
+            shaded_colors = shaded(colors, n, -rays[is_nearer], light)
+            pixels[is_nearer] += opacity[:, None] * (shaded_colors - pixels[is_nearer])
             if opaque:
-                depth[seen] = distance[seen]
+                depth[is_nearer] = distance[is_nearer]
 
     def solids(self, T: Floats) -> list[Solid]:
         """Drawn shapes of the robot in the world, and the pedestal that it stands on."""
         data = self.data
-        found = []
+        solids = []
         for shape in data["shapes"]:
             if shape["link"] not in self._own:
                 continue
             R, p = T[shape["link"], :3, :3], T[shape["link"], :3, 3]
             start, end = (R @ np.array(shape[name]) + p for name in ("start", "end"))
-            found.append(Solid(shape["form"], COLORS[shape["role"]], start, end, shape["radius"]))
+            solids.append(Solid(shape["form"], COLORS[shape["role"]], start, end, shape["radius"]))
         if data["stands"]:
             (x, y, z), ground, size = T[0, :3, 3], data["ground"], data["size"]
             foot, top = np.array([x, y, ground]), np.array([x, y, ground + 0.012 * size])
-            found.append(Solid("cylinder", COLORS["base"], foot, top, 0.115 * size))
+            solids.append(Solid("cylinder", COLORS["base"], foot, top, 0.115 * size))
             if z > ground + 0.03 * size:
-                found.append(Solid("cylinder", COLORS["base"], foot, np.array([x, y, z]), 0.06 * size))
-        return found
+                solids.append(Solid("cylinder", COLORS["base"], foot, np.array([x, y, z]), 0.06 * size))
+        return solids
 
     def _window(self, solid: Solid, x: Floats, y: Floats) -> tuple[slice, slice]:
         """Rows and columns of the picture that may show a solid."""
@@ -253,9 +253,9 @@ class Camera:
         away = np.linalg.norm(points[:, :2] - self.data["middle"][:2], axis=1) / reach
         fade = np.clip((1.0 - away) / 0.65, 0.0, 1.0)
         fade = (fade * fade * (3.0 - 2.0 * fade))[:, None]
-        wanted = self.data["size"] / 8.0
-        power = 10.0 ** np.floor(np.log10(wanted))
-        spacing = power * (1.0 if wanted < 2.0 * power else 2.0 if wanted < 5.0 * power else 5.0)
+        target = self.data["size"] / 8.0
+        power = 10.0 ** np.floor(np.log10(target))
+        spacing = power * (1.0 if target < 2.0 * power else 2.0 if target < 5.0 * power else 5.0)
         thin = 0.6 * TANGENT * np.linalg.norm(points - self.eye, axis=1) / rays.shape[0]
         line = np.zeros(len(points))
         for step, width, strong in ((spacing, 1.0, 0.5), (5.0 * spacing, 1.6, 1.0)):
@@ -301,29 +301,29 @@ def meeting(solid: Solid, origins: Floats, rays: Floats) -> tuple[Floats, Floats
         t = (-k1 - root) / k2
         y = (oa + t * da) / aa
         on_tube = (y >= 0.0) & (y <= 1.0)
-        found = np.where(on_tube, t, np.inf)
+        distance = np.where(on_tube, t, np.inf)
         if solid.form == "capsule":
             for center in (solid.start, solid.end):
                 c = origins - center
                 dc, cc = np.sum(rays * c, axis=-1), np.sum(c * c, axis=-1) - solid.radius**2
                 ball = -dc - np.sqrt(dc**2 - cc)
-                found = np.fmin(found, np.where(ball > 0.0, ball, np.inf))
+                distance = np.fmin(distance, np.where(ball > 0.0, ball, np.inf))
         else:
-            for place in (0.0, 1.0):
-                disc = (place * aa - oa) / da
-                off = o + disc[..., None] * rays - place * a
-                found = np.fmin(found, np.where(np.sum(off * off, axis=-1) <= solid.radius**2, disc, np.inf))
-        found = np.where(found > 0.0, found, np.inf)
-        at = o + np.where(np.isfinite(found), found, 0.0)[..., None] * rays
+            for end in (0.0, 1.0):
+                disc = (end * aa - oa) / da
+                off = o + disc[..., None] * rays - end * a
+                distance = np.fmin(distance, np.where(np.sum(off * off, axis=-1) <= solid.radius**2, disc, np.inf))
+        distance = np.where(distance > 0.0, distance, np.inf)
+        at = o + np.where(np.isfinite(distance), distance, 0.0)[..., None] * rays
         along = at @ a / aa
         if solid.form == "capsule":
             normals = at - np.clip(along, 0.0, 1.0)[..., None] * a
         else:
-            flat = np.abs(found - t) > 1e-9 * np.abs(t)
+            flat = np.abs(distance - t) > 1e-9 * np.abs(t)
             normals = np.where(
                 flat[..., None], np.where(along > 0.5, 1.0, -1.0)[..., None] * a, at - along[..., None] * a
             )
-        return found, normals / np.linalg.norm(normals, axis=-1, keepdims=True)
+        return distance, normals / np.linalg.norm(normals, axis=-1, keepdims=True)
 
 
 def shaded(color: tuple[float, float, float] | Floats, normals: Floats, toward_eye: Floats, light: Floats) -> Floats:

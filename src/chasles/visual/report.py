@@ -112,25 +112,25 @@ def _section(heading: str, run: xarray.Dataset, hands: dict[str, str], packages:
     """Return the part of one run below its heading; `hands` collects packed pages of the robots, by identifier."""
     require_run(run)
     labels = run_labels(run)
-    shown = shown_runs(len(labels))
+    run_indices = shown_runs(len(labels))
     robot = _robot(run)
     metrics = run_metrics(run) if run.sizes["time"] > 1 else None
     data: dict[str, Any] = {"figure": tracking_figure(run), "more": _more_figures(run, metrics)}
     notes: list[str] = []
     if robot is not None:
-        q = by_run(run, "q")[shown]
+        q = by_run(run, "q")[run_indices]
         times = np.asarray(run["time"].values, dtype=float)
-        data["scene"] = scene_data(robot, times, q, [labels[k] for k in shown], packages)
+        data["scene"] = scene_data(robot, times, q, [labels[k] for k in run_indices], packages)
         data["hand"] = _hand(robot, q[0, 0], hands, packages)
         notes = data["scene"].pop("notes")
     words = "" if metrics is None else f'<p class="words">{html.escape(run_summary(run, metrics))}</p>'
     numbers = "" if metrics is None else metrics_table(run, metrics)
     return f"""<section class="run-section">
 {heading}
-{_facts(run, robot, len(labels), len(shown))}
+{_facts(run, robot, len(labels), len(run_indices))}
 {words}
 <div class="top">
-{_view([labels[k] for k in shown], notes) if robot is not None else _NO_ROBOT}
+{_view([labels[k] for k in run_indices], notes) if robot is not None else _NO_ROBOT}
 <div class="table">{joint_table(tracking_summary(run), robot, errors="error" in run)}
 {numbers}</div>
 </div>
@@ -178,8 +178,8 @@ def _facts(run: xarray.Dataset, robot: Robot | None, count: int, shown: int) -> 
         "at effort limits": _saturated(run),
         "runs": f"{count} ({shown} drawn)" if count > shown else count if count > 1 else None,
     }
-    known = {name: html.escape(str(fact)) for name, fact in facts.items() if fact is not None}
-    items = "".join(f"<li>{name} <b>{fact}</b></li>" for name, fact in known.items())
+    texts = {name: html.escape(str(fact)) for name, fact in facts.items() if fact is not None}
+    items = "".join(f"<li>{name} <b>{fact}</b></li>" for name, fact in texts.items())
     return f'<ul class="facts">{items}</ul>'
 
 

@@ -89,26 +89,26 @@ def robot_plot(
     start = robot.home if q is None else reals(q, "q", (robot.nq,))
     if kind == "manipulability":
         return as_plotly(manipulability_figure(robot, plane or "xz", start))
-    wanted = (20_000 if plane is None else 400_000) if samples is None else samples
-    count = whole_number(wanted, "samples", 1, 10_000_000)
-    found = _configurations(robot, whole_number(seed, "seed", 0, 2**63 - 1), count)
+    requested = (20_000 if plane is None else 400_000) if samples is None else samples
+    count = whole_number(requested, "samples", 1, 10_000_000)
+    configurations = _configurations(robot, whole_number(seed, "seed", 0, 2**63 - 1), count)
     space = tool_space(robot)
     if plane is None:
-        return as_plotly(_cloud(robot, found, space))
-    return as_plotly(_section(robot, found, plane, np.asarray(robot.forward_kinematics(start))[:3, 3], space))
+        return as_plotly(_cloud(robot, configurations, space))
+    return as_plotly(_section(robot, configurations, plane, np.asarray(robot.forward_kinematics(start))[:3, 3], space))
 
 
 def _configurations(robot: Robot, seed: int, count: int) -> Floats:
     """Random configurations (count, nq); those of linkages, which take longer, with a progress bar."""
     if not robot.description.loops:
         return np.asarray(robot.random_configuration(seed, (count,)))
-    generator, parts = np.random.default_rng(seed), []
+    generator, chunks = np.random.default_rng(seed), []
     with progress_bar("closed configurations", count, show=is_watched() and count > _AT_ONCE) as advance:
         for start in range(0, count, _AT_ONCE):
             size = min(_AT_ONCE, count - start)
-            parts.append(np.asarray(robot.random_configuration(generator, (size,))))
+            chunks.append(np.asarray(robot.random_configuration(generator, (size,))))
             advance(size)
-    return np.concatenate(parts)
+    return np.concatenate(chunks)
 
 
 def _tools(robot: Robot, q: Floats, space: ToolSpace) -> tuple[Floats, Floats]:
@@ -118,8 +118,8 @@ def _tools(robot: Robot, q: Floats, space: ToolSpace) -> tuple[Floats, Floats]:
 
 
 def _cloud(robot: Robot, q: Floats, space: ToolSpace) -> dict[str, Any]:
-    shown = np.unique(np.linspace(0, len(q) - 1, min(len(q), _MOST_POINTS)).astype(np.intp))
-    p, size = _tools(robot, q[shown], space)
+    drawn = np.unique(np.linspace(0, len(q) - 1, min(len(q), _MOST_POINTS)).astype(np.intp))
+    p, size = _tools(robot, q[drawn], space)
     x, y, z = (typed_array(p[:, k]) for k in range(3))
     bar = {"title": {"text": f"manipulability{space.words}"}}
     marker = {"size": 2, "color": typed_array(size), "colorscale": "Viridis", "showscale": True, "colorbar": bar}
@@ -138,12 +138,12 @@ def _section(robot: Robot, q: Floats, plane: Plane, middle: Floats, space: ToolS
     cell = max(float((high - low)[[first, second]].max()) / _CELLS, 1e-9)
     near = np.abs(p[:, across] - middle[across]) <= max(cell, 0.015 * float((high - low).max()))
     counts = [int((high - low)[k] / cell) + 1 for k in (first, second)]
-    places = [
+    cells = [
         np.minimum(((p[near, k] - low[k]) / cell).astype(np.intp), n - 1)
         for k, n in zip((first, second), counts, strict=True)
     ]
     best = np.full(counts, -np.inf)
-    np.fmax.at(best, tuple(places), _tools(robot, q[near], space)[1])  # NaN where motors lose a linkage
+    np.fmax.at(best, tuple(cells), _tools(robot, q[near], space)[1])  # NaN where motors lose a linkage
     axes = [low[k] + cell * (np.arange(n) + 0.5) for k, n in zip((first, second), counts, strict=True)]
     title = f"{robot.name}: workspace near {'xyz'[across]} = {middle[across]:.3g} m"
     return _map((axes[0], axes[1]), np.where(np.isfinite(best), best, np.nan), plane, title, space)
@@ -160,10 +160,10 @@ def manipulability_figure(robot: Robot, plane: Plane, q: Floats) -> dict[str, An
     axes = [np.arange(low[k], high[k] + cell, cell) for k in (first, second)]
     targets = np.broadcast_to(T, (len(axes[0]), len(axes[1]), 4, 4)).copy()
     targets[..., first, 3], targets[..., second, 3] = axes[0][:, None], axes[1]
-    found = robot.inverse_kinematics(targets, q0=q, mask="position")
-    J = np.asarray(robot.jacobian(np.nan_to_num(np.asarray(found.q)), frame="world-aligned"))[..., 3:, :]
+    solutions = robot.inverse_kinematics(targets, q0=q, mask="position")
+    J = np.asarray(robot.jacobian(np.nan_to_num(np.asarray(solutions.q)), frame="world-aligned"))[..., 3:, :]
     sigma = singular_values(J)[1]
-    reached = np.asarray(found.success)
+    reached = np.asarray(solutions.success)
     size = np.where(reached, space.manipulability(sigma), np.nan)
     title = f"{robot.name}: manipulability of position{space.words}"
     figure = _map((axes[0], axes[1]), size, plane, title, space)

@@ -35,6 +35,6 @@ def run_movie(
     number = whole_number(run, "run", 0, len(all_runs) - 1)
     times = np.asarray(data["time"].values, dtype=np.float64)
     count = frame_count(float(times[-1] - times[0]), whole_number(frame_rate, "frame_rate", 1, 120))
-    shown = np.minimum(np.searchsorted(times, times[0] + np.arange(count) / frame_rate), len(times) - 1)
-    q = last_finite(all_runs[number : number + 1][:, shown], robot.neutral)[0]
+    frames = np.minimum(np.searchsorted(times, times[0] + np.arange(count) / frame_rate), len(times) - 1)
+    q = last_finite(all_runs[number : number + 1][:, frames], robot.neutral)[0]
     return write_movie(robot, q, path, size, frame_rate, theme, progress)

@@ -57,10 +57,10 @@ def margins_plot(margins: LoopMargins) -> Any:
     lines = [(0, margins.disk, "disk"), (1, high, "largest factor"), (1, low, "least factor")]
     lines.append((2, np.degrees(margins.phase_margin), "phase"))
     for number, (panel, values, name) in enumerate(lines):
-        own = _placed(panel) | {"x": typed_array(margins.time), "y": typed_array(values), "name": name}
-        figure["data"].append(own | {"line": {"color": COLORS[number], "width": 1.8}})
+        trace = _placed(panel) | {"x": typed_array(margins.time), "y": typed_array(values), "name": name}
+        figure["data"].append(trace | {"line": {"color": COLORS[number], "width": 1.8}})
     for panel, unit in enumerate(("α", "factor", "°")):
-        drawn = np.concatenate([values for place, values, _ in lines if place == panel])
+        drawn = np.concatenate([values for panel_of_line, values, _ in lines if panel_of_line == panel])
         highest = np.max(drawn, where=np.isfinite(drawn), initial=0.0) or 1.0
         axis = figure["layout"]["yaxis" + axis_name("y", panel)[1:]]
         axis |= {"title": {"text": f"[{unit}]"}, "range": [0.0, 1.1 * float(highest)]}  # of margins zero is what counts
@@ -73,10 +73,10 @@ def bode_plot(response: LoopResponse) -> Any:
     figure = _panels(["Magnitude", "Phase"], "", "", columns=1)
     for k, name in enumerate(response.names):
         color = {"color": COLORS[k % len(COLORS)], "width": 1.8}
-        own = response.response[:, k, k]
+        diagonal = response.response[:, k, k]
         phase = np.degrees(response.phase(k))
         label = plot_text(name)
-        for panel, values in enumerate((20.0 * np.log10(np.maximum(np.abs(own), 1e-300)), phase)):
+        for panel, values in enumerate((20.0 * np.log10(np.maximum(np.abs(diagonal), 1e-300)), phase)):
             line = {"x": typed_array(response.frequency), "y": typed_array(values), "name": label, "line": color}
             figure["data"].append(_placed(panel) | line | {"legendgroup": label, "showlegend": panel == 0})
         gain, lag = response.margins(k)
@@ -103,13 +103,13 @@ def _placed(panel: int) -> dict[str, Any]:
 
 def _lines(x: Any, y: Any, panel: int) -> list[dict[str, Any]]:
     """Return the lines of some runs (run, time), and where each begins."""
-    found = []
+    traces = []
     samples = drawn_samples(x.shape[-1], _SAMPLES)
     for number in shown_runs(len(x)):
         color = COLORS[int(number) % len(COLORS)]
         line = {"x": typed_array(x[number][samples]), "y": typed_array(y[number][samples])}
-        found.append(_placed(panel) | line | {"line": {"color": color, "width": 1.4}, "showlegend": False})
-    return found
+        traces.append(_placed(panel) | line | {"line": {"color": color, "width": 1.4}, "showlegend": False})
+    return traces
 
 
 def _panels(names: list[str], across: str, upward: str, columns: int = _COLUMNS) -> dict[str, Any]:

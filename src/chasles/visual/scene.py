@@ -101,15 +101,15 @@ def add_obstacles(scene: dict[str, Any], obstacles: Sequence[Body | HalfSpace]) 
     ArgumentError
         An obstacle is neither a body in the world nor a half-space.
     """
-    seen = [np.array(scene["outline"])]
+    outlines = [np.array(scene["outline"])]
     R = np.reshape(scene["upright"], (4, 4))[:3, :3]
     for obstacle in obstacles:
         if not isinstance(obstacle, (Body, HalfSpace)) or obstacle.frame is not None:
             raise ArgumentError(f"obstacles must be bodies in the world (frame None) or half-spaces, not {obstacle!r}")
         if isinstance(obstacle, Body):
             ends = np.stack([obstacle.start, obstacle.end]) @ R.T
-            seen.append(_farthest(ends, obstacle.radius))
-    scene |= frame_of(np.concatenate(seen), scene["ground"])
+            outlines.append(_farthest(ends, obstacle.radius))
+    scene |= frame_of(np.concatenate(outlines), scene["ground"])
     middle = np.array(scene["middle"])
     reach = max(scene["extent"], scene["size"])
     scene["obstacles"] = []
@@ -145,26 +145,28 @@ def bodies_data(
     packages
         Folders of packages of meshes, by name.
     """
-    found: dict[str, Any] = {}
+    data: dict[str, Any] = {}
     for kind in kinds:
-        own = bodies if kind == "visual" else robot_bodies(robot.description, kind, packages, _MOST_COLLISION_TRIANGLES)
-        if not own.placed:
+        of_kind = (
+            bodies if kind == "visual" else robot_bodies(robot.description, kind, packages, _MOST_COLLISION_TRIANGLES)
+        )
+        if not of_kind.placed:
             continue
-        parts = [
+        placements = [
             {"link": links.index(link), "surface": surface, "T": T.T.ravel().tolist(), "rgba": list(rgba)}
             | ({"textured": True} if textured else {})
-            for link, surface, T, rgba, textured in own.placed
+            for link, surface, T, rgba, textured in of_kind.placed
         ]
-        drawn = [links.index(link) for link in links if link in own.incomplete]
-        found[kind] = packed(own) | {"parts": parts, "drawn": drawn}
-    return found
+        drawn = [links.index(link) for link in links if link in of_kind.incomplete]
+        data[kind] = packed(of_kind) | {"parts": placements, "drawn": drawn}
+    return data
 
 
-def _links(drawn: Skeleton, bodies: DrawnBodies, others: Sequence[str] = ()) -> tuple[str, ...]:
+def _links(drawn: Skeleton, bodies: DrawnBodies, further: Sequence[str] = ()) -> tuple[str, ...]:
     """Return the links that carry shapes, root first."""
     shaped = (shape.link for shape in drawn.shapes)
     placed = (body.link for body in bodies.placed)
-    return tuple(dict.fromkeys((drawn.root, *shaped, *placed, *others, drawn.tool)))
+    return tuple(dict.fromkeys((drawn.root, *shaped, *placed, *further, drawn.tool)))
 
 
 def upright(robot: Mechanics) -> NDArray[np.float64]:
@@ -217,8 +219,8 @@ def _shapes(
 
 def _size(drawn: Skeleton, outline: NDArray[np.float64]) -> float:
     """Return the length by which frames, handles and the grid are drawn: not more than what is seen measures."""
-    seen = float(np.linalg.norm(np.ptp(outline, axis=0)))
-    return min(drawn.size, seen) if seen > 0.0 else drawn.size
+    extent = float(np.linalg.norm(np.ptp(outline, axis=0)))
+    return min(drawn.size, extent) if extent > 0.0 else drawn.size
 
 
 def frame_of(outline: NDArray[np.float64], ground: float) -> dict[str, Any]:
@@ -232,8 +234,8 @@ def frame_of(outline: NDArray[np.float64], ground: float) -> dict[str, Any]:
 
 def _frames(times: NDArray[np.float64], poses_a_frame: int) -> NDArray[np.intp]:
     """Return the indices of the samples that are shown."""
-    wanted = int(np.ceil((times[-1] - times[0]) * _FRAME_RATE)) + 1
-    count = max(2, min(wanted, len(times), _MOST_FRAMES, _MOST_POSES // poses_a_frame))
+    smooth = int(np.ceil((times[-1] - times[0]) * _FRAME_RATE)) + 1
+    count = max(2, min(smooth, len(times), _MOST_FRAMES, _MOST_POSES // poses_a_frame))
     return np.unique(np.linspace(0, len(times) - 1, count).round().astype(np.intp))
 
 
@@ -253,25 +255,25 @@ def _extent(
     """Return the ground level, and the outermost points (k, 3) of what is seen at all poses."""
     T_world_root = T_world_link[0, 0, 0]
     tool = T_world_link[:, :, links.index(drawn.tool), :3, 3].reshape(-1, 3)
-    seen = [_farthest(tool)]
+    outlines = [_farthest(tool)]
     deepest = 0.0
     for shape in drawn.shapes:
         if bodies.placed and shape.link not in bodies.incomplete:
             continue
         p = _moved(T_world_link[:, :, links.index(shape.link)], np.stack([shape.start, shape.end]))
-        seen.append(_farthest(p, shape.radius))
+        outlines.append(_farthest(p, shape.radius))
         if shape.link != drawn.root and not bodies.placed:
             deepest = min(deepest, float(p[:, 2].min()) - shape.radius)
     for link in bodies.links:
         p = _moved(T_world_link[:, :, links.index(link)], bodies.corners(link))
-        seen.append(_farthest(p))
+        outlines.append(_farthest(p))
         deepest = min(deepest, float(p[:, 2].min()))
     ground = min(float(T_world_root[2, 3]), 0.0)
     if deepest < ground:  # the arm reaches below its base frame, which then stands on a pedestal
         ground = deepest - (0.0 if bodies.placed else 0.08 * drawn.size)
     if drawn.stands and not bodies.placed:  # its plate
-        seen.append(np.append(T_world_root[:2, 3], ground) + 0.115 * drawn.size * _DIRECTIONS * [1.0, 1.0, 0.0])
-    return ground, np.concatenate(seen)
+        outlines.append(np.append(T_world_root[:2, 3], ground) + 0.115 * drawn.size * _DIRECTIONS * [1.0, 1.0, 0.0])
+    return ground, np.concatenate(outlines)
 
 
 def _farthest(points: NDArray[np.float64], radius: float = 0.0) -> NDArray[np.float64]:

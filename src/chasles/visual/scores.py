@@ -86,5 +86,5 @@ def varied_numbers(run: xarray.Dataset) -> dict[str, NDArray[np.float64]]:
 
 def _is_line(run: xarray.Dataset, numbers: NDArray[np.float64]) -> bool:
     """Whether a line may join the points: nothing else varies, and each value belongs to one run."""
-    given = [name for name, value in run.coords.items() if set(run_dims(run)) & set(value.dims)]
-    return len(given) == 1 and len(np.unique(numbers)) == len(numbers)
+    coordinates = [name for name, value in run.coords.items() if set(run_dims(run)) & set(value.dims)]
+    return len(coordinates) == 1 and len(np.unique(numbers)) == len(numbers)

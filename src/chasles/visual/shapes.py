@@ -237,12 +237,12 @@ def _exits(description: Description, link: str, joints: Sequence[Joint]) -> list
 
 def _end_of(description: Description, link: str) -> Vector:
     """Return the farthest known point of a link at the end of a chain: fixed link, frame or centre of mass."""
-    places = [
+    candidates = [
         (joint.T_parent_joint @ joint.T_joint_child)[:3, 3] for joint in description.joints if joint.parent == link
     ]
-    places += [frame.T_link_frame[:3, 3] for frame in description.frames if frame.link == link]
-    places.append(np.zeros(3))
-    farthest = max(places, key=lambda p: float(np.linalg.norm(p)))
+    candidates += [frame.T_link_frame[:3, 3] for frame in description.frames if frame.link == link]
+    candidates.append(np.zeros(3))
+    farthest = max(candidates, key=lambda p: float(np.linalg.norm(p)))
     return farthest if farthest.any() else description.link(link).inertia.center_of_mass
 
 
@@ -280,13 +280,13 @@ def _travel(description: Description, joint: Joint) -> set[float]:
     """Return displacements at which a sliding joint is drawn: zero, finite limits, and the home configuration's."""
     if joint.kind not in _SLIDES:
         return {0.0}
-    known = {bounds[-1] for bounds in joint.position_limits if np.isfinite(bounds[-1])}
-    own = [
+    limits = {bounds[-1] for bounds in joint.position_limits if np.isfinite(bounds[-1])}
+    ends = [
         float(description.home[k])
         for k, name in enumerate(description.coordinate_names)
         if name in joint.coordinate_names
     ]
-    return {0.0, *known, *own[-1:]}
+    return {0.0, *limits, *ends[-1:]}
 
 
 def _joint_shapes(joint: Joint, radius: float, size: float, travel: set[float]) -> list[DrawnShape]:
@@ -302,15 +302,15 @@ def _joint_shapes(joint: Joint, radius: float, size: float, travel: set[float]) 
         return [DrawnShape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 2.2 * radius)]
     if joint.kind not in _SLIDES:
         half = 1.5 * radius * axis
-        own = DrawnShape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 1.3 * radius)
+        on_child = DrawnShape(joint.child, "cylinder", "joint", entry.p - half, entry.p + half, 1.3 * radius)
         if joint.kind != "universal":
-            return [own]
+            return [on_child]
         p, first = joint.T_parent_joint[:3, 3], 1.5 * radius * joint.T_parent_joint[:3, :3] @ joint.axis
-        return [DrawnShape(joint.parent, "cylinder", "joint", p - first, p + first, 1.3 * radius), own]
+        return [DrawnShape(joint.parent, "cylinder", "joint", p - first, p + first, 1.3 * radius), on_child]
     direction = joint.T_parent_joint[:3, :3] @ joint.axis
-    place = joint.T_parent_joint[:3, 3]
+    origin = joint.T_parent_joint[:3, 3]
     half = 1.8 * radius * direction
-    sleeve = DrawnShape(joint.parent, "cylinder", "sleeve", place - half, place + half, 1.35 * radius)
+    sleeve = DrawnShape(joint.parent, "cylinder", "sleeve", origin - half, origin + half, 1.35 * radius)
     travel = travel if len(travel) > 1 else {-0.25 * size, 0.25 * size}
     back, front = entry.p - max(travel) * axis, entry.p - min(travel) * axis
     rod = DrawnShape(joint.child, "capsule", "slide", back, front, 0.75 * radius)

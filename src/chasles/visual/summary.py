@@ -79,12 +79,12 @@ def _wrong(run: xarray.Dataset) -> str | None:
     time = run["time"].values
     if time.dtype.kind not in "iuf" or not np.isfinite(time).all() or not (np.diff(time) > 0.0).all():
         return "'time' must hold finite numbers that increase, in s"
-    for name, known in UNITS.items():
+    for name, allowed in UNITS.items():
         for joint, unit in zip(
             run["joint"].values, run.coords[name].values if name in run.coords else (), strict=False
         ):
-            if str(unit) not in known:
-                return f"'{name}' of joint '{joint}' is '{unit}'; it must be {' or '.join(map(repr, known))}"
+            if str(unit) not in allowed:
+                return f"'{name}' of joint '{joint}' is '{unit}'; it must be {' or '.join(map(repr, allowed))}"
     for name in ("period", "delay"):
         value = run.attrs.get(name, 0.0)
         if not isinstance(value, int | float | np.number) or not 0.0 <= value < np.inf:
@@ -182,8 +182,8 @@ def run_labels(run: xarray.Dataset) -> list[str]:
     count = int(np.prod([run.sizes[dim] for dim in run_dims(run)], dtype=int))
     labels = []
     for k in range(count):
-        parts = [f"{name} = {_shown(values[k])}" for name, values in numbers.items()]
-        labels.append(", ".join(parts) or (f"run {k}" if run_dims(run) else "run"))
+        phrases = [f"{name} = {_shown(values[k])}" for name, values in numbers.items()]
+        labels.append(", ".join(phrases) or (f"run {k}" if run_dims(run) else "run"))
     return labels
 
 
@@ -191,17 +191,17 @@ def varied(run: xarray.Dataset) -> dict[str, NDArray[np.generic]]:
     """Return the varied parameters by name, one value per run: scalars, and arrays with equal values for all joints."""
     dims = run_dims(run)
     shape = [run.sizes[dim] for dim in dims]
-    found = {}
+    values_of = {}
     for name, coordinate in run.coords.items():
-        own = [dim for dim in dims if dim in coordinate.dims]
-        if not own or "time" in coordinate.dims or coordinate.size == 0:
+        own_dims = [dim for dim in dims if dim in coordinate.dims]
+        if not own_dims or "time" in coordinate.dims or coordinate.size == 0:
             continue
-        values = coordinate.transpose(*own, ...).values
-        inner = values.reshape(*values.shape[: len(own)], -1)
+        values = coordinate.transpose(*own_dims, ...).values
+        inner = values.reshape(*values.shape[: len(own_dims)], -1)
         if (inner == inner[..., :1]).all():
-            placed = inner[..., 0].reshape([run.sizes[dim] if dim in own else 1 for dim in dims])
-            found[str(name)] = np.broadcast_to(placed, shape).ravel()
-    return found
+            placed = inner[..., 0].reshape([run.sizes[dim] if dim in own_dims else 1 for dim in dims])
+            values_of[str(name)] = np.broadcast_to(placed, shape).ravel()
+    return values_of
 
 
 def _shown(value: np.generic) -> str:

@@ -71,9 +71,9 @@ def metrics_table(run: xarray.Dataset, metrics: xarray.Dataset) -> str:
             values = joined(metrics[name].transpose(..., "joint").values, axis=-1)
         unit, scale = _SMALL[str(metrics[name].attrs["units"])]
         values = scale * np.asarray(values, dtype=float).reshape(-1)
-        known = int(np.isfinite(values).sum())
-        if known:
-            title += f" ({known} of {count} runs)" if known < count else ""
+        count_known = int(np.isfinite(values).sum())
+        if count_known:
+            title += f" ({count_known} of {count} runs)" if count_known < count else ""
             body.append([title, *(quantity(value, unit) for value in _columns(values))])
     if not body:
         return ""

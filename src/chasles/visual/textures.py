@@ -87,7 +87,7 @@ def packed_coat(coat: SurfaceTexture) -> tuple[list[Any], list[bytes]]:
     uv = uv - np.floor(uv.min(axis=0, initial=0.0))
     low, step = uv.min(axis=0) if len(uv) else np.zeros(2), (np.ptp(uv, axis=0) if len(uv) else np.zeros(2)) / 65_535.0
     steps = np.round((uv - low) / np.where(step > 0.0, step, 1.0)).astype("<u2")
-    places, corners = np.unique(steps, axis=0, return_inverse=True)
-    kind = "<u4" if len(places) > 65_536 else "<u2"
-    described = [coat.image, len(places), low.tolist(), step.tolist()]
-    return described, [np.ascontiguousarray(places.T).tobytes(), corners.astype(kind).tobytes()]
+    distinct, corners = np.unique(steps, axis=0, return_inverse=True)
+    kind = "<u4" if len(distinct) > 65_536 else "<u2"
+    described = [coat.image, len(distinct), low.tolist(), step.tolist()]
+    return described, [np.ascontiguousarray(distinct.T).tobytes(), corners.astype(kind).tobytes()]

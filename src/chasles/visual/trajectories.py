@@ -100,16 +100,16 @@ def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Ro
     units = position_units(robot, trajectory.n)
     names = robot.coordinate_names if robot is not None else [f"joint {joint}" for joint in range(trajectory.n)]
     times = _times(trajectory, dt)
-    parts = dict(zip(("q", "qd", "qdd", "jerk"), along(trajectory, times), strict=True))
+    derivatives = dict(zip(("q", "qd", "qdd", "jerk"), along(trajectory, times), strict=True))
     limits: dict[str, tuple[Floats, Floats]] = {}
     rate_units = units
     if robot is not None:
-        rate_units, limits = _add_robot(robot, parts, units)
-    panels = _joint_panels(units, rate_units, list(parts), dashed=limits)
+        rate_units, limits = _add_robot(robot, derivatives, units)
+    panels = _joint_panels(units, rate_units, list(derivatives), dashed=limits)
     ends = times[[0, -1]]
     data: list[dict[str, Any]] = []
     for number, panel in enumerate(panels):
-        values = parts[panel.variable].reshape(-1, len(times), trajectory.n)
+        values = derivatives[panel.variable].reshape(-1, len(times), trajectory.n)
         for joint in panel.lines:
             color = COLORS[joint % len(COLORS)]
             style = line_style(panel, number, plot_text(str(names[joint])), joint, legend=panel.variable == "q")
@@ -127,10 +127,10 @@ def joint_figure(trajectory: JointTrajectory, dt: float | None = None, robot: Ro
 
 
 def _add_robot(
-    robot: Robot, parts: dict[str, Floats], units: tuple[str, ...]
+    robot: Robot, derivatives: dict[str, Floats], units: tuple[str, ...]
 ) -> tuple[tuple[str, ...], dict[str, tuple[Floats, Floats]]]:
     """Add a robot's torques to the parts of a motion; return the units of the rates, and limits by part."""
-    parts["tau"] = robot.inverse_dynamics(parts["q"], parts["qd"], parts["qdd"])
+    derivatives["tau"] = robot.inverse_dynamics(derivatives["q"], derivatives["qd"], derivatives["qdd"])
     limits = {
         "q": (robot.lower_limits, robot.upper_limits),
         "qd": (-robot.velocity_limits, robot.velocity_limits),
@@ -138,16 +138,17 @@ def _add_robot(
     }
     if robot.nq == robot.n:
         return units, limits
-    places = coordinates_of_velocities(robot)  # rates are drawn in the colour of a coordinate
+    coordinates = coordinates_of_velocities(robot)  # rates are drawn in the colour of a coordinate
     unit_of = {
-        place: unit.removesuffix("/s") for place, unit in zip(places, robot.description.velocity_units, strict=True)
+        coordinate: unit.removesuffix("/s")
+        for coordinate, unit in zip(coordinates, robot.description.velocity_units, strict=True)
     }
-    for name in parts.keys() - {"q"}:
-        parts[name] = _spread(parts[name], places, robot.nq)
+    for name in derivatives.keys() - {"q"}:
+        derivatives[name] = _spread(derivatives[name], coordinates, robot.nq)
     for name in ("qd", "tau"):
-        lower, upper = (_spread(side, places, robot.nq) for side in limits[name])
+        lower, upper = (_spread(side, coordinates, robot.nq) for side in limits[name])
         limits[name] = lower, upper
-    return tuple(unit_of.get(place, "") for place in range(robot.nq)), limits
+    return tuple(unit_of.get(coordinate, "") for coordinate in range(robot.nq)), limits
 
 
 @verbs.plot.register(CartesianTrajectory)
@@ -206,13 +207,13 @@ def pose_figure(trajectory: CartesianTrajectory, dt: float | None = None) -> dic
             name, color = list(_AXES.items())[component]
             legend = panel.variable == "position" or (panel.variable == "quaternion" and name == "w")
             style = line_style(panel, number, name, component, legend=legend)
-            own = values[panel.variable][..., component]
+            lines = values[panel.variable][..., component]
             if trajectory.batch:
-                data.extend(band(style, times, own, color))
+                data.extend(band(style, times, lines, color))
                 data.extend([legend_entry(style, color)] if legend else [])
             else:
                 line = {"color": color, "width": 1.8}
-                data.append(style | {"x": typed_array(times), "y": typed_array(own[0]), "line": line})
+                data.append(style | {"x": typed_array(times), "y": typed_array(lines[0]), "line": line})
     layout = panel_layout(panels, float(times[0]), float(times[-1]), columns=2, above=_SCENE_HEIGHT)
     layout["scene"] = _scene_layout(poses, 1.0 - (_SCENE_HEIGHT - 40) / (layout["height"] - 86))
     return {"data": data, "layout": layout}
@@ -240,11 +241,11 @@ def _even_times(trajectory: JointTrajectory | CartesianTrajectory, dt: float | N
     return np.linspace(*trajectory.span, count + 1)
 
 
-def _spread(values: Floats, places: NDArray[np.intp], count: int) -> Floats:
+def _spread(values: Floats, coordinates: NDArray[np.intp], count: int) -> Floats:
     """Values (..., n) at their places among (..., count); NaN elsewhere."""
-    found = np.full((*values.shape[:-1], count), np.nan)
-    found[..., places] = values
-    return found
+    spread = np.full((*values.shape[:-1], count), np.nan)
+    spread[..., coordinates] = values
+    return spread
 
 
 def _joint_panels(
@@ -262,21 +263,19 @@ def _joint_panels(
         names, suffix = titles[variable]
         for unit, title in names.items():
             units_of_variable = units if variable == "q" else rate_units
-            joints = tuple(joint for joint, own in enumerate(units_of_variable) if own == unit)
-            shown = ("N" if unit == "m" else "N·m") if suffix is None else unit + suffix
+            joints = tuple(joint for joint, unit_of_joint in enumerate(units_of_variable) if unit_of_joint == unit)
+            shown_unit = ("N" if unit == "m" else "N·m") if suffix is None else unit + suffix
             if joints:
                 note = "limits dashed" if variable in dashed else ""
-                panels.append(Panel(variable, title, shown, 1.0, joints, note))
+                panels.append(Panel(variable, title, shown_unit, 1.0, joints, note))
     return panels
 
 
 def _knots(style: dict[str, Any], trajectory: JointTrajectory, joint: int, color: str) -> dict[str, Any]:
-    places = trajectory(trajectory.knots).q[:, joint]
+    q = trajectory(trajectory.knots).q[:, joint]
     marker = {"color": color, "size": 5, "line": {"color": "#ffffff", "width": 1}}
     return (
-        style
-        | QUIET
-        | {"mode": "markers", "x": typed_array(trajectory.knots), "y": typed_array(places), "marker": marker}
+        style | QUIET | {"mode": "markers", "x": typed_array(trajectory.knots), "y": typed_array(q), "marker": marker}
     )
 
 
@@ -290,12 +289,12 @@ def _scene_traces(poses: Floats) -> list[dict[str, Any]]:
         coordinates = {axis: typed_array(points[:, j]) for j, axis in enumerate("xyz")}
         data.append(space | coordinates | {"mode": "lines", "line": line, "hoverinfo": "skip"})
     length = 0.22 * _extent(poses)[1]
-    shown = (
+    drawn = (
         np.unique(np.linspace(0, poses.shape[1] - 1, _FRAMES).round().astype(int)) if len(poses) else np.empty(0, int)
     )
     for axis, name in enumerate("xyz"):
         ends = []
-        for k in shown:
+        for k in drawn:
             origin = poses[0, k, :3, 3]
             ends += [origin, origin + length * poses[0, k, :3, axis], np.full(3, np.nan)]
         tips = np.array(ends).reshape(-1, 3)

@@ -32,16 +32,16 @@ def corner_normals(vertices: Floats, faces: Indices) -> Floats:
     count = np.bincount(faces.ravel(), minlength=len(vertices))
     first = np.concatenate([[0], np.cumsum(count)[:-1]])
     # All pairs of corners at one vertex.
-    own = np.repeat(corner, count[faces.ravel()[corner]])
-    start = first[faces.ravel()[own]]
-    run = np.arange(len(own)) - np.repeat(
+    corner_of_pair = np.repeat(corner, count[faces.ravel()[corner]])
+    start = first[faces.ravel()[corner_of_pair]]
+    run = np.arange(len(corner_of_pair)) - np.repeat(
         np.concatenate([[0], np.cumsum(count[faces.ravel()[corner]])[:-1]]), count[faces.ravel()[corner]]
     )
     other = corner[start + run]
-    smooth = np.einsum("ij,ij->i", units[own // 3], units[other // 3]) > CREASE
+    smooth = np.einsum("ij,ij->i", units[corner_of_pair // 3], units[other // 3]) > CREASE
     total = np.zeros((faces.size, 3))
     for axis in range(3):
-        total[:, axis] = np.bincount(own[smooth], areas[other[smooth] // 3, axis], minlength=faces.size)
+        total[:, axis] = np.bincount(corner_of_pair[smooth], areas[other[smooth] // 3, axis], minlength=faces.size)
     total /= np.maximum(np.linalg.norm(total, axis=1, keepdims=True), 1e-300)
     return total.reshape(-1, 3, 3)
 
@@ -60,7 +60,7 @@ def drawn(places: Floats, depths: Floats, size: tuple[int, int]) -> Fragments:
     """
     width, height = size
     nearest = np.full(width * height, np.inf)
-    shown = np.full(width * height, -1, dtype=np.intp)
+    visible = np.full(width * height, -1, dtype=np.intp)
     weights = np.zeros((width * height, 3))
     low = np.maximum(np.ceil(places.min(axis=1)), 0.0)
     high = np.minimum(np.floor(places.max(axis=1)), [width - 1.0, height - 1.0])
@@ -88,12 +88,12 @@ def drawn(places: Floats, depths: Floats, size: tuple[int, int]) -> Fragments:
             )
             row, column = np.nonzero(inside)
             number = part[row]
-            parts = np.stack([first[row, column], second[row, column], third[row, column]], axis=1) / depths[number]
-            depth = 1.0 / parts.sum(axis=1)  # 1 / depth is linear in the picture
+            shares = np.stack([first[row, column], second[row, column], third[row, column]], axis=1) / depths[number]
+            depth = 1.0 / shares.sum(axis=1)  # 1 / depth is linear in the picture
             pixel = (y[row, column] * width + x[row, column]).astype(np.intp)
             np.minimum.at(nearest, pixel, depth)
             won = nearest[pixel] == depth
-            shown[pixel[won]] = number[won]
-            weights[pixel[won]] = parts[won] * depth[won, None]
+            visible[pixel[won]] = number[won]
+            weights[pixel[won]] = shares[won] * depth[won, None]
         edge *= 2
-    return Fragments(shown.reshape(height, width), weights.reshape(height, width, 3), nearest.reshape(height, width))
+    return Fragments(visible.reshape(height, width), weights.reshape(height, width, 3), nearest.reshape(height, width))

@@ -105,8 +105,8 @@ def _axes(drawn: Any, layout: Mapping[str, Any], name: str, trace: Mapping[str, 
     if y.get("scaleanchor"):
         axes.set_aspect("equal", adjustable="box")
     for note in layout.get("annotations") or ():
-        place = x.get("domain") or [0.0, 1.0], y.get("domain") or [0.0, 1.0]
-        if note.get("xref") == "paper" and (note.get("x"), note.get("y")) == (place[0][0], place[1][1]):
+        panel = x.get("domain") or [0.0, 1.0], y.get("domain") or [0.0, 1.0]
+        if note.get("xref") == "paper" and (note.get("x"), note.get("y")) == (panel[0][0], panel[1][1]):
             axes.set_title(_plain(note["text"]), fontsize=9, loc="left", fontweight="bold")
     return axes
 
@@ -194,10 +194,10 @@ def _bar(owner: Mapping[str, Any]) -> str:
 
 def _color(text: Any) -> Any:
     """Return a color as Matplotlib takes it: ``rgba(r, g, b, a)`` becomes numbers."""
-    parts = re.fullmatch(r"rgba?\(([^)]*)\)", str(text))
-    if parts is None:
+    match = re.fullmatch(r"rgba?\(([^)]*)\)", str(text))
+    if match is None:
         return text
-    values = [float(part) for part in parts[1].split(",")]
+    values = [float(part) for part in match[1].split(",")]
     return [value / 255.0 for value in values[:3]] + values[3:]
 
 

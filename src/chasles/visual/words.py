@@ -139,7 +139,7 @@ def _over(run: xarray.Dataset) -> str:
 def _by_unit(run: xarray.Dataset) -> dict[str, NDArray[np.intp]]:
     """Return the indices of the joints by the unit of their positions."""
     units = joint_units(run)
-    return {unit: np.flatnonzero([own == unit for own in units]) for unit in dict.fromkeys(units)}
+    return {unit: np.flatnonzero([unit_of_joint == unit for unit_of_joint in units]) for unit in dict.fromkeys(units)}
 
 
 def _kind(run: xarray.Dataset, unit: str) -> str:

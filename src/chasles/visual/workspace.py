@@ -17,7 +17,7 @@ _SINGULAR_COLOR = "#c2402f"
 
 
 @verbs.plot.register(WorkspaceMap)
-def workspace_plot(found: WorkspaceMap) -> Any:
+def workspace_plot(workspace: WorkspaceMap) -> Any:
     """Draw a map of the workspace: dexterity where poses keep the limits, the broken limit elsewhere, singular curves.
 
     Returns
@@ -39,16 +39,16 @@ def workspace_plot(found: WorkspaceMap) -> Any:
     >>> [trace.type for trace in ch.machines.workspace_map(stewart, samples=5).plot().data]
     ['heatmap', 'heatmap', 'contour']
     """
-    return as_plotly(workspace_figure(found))
+    return as_plotly(workspace_figure(workspace))
 
 
-def workspace_figure(found: WorkspaceMap) -> dict[str, Any]:
+def workspace_figure(workspace: WorkspaceMap) -> dict[str, Any]:
     """Map of the workspace in plain dictionaries, with "data" and "layout" of a plotly figure."""
-    ok, broken = found.check.ok, found.check.broken
-    scales = [180.0 / np.pi if direction.startswith("r") else 1.0 for direction in found.directions]
+    ok, broken = workspace.check.ok, workspace.check.broken
+    scales = [180.0 / np.pi if direction.startswith("r") else 1.0 for direction in workspace.directions]
     grid = {
-        "x": typed_array(found.first * scales[0]),
-        "y": typed_array(found.second * scales[1]),
+        "x": typed_array(workspace.first * scales[0]),
+        "y": typed_array(workspace.second * scales[1]),
     }
     reason = np.where(ok, np.nan, np.argmax(broken, axis=0))
     steps = [
@@ -70,7 +70,7 @@ def workspace_figure(found: WorkspaceMap) -> dict[str, Any]:
     dexterity = {
         "type": "heatmap",
         **grid,
-        "z": typed_array(np.where(ok, found.singularity.dexterity, np.nan).T),
+        "z": typed_array(np.where(ok, workspace.singularity.dexterity, np.nan).T),
         "colorscale": "Viridis",
         "zmin": 0.0,
         "colorbar": {"title": {"text": "dexterity"}},
@@ -79,16 +79,16 @@ def workspace_figure(found: WorkspaceMap) -> dict[str, Any]:
     singular = {
         "type": "contour",
         **grid,
-        "z": typed_array(found.singularity.determinant.T),
+        "z": typed_array(workspace.singularity.determinant.T),
         "contours": {"coloring": "lines", "start": 0.0, "end": 0.0, "size": 1.0},
         "colorscale": [[0.0, _SINGULAR_COLOR], [1.0, _SINGULAR_COLOR]],
         "line": {"width": 2},
         "showscale": False,
         "hoverinfo": "skip",
     }
-    titles = [f"{name[-1]} rotation, °" if len(name) == 2 else f"{name}, m" for name in found.directions]
+    titles = [f"{name[-1]} rotation, °" if len(name) == 2 else f"{name}, m" for name in workspace.directions]
     layout = {
-        "title": {"text": plot_text(f"{found.name}: {100.0 * found.share:.1f} % of the poses keep all limits")},
+        "title": {"text": plot_text(f"{workspace.name}: {100.0 * workspace.share:.1f} % of the poses keep all limits")},
         "width": _SIZE + 120,
         "height": _SIZE,
         "xaxis": {"title": {"text": titles[0]}},

@@ -28,8 +28,8 @@ def info(as_json: JsonOption = False) -> None:
         )
         return
     if held.path is None:
-        wanted = os.environ.get("CHASLES_CACHE_DIR") != "none"
-        reason = "This user has no home folder, so there is" if wanted else "CHASLES_CACHE_DIR=none: there is"
+        cache_is_on = os.environ.get("CHASLES_CACHE_DIR") != "none"
+        reason = "This user has no home folder, so there is" if cache_is_on else "CHASLES_CACHE_DIR=none: there is"
         say(f"{reason} no cache. CHASLES_CACHE_DIR sets its folder.")
         return
     state = "" if held.usable else "\nNot in use: other users can write to its folder."

@@ -35,18 +35,20 @@ def check(
     from chasles.cli.values import package_folders
     from chasles.model.robot_check import check_file
 
-    found = check_file(robot, packages=package_folders(packages))
+    robot_check = check_file(robot, packages=package_folders(packages))
     if as_json:
-        show_json({"robot": robot, "ok": found.ok, "findings": [finding.record for finding in found.findings]})
+        show_json(
+            {"robot": robot, "ok": robot_check.ok, "findings": [finding.record for finding in robot_check.findings]}
+        )
     else:
-        _show(found)
-    if not found.ok:
+        _show(robot_check)
+    if not robot_check.ok:
         raise typer.Exit(1)
 
 
-def _show(found: RobotCheck) -> None:
-    say(str(found).partition("\n")[0])
-    for finding in found.findings:
+def _show(robot_check: RobotCheck) -> None:
+    say(str(robot_check).partition("\n")[0])
+    for finding in robot_check.findings:
         say("")
         say(f"{finding.rule.weight}: {finding.rule.code}")
         say_wrapped(f"  {finding}")

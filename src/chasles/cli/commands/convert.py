@@ -142,6 +142,6 @@ _FORMS = {".urdf": Form.URDF, ".xml": Form.MJCF, ".toml": Form.TOML, ".conf": Fo
 def _form(out: Path) -> Form:
     form = _FORMS.get(out.suffix.lower())
     if form is None:
-        known = ", ".join(_FORMS)
-        raise ArgumentError(f"OUT: '{out.name}' ends with none of {known}; give the format with --to")
+        suffixes = ", ".join(_FORMS)
+        raise ArgumentError(f"OUT: '{out.name}' ends with none of {suffixes}; give the format with --to")
     return form

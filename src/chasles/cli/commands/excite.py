@@ -61,11 +61,11 @@ def excite_command(
         np.savetxt(
             temporary, rows, fmt="%.9g", delimiter=",", header=",".join(["time", *heads]), comments="", encoding="utf-8"
         )
-    shown = table("Motion", "joint", ">start", ">lowest", ">highest", ">peak speed", ">peak acceleration")
+    joint_rows = table("Motion", "joint", ">start", ">lowest", ">highest", ">peak speed", ">peak acceleration")
     for k, name in enumerate(arm.velocity_names):
         q, qd, qdd = (np.asarray(part)[:, k] for part in motion)
-        add_row(shown, name, *(number(x) for x in (q[0], q.min(), q.max(), np.abs(qd).max(), np.abs(qdd).max())))
-    results().print(shown)
+        add_row(joint_rows, name, *(number(x) for x in (q[0], q.min(), q.max(), np.abs(qd).max(), np.abs(qdd).max())))
+    results().print(joint_rows)
     say(f"{out} written: {len(times)} samples, {float(times[-1]):.4g} s. Condition number {plan.condition:.3g}.")
     if plan.clearance > 0.0:
         say(f"Bodies stay {plan.clearance:.3g} m or more apart.")

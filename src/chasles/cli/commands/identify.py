@@ -118,14 +118,14 @@ def identify_command(
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 3, show=is_watched()) as advance:
         reading = (columns, unit, reductions, zero_positions, clock)
-        own = read_logs(log, arm, *reading, **timing)
+        recorded = read_logs(log, arm, *reading, **timing)
         advance(1)
         second = None if unseen is None else read_log([unseen], arm, *reading, **timing)
         advance(1)
         is_urdf = out is not None and out.suffix.lower() == ".urdf"
         friction: Friction = "urdf" if is_urdf else "all"
         result = identify(
-            arm, own, unseen=second, cutoff=cutoff, bandwidth=bandwidth, friction=friction, check=not force
+            arm, recorded, unseen=second, cutoff=cutoff, bandwidth=bandwidth, friction=friction, check=not force
         )
         advance(1)
     if as_json:
@@ -261,7 +261,7 @@ def _facts(result: Identification) -> dict[str, Any]:
     return {
         "robot": result.robot.name,
         "joints": result.robot.velocity_names,
-        "columns": {name: list(own) for name, own in result.log.columns.names.items()},
+        "columns": {name: list(labels) for name, labels in result.log.columns.names.items()},
         "cutoff": result.signals.cutoff.frequency,
         "band": result.band,
         "masses": result.masses,

@@ -148,8 +148,8 @@ def _freedoms(joint: Joint) -> list[dict[str, Any]]:
     names = ("lower", "upper", "velocity", "effort")
     limits = zip(*(joint.limits.each(name, count) for name in names), strict=True)
     return [
-        {"name": name, "unit": unit, "coordinate": coordinate, **dict(zip(names, own, strict=True))}
-        for name, unit, coordinate, own in zip(
+        {"name": name, "unit": unit, "coordinate": coordinate, **dict(zip(names, bounds, strict=True))}
+        for name, unit, coordinate, bounds in zip(
             joint.velocity_names, joint.displacement_units, coordinates, limits, strict=True
         )
     ]
@@ -181,11 +181,11 @@ def _show(facts: dict[str, Any], console: Console) -> None:
 
 
 def _show_links(links: list[dict[str, Any]], console: Console) -> None:
-    shown = table("Links", "link", ">mass [kg]", ">centre of mass in the link's frame [m]")
+    link_table = table("Links", "link", ">mass [kg]", ">centre of mass in the link's frame [m]")
     for link in links:
         center = ", ".join(f"{x:.4g}" for x in link["center_of_mass"]) if link["mass"] else "–"
-        add_row(shown, link["name"], number(link["mass"]) if link["mass"] else "–", center)
-    console.print(shown)
+        add_row(link_table, link["name"], number(link["mass"]) if link["mass"] else "–", center)
+    console.print(link_table)
 
 
 def _show_shapes(shapes: dict[str, Any]) -> None:
@@ -283,17 +283,17 @@ def robots(name: NameArgument = None, as_json: JsonOption = False) -> None:
     from chasles.model.robots import title
 
     chosen = model.shipped() if name is None else (model.shipped_path(name).stem,)
-    found = [_shipped(known, title(known), model.load(known)) for known in chosen]
+    listed = [_shipped(key, title(key), model.load(key)) for key in chosen]
     if as_json:
-        show_json(found)
+        show_json(listed)
     elif name is not None:
-        (robot,) = found
+        (robot,) = listed
         say(f"{name}: {robot['robot']}, {robot['joints']} joints, {number(robot['mass'])} kg")
         say_wrapped(robot["source"])
         say(f"Joints, links and frames: chasles info {name}")
     else:
         listing = table("Robots", "name", "robot", ">joints", ">mass [kg]")
-        for robot in found:
+        for robot in listed:
             mass = number(robot["mass"]) if robot["mass"] else "–"
             add_row(listing, robot["name"], robot["robot"], str(robot["joints"]), mass)
         results().print(listing)

@@ -118,11 +118,11 @@ def _show(arm: Robot, solution: Solution) -> None:
     from chasles.inverse_kinematics import Status
 
     rows = _shown(solution)
-    found = sum(bool(row.success) for row in rows)
-    say(f"{found} solution{'' if found == 1 else 's'}" if found else Status(int(rows[0].status)).sentence)
+    count = sum(bool(row.success) for row in rows)
+    say(f"{count} solution{'' if count == 1 else 's'}" if count else Status(int(rows[0].status)).sentence)
     scales = [180.0 / np.pi if unit == "rad" else 1.0 for unit in arm.description.coordinate_units]
-    shown = table("Joint positions (°, prismatic joints m)", "joint", *(f">{k + 1}" for k in range(len(rows))))
+    joint_rows = table("Joint positions (°, prismatic joints m)", "joint", *(f">{k + 1}" for k in range(len(rows))))
     for joint, (name, scale) in enumerate(zip(arm.coordinate_names, scales, strict=True)):
-        add_row(shown, name, *(number(scale * row.q[joint]) for row in rows))
-    add_row(shown, "distance [m]", *(number(float(row.residual.distance), 2) for row in rows))
-    results().print(shown)
+        add_row(joint_rows, name, *(number(scale * row.q[joint]) for row in rows))
+    add_row(joint_rows, "distance [m]", *(number(float(row.residual.distance), 2) for row in rows))
+    results().print(joint_rows)

@@ -19,10 +19,10 @@ def laws(as_json: JsonOption = False) -> None:
     if as_json:
         show_json({kind: {"moves_frames": moves_frames(kind), "settings": settings_of(kind)} for kind in KINDS})
         return
-    shown = table("Control laws", "law", "leads", "settings")
+    law_table = table("Control laws", "law", "leads", "settings")
     for kind in KINDS:
-        add_row(shown, kind, "frames" if moves_frames(kind) else "joints", ", ".join(settings_of(kind)))
-    results().print(shown)
+        add_row(law_table, kind, "frames" if moves_frames(kind) else "joints", ", ".join(settings_of(kind)))
+    results().print(law_table)
 
 
 def parameters(
@@ -37,16 +37,16 @@ def parameters(
     from chasles.cli.settings import PLANT_SETTINGS
     from chasles.cli.values import loaded
 
-    known = loaded(robot, tool=tool, unchecked=unchecked).parameters
+    shapes = loaded(robot, tool=tool, unchecked=unchecked).parameters
     if as_json:
-        show_json({"settings": PLANT_SETTINGS, "parameters": known})
+        show_json({"settings": PLANT_SETTINGS, "parameters": shapes})
         return
     settings = table("Set by --set NAME=VALUE", "name", "value")
     for name, meaning in PLANT_SETTINGS.items():
         add_row(settings, name, meaning)
     results().print(settings)
     say("")
-    shown = table("Parameters, also for --vary NAME=FROM:TO where they are one number", "name", ">numbers")
-    for name, shape in known.items():
-        add_row(shown, name, "×".join(map(str, shape)) or "1")
-    results().print(shown)
+    parameter_table = table("Parameters, also for --vary NAME=FROM:TO where they are one number", "name", ">numbers")
+    for name, shape in shapes.items():
+        add_row(parameter_table, name, "×".join(map(str, shape)) or "1")
+    results().print(parameter_table)

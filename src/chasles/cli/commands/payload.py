@@ -61,23 +61,23 @@ def payload_command(
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
-        own = read_log(log, arm, columns, unit, reductions, zero_positions, clock, **timing)
+        recorded = read_log(log, arm, columns, unit, reductions, zero_positions, clock, **timing)
         advance(1)
-        found = identify_payload(arm, own, frame=frame, cutoff=cutoff)
+        payload = identify_payload(arm, recorded, frame=frame, cutoff=cutoff)
         advance(1)
     if as_json:
         facts = {
-            "frame": found.frame,
-            "mass": found.mass,
-            "mass_interval": found.mass_interval,
-            "center_of_mass": found.center_of_mass,
-            "center_error": found.center_error,
-            "inertia": found.inertia,
-            "inertia_error": found.inertia_error,
-            "findings": [finding.record for finding in found.findings],
+            "frame": payload.frame,
+            "mass": payload.mass,
+            "mass_interval": payload.mass_interval,
+            "center_of_mass": payload.center_of_mass,
+            "center_error": payload.center_error,
+            "inertia": payload.inertia,
+            "inertia_error": payload.inertia_error,
+            "findings": [finding.record for finding in payload.findings],
         }
         show_json(facts)
     else:
-        say(found.summary())
+        say(payload.summary())
     if out is not None:
-        write_robot(found.attached(arm), out)
+        write_robot(payload.attached(arm), out)

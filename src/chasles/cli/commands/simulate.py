@@ -180,19 +180,19 @@ def simulate(
         run = simulated(setup, values or None)
         wall_time = time.perf_counter() - begin
     written = _write(run, model.name, save, out, folders)
-    kept = _without_diverged(run)
+    finished = _without_diverged(run)
     frames = (targets or ["tool"]) if moves_frames(law) else []
     if as_json:
-        show_json([vars(row) for row in tracking_summary(kept)])
+        show_json([vars(row) for row in tracking_summary(finished)])
     else:
         conditions = f"of {setup.motion.duration:.3g} s under {as_controller(setup.law).name}, in {wall_time:.2f} s"
-        _show(kept, model, frames, f"{_counted(kept, run)} {conditions}\n")
+        _show(finished, model, frames, f"{_counted(finished, run)} {conditions}\n")
         for title, path in written.items():
             say(f"\n{title}: {path.absolute()}")
-    missed = motions.missed_goal(model, kept, first, target, frames)
+    missed = motions.missed_goal(model, finished, first, target, frames)
     if missed:
         errors.print(missed, style="red", markup=False, highlight=False, soft_wrap=True)
-    if missed or kept is not run:
+    if missed or finished is not run:
         raise typer.Exit(1)
 
 
@@ -230,9 +230,9 @@ def _without_diverged(run: Run) -> Any:
     return run.isel({run["diverged_at"].dims[0]: np.flatnonzero(~diverged)}) if diverged.any() else run
 
 
-def _counted(kept: Run, run: Run) -> str:
-    count = math.prod(kept["q"].shape[:-2])
-    return ("1 run" if count == 1 else f"{count} runs") + ("" if kept is run else " that did not diverge,")
+def _counted(finished: Run, run: Run) -> str:
+    count = math.prod(finished["q"].shape[:-2])
+    return ("1 run" if count == 1 else f"{count} runs") + ("" if finished is run else " that did not diverge,")
 
 
 def _show(run: Run, model: Robot, frames: Sequence[str], heading: str) -> None:
@@ -243,7 +243,7 @@ def _show(run: Run, model: Robot, frames: Sequence[str], heading: str) -> None:
     results().print(joint_table(run, "Joints, which this law does not lead to the reference" if frames else "Tracking"))
     for frame in frames:
         say(f"\n{motions.frame_error(model, run, frame)}")
-    for name, what in (("saturation", "Time at the effort limits"), ("overspeed", "Time beyond the velocity limits")):
+    for name, title in (("saturation", "Time at the effort limits"), ("overspeed", "Time beyond the velocity limits")):
         joints = motions.beyond_limits(run, name) if f"{name}_time" in run else ""
         if joints:
-            say(f"\n{what}: {joints}")
+            say(f"\n{title}: {joints}")

@@ -82,27 +82,29 @@ def study(
     chosen = _chosen(studies.load(name), runs, robots)
     if tune and chosen.tuning is None:
         chosen = chosen.replace(tuning=studies.Tuning())
-    place = folder if folder is not None else Path(f"{Path(name).stem}-results")
-    report = out if out is not None else place / "report.html"
+    results_folder = folder if folder is not None else Path(f"{Path(name).stem}-results")
+    report = out if out is not None else results_folder / "report.html"
     require_writable(out, PAGE)
     begin = time.perf_counter()
     try:
-        found = chosen.run(place, workers=get_threads() if workers is None else workers, scheduler=scheduler)
+        outcomes = chosen.run(
+            results_folder, workers=get_threads() if workers is None else workers, scheduler=scheduler
+        )
     except KeyboardInterrupt:
         errors.print(
-            f"Interrupted. Finished runs are kept in {place}; the same command continues.",
+            f"Interrupted. Finished runs are kept in {results_folder}; the same command continues.",
             markup=False,
             highlight=False,
             soft_wrap=True,
         )
         raise typer.Exit(130) from None
     wall_time = time.perf_counter() - begin
-    written = found.report(report)
+    written = outcomes.report(report)
     if as_json:
-        show_json([_record(row) for row in found.summaries()])
+        show_json([_record(row) for row in outcomes.summaries()])
     else:
-        _show(found, wall_time)
-        say(f"\nResults: {place.absolute()}\nReport: {written}")
+        _show(outcomes, wall_time)
+        say(f"\nResults: {results_folder.absolute()}\nReport: {written}")
     if show:
         webbrowser.open(written.as_uri())
 
@@ -124,22 +126,22 @@ def _chosen(study: Study, runs: int | None, robots: list[str] | None) -> Study:
     return study.only(robots) if robots else study
 
 
-def _show(found: StudyResults, wall_time: float) -> None:
+def _show(outcomes: StudyResults, wall_time: float) -> None:
     from chasles.base.findings import text
     from chasles.studies.findings import on_robot
 
-    rows = found.summaries()
+    rows = outcomes.summaries()
     total = sum(row.runs for row in rows)
-    new = "all from disk" if found.computed == 0 else f"in {wall_time:.1f} s"
-    say(f"{found.study.title}: {total:,} runs, {new}\n")
+    new = "all from disk" if outcomes.computed == 0 else f"in {wall_time:.1f} s"
+    say(f"{outcomes.study.title}: {total:,} runs, {new}\n")
     for robot in dict.fromkeys(row.robot for row in rows):
-        results().print(_table(robot, found.unit(robot), [row for row in rows if row.robot == robot]))
+        results().print(_table(robot, outcomes.unit(robot), [row for row in rows if row.robot == robot]))
         say("")
-    say(text(on_robot(found.findings(), None)))
+    say(text(on_robot(outcomes.findings(), None)))
 
 
 def _table(robot: str, unit: str, rows: list[Summary]) -> Table:
-    made = table(
+    summary = table(
         f"{robot}: median (5th … 95th percentile) of the runs",
         "controller",
         f">RMS joint error [m{unit}]",
@@ -150,7 +152,7 @@ def _table(robot: str, unit: str, rows: list[Summary]) -> Table:
     )
     for row in rows:
         add_row(
-            made,
+            summary,
             row.controller,
             _spread(row.rms_error, 1e3),
             _number(row.peak_error.median, 1e3),
@@ -158,7 +160,7 @@ def _table(robot: str, unit: str, rows: list[Summary]) -> Table:
             _number(row.effort.median, 1.0),
             f"{100.0 * row.lost:.1f} %",
         )
-    return made
+    return summary
 
 
 def _spread(spread: Quantiles, scale: float) -> str:

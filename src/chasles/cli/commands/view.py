@@ -95,8 +95,8 @@ def view(
     if settings:
         motion = subjects[0] if subjects else moderate_motion(arm)
         options["laws"] = [
-            make_controller(own.kind, check_settings(own.kind, own.tuning([], arm)), arm, motion, PERIOD)
-            for own in chosen
+            make_controller(law.kind, check_settings(law.kind, law.tuning([], arm)), arm, motion, PERIOD)
+            for law in chosen
         ]
     page = verbs.view(arm, *subjects, path=output, **options)
     if not isinstance(page, LiveView):

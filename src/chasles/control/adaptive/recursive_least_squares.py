@@ -109,7 +109,7 @@ def unpacked(elements: Array, count: int) -> Array:
     array([[1., 2.],
            [2., 3.]])
     """
-    places: NDArray[np.intp] = np.empty((count, count), dtype=np.intp)
+    indices: NDArray[np.intp] = np.empty((count, count), dtype=np.intp)
     rows, columns = np.triu_indices(count)
-    places[rows, columns] = places[columns, rows] = np.arange(len(rows))
-    return elements[places]
+    indices[rows, columns] = indices[columns, rows] = np.arange(len(rows))
+    return elements[indices]

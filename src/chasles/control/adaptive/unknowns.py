@@ -93,10 +93,10 @@ class Unknowns:
 
     @classmethod
     def _named(cls, robot: Robot, names: tuple[str, ...]) -> Self:
-        known = robot.inertial.names
+        inertial_names = robot.inertial.names
         for name in names:
-            choice(name, "inertial parameter", known)
-        columns = np.array([known.index(name) for name in names], dtype=np.intp)
+            choice(name, "inertial parameter", inertial_names)
+        columns = np.array([inertial_names.index(name) for name in names], dtype=np.intp)
         return cls(robot, names, robot.inertial.values[columns], columns, None, complete=False)
 
     @classmethod

@@ -59,8 +59,8 @@ def problem_sentence(problem: Count, rank: Count, motion: str = "W_rate", action
         return "solved"
     sample = tuple(map(int, np.argwhere(wrong)[0]))
     sentence = _PROBLEMS[DynamicProblem(int(problems[sample]))]
-    which = f"{int(np.sum(wrong))} of {wrong.size} samples are not well; the first, {sample}: " if sample else ""
-    return which + sentence.format(rank=int(ranks[sample]), motion=motion, action=action)
+    prefix = f"{int(np.sum(wrong))} of {wrong.size} samples are not well; the first, {sample}: " if sample else ""
+    return prefix + sentence.format(rank=int(ranks[sample]), motion=motion, action=action)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -140,15 +140,20 @@ def solve_dynamic_equation(J: ArrayLike, W_rate: ArrayLike, Phi: ArrayLike, unkn
     flags = _flags(unknown)
     one_of_each = (flags[..., :6] != flags[..., 6:]).all(axis=-1)
     if flags.ndim == 1 and one_of_each:
-        found = hybrid_solution(inertia, motion, action, acceleration_unknown=tuple(map(bool, flags[:6])))
+        solution = hybrid_solution(inertia, motion, action, acceleration_unknown=tuple(map(bool, flags[:6])))
     else:
-        found = _general_solution(inertia, motion, action, flags)
+        solution = _general_solution(inertia, motion, action, flags)
     problem = np.where(
-        (found.problem == DynamicProblem.NONE) & ~one_of_each, DynamicProblem.UNKNOWNS, np.asarray(found.problem)
+        (solution.problem == DynamicProblem.NONE) & ~one_of_each, DynamicProblem.UNKNOWNS, np.asarray(solution.problem)
     )
     solved = np.isin(problem, (DynamicProblem.NONE, DynamicProblem.INERTIA, DynamicProblem.UNKNOWNS))
     return DynamicSolution(
-        found.W_rate, found.Phi, np.asarray(found.rank), solved, np.asarray(one_of_each & found.physical), problem
+        solution.W_rate,
+        solution.Phi,
+        np.asarray(solution.rank),
+        solved,
+        np.asarray(one_of_each & solution.physical),
+        problem,
     )
 
 
@@ -161,15 +166,15 @@ def _general_solution(
     J: NDArray[np.float64], W_rate: NDArray[np.float64], Phi: NDArray[np.float64], flags: NDArray[np.bool_]
 ) -> HybridSolution:
     """Solve for any six unknowns, which may differ from sample to sample."""
-    given, problem, physical = map(np.asarray, _examined(J, W_rate, Phi, flags.astype(np.float64)))
+    data, problem, physical = map(np.asarray, _examined(J, W_rate, Phi, flags.astype(np.float64)))
     legal = np.asarray(problem) == DynamicProblem.NONE
-    flags = np.broadcast_to(flags, given.shape)
+    flags = np.broadcast_to(flags, data.shape)
     S = np.where(legal[..., None, None], spatial_inertia_from_pseudo_inertia(J), np.eye(6))
     with np.errstate(invalid="ignore", over="ignore"):
-        rank, values = _completed(S, np.where(legal[..., None], given, 0.0), flags)
+        rank, values = _completed(S, np.where(legal[..., None], data, 0.0), flags)
         satisfied = _satisfied(S, values)
     solved = legal & (rank == 6) & satisfied
-    values = np.where(flags, np.where(solved[..., None], values, np.nan), given)
+    values = np.where(flags, np.where(solved[..., None], values, np.nan), data)
     outcome = np.where(physical > 0.5, DynamicProblem.NONE, DynamicProblem.INERTIA)
     outcome = np.where(satisfied, outcome, DynamicProblem.OVERFLOW)
     outcome = np.where(rank == 6, outcome, DynamicProblem.SINGULAR)
@@ -179,20 +184,20 @@ def _general_solution(
 
 
 def _completed(
-    S: NDArray[np.float64], given: NDArray[np.float64], unknown: NDArray[np.bool_]
+    S: NDArray[np.float64], data: NDArray[np.float64], unknown: NDArray[np.bool_]
 ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Rank of S acceleration - action = 0 in its unknowns, and (acceleration, action) with the unknowns found."""
     unit = _units(S)
     units = np.concatenate([1.0 / unit, unit], axis=-1)
     scaled = S / (unit[..., :, None] * unit[..., None, :])
     equations = np.concatenate([scaled, np.broadcast_to(-np.eye(6), scaled.shape)], axis=-1)
-    values = given / units
+    values = data / units
     columns = np.argsort(~unknown, axis=-1, kind="stable")[..., :6]
     U, s, Vt = np.linalg.svd(np.take_along_axis(equations, columns[..., None, :], axis=-1))
     regular = s > RANK_TOLERANCE * s[..., :1]
     projected = np.einsum("...ji,...j", U, -np.einsum("...ij,...j", equations, values))
-    found = np.einsum("...ji,...j", Vt, np.where(regular, projected, 0.0) / np.where(regular, s, 1.0))
-    np.put_along_axis(values, columns, found, axis=-1)
+    solution = np.einsum("...ji,...j", Vt, np.where(regular, projected, 0.0) / np.where(regular, s, 1.0))
+    np.put_along_axis(values, columns, solution, axis=-1)
     return np.asarray(regular.sum(axis=-1)), values * units
 
 

@@ -93,13 +93,13 @@ def examined_data(J: Array, S: Array, W_rate: Array, Phi: Array, unknown: Array)
     force_allowed = ROUNDING * force_size + NEGLIGIBLE * moving
     is_action = (maximum(moment_error, rest) <= moment_allowed) & (force_error <= force_allowed)
 
-    given = np.concatenate([alpha, a, moment, force])
+    components = np.concatenate([alpha, a, moment, force])
     symmetric, physical = _examined_inertia(J)
     problem = where(symmetric, float(DynamicProblem.NONE), float(DynamicProblem.ASYMMETRY))
     problem = where(is_action, problem, float(DynamicProblem.ACTION))
     problem = where(is_motion, problem, float(DynamicProblem.ACCELERATION))
-    finite = largest_component(J.ravel(), given) < math.inf
-    return DynamicData(given, where(finite, problem, float(DynamicProblem.NOT_FINITE)), where(physical, 1.0, 0.0))
+    finite = largest_component(J.ravel(), components) < math.inf
+    return DynamicData(components, where(finite, problem, float(DynamicProblem.NOT_FINITE)), where(physical, 1.0, 0.0))
 
 
 def pivots_and_factors(A: Array, least: float | None) -> tuple[list[Any], list[list[Any]]]:
@@ -231,8 +231,8 @@ def hybrid_solution(
     sought, known = _sought_and_known(acceleration_unknown, "hybrid_solution")
     S = spatial_inertia_from_pseudo_inertia(J)
     flags = np.array([1.0 if i in chosen else 0.0 for chosen in (sought, known) for i in range(6)])
-    given, problem, physical = examined_data(J, S, W_rate, Phi, flags)
-    acceleration, action = given[:6], given[6:]
+    data, problem, physical = examined_data(J, S, W_rate, Phi, flags)
+    acceleration, action = data[:6], data[6:]
 
     # In units in which the inertia has a unit diagonal, whatever its size.
     unit = np.array([sqrt(where(S[i, i] > 0.0, S[i, i], 1.0)) for i in range(6)])
@@ -242,9 +242,9 @@ def hybrid_solution(
     rank: Real = float(len(known))
     for pivot in pivots:
         rank = rank + where(absolute(pivot) > RANK_TOLERANCE, 1.0, 0.0)
-    found = np.array(_substituted(pivots, factors, missing)) / unit[sought] if sought else []
+    solution = np.array(_substituted(pivots, factors, missing)) / unit[sought] if sought else []
 
-    acceleration, action = _completed(S, acceleration, action, sought, found)
+    acceleration, action = _completed(S, acceleration, action, sought, solution)
     terms = np.array([absolute(S[i]) @ absolute(acceleration) for i in range(6)]) + absolute(action)
     residual = largest_component((S @ acceleration - action) / unit)
     satisfied = (residual <= ROUNDING * largest_component(terms / unit)) & (
@@ -269,10 +269,10 @@ def _sought_and_known(acceleration_unknown: tuple[bool, ...], function: str) -> 
 
 
 def _completed(
-    S: Array, acceleration: Array, action: Array, sought: list[int], found: Array | list[Any]
+    S: Array, acceleration: Array, action: Array, sought: list[int], solution: Array | list[Any]
 ) -> tuple[Array, Array]:
     """Acceleration with what has been found, and action with what follows from it."""
-    values = dict(zip(sought, found, strict=True))
+    values = dict(zip(sought, solution, strict=True))
     acceleration = np.array([values.get(i, acceleration[i]) for i in range(6)])
     resulting = S @ acceleration
     return acceleration, np.array([action[i] if i in sought else resulting[i] for i in range(6)])

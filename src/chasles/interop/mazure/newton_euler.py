@@ -56,8 +56,8 @@ def MAKEQ(q: ArrayLike, qd: ArrayLike, qdd: ArrayLike, arm: Arm = ARM) -> Array:
     array([[1. , 0.1, 0. , 0. ],
            [1. , 0.2, 1. , 0. ]])
     """
-    parts = [reals(values, name, (arm.n,)) for values, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
-    return np.stack([np.array(arm.kind, dtype=np.float64), *parts], axis=-1)
+    columns = [reals(values, name, (arm.n,)) for values, name in ((q, "q"), (qd, "qd"), (qdd, "qdd"))]
+    return np.stack([np.array(arm.kind, dtype=np.float64), *columns], axis=-1)
 
 
 def trans(i: int, Q: Array, twist: float, length: float, offset: Real, jointangle: Real) -> Array:

@@ -128,8 +128,8 @@ def form_closure(F: ArrayLike) -> Closure:
     if len(values) < len(wrenches) or values[-1] <= _SMALL * values[0]:
         return Closure(False, None)
     scaled = wrenches / values[0]
-    found = linprog(np.ones(wrenches.shape[1]), A_eq=scaled, b_eq=np.zeros(len(wrenches)), bounds=(1.0, None))
-    return Closure(bool(found.success), np.asarray(found.x) + 0.0 if found.success else None)
+    program = linprog(np.ones(wrenches.shape[1]), A_eq=scaled, b_eq=np.zeros(len(wrenches)), bounds=(1.0, None))
+    return Closure(bool(program.success), np.asarray(program.x) + 0.0 if program.success else None)
 
 
 def force_closure(cones: ArrayLike) -> Closure:

@@ -233,8 +233,8 @@ def plot_control(taumat: ArrayLike, thetamat: ArrayLike, thetamatd: ArrayLike, d
     from chasles.visual.figures import run_plot  # imports xarray, which the rest of this package does without
 
     names = "taumat", "thetamat", "thetamatd"
-    given = zip(names, (taumat, thetamat, thetamatd), strict=True)
-    tau, actual, desired = (numbers(value, "plot_control", name) for name, value in given)
+    arguments = zip(names, (taumat, thetamat, thetamatd), strict=True)
+    tau, actual, desired = (numbers(value, "plot_control", name) for name, value in arguments)
     if actual.ndim != 2 or len(actual) < 2 or not tau.shape == actual.shape == desired.shape:
         shapes = f"{tau.shape}, {actual.shape} and {desired.shape}"
         raise ArgumentError(f"plot_control: {', '.join(names)} must have one shape (N, n), N at least 2, not {shapes}")

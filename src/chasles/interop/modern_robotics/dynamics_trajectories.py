@@ -39,8 +39,8 @@ def EulerStep(
     (array([0.11, 0.12, 0.13]), array([0.3 , 0.35, 0.4 ]))
     """
     names = "thetalist", "dthetalist", "ddthetalist"
-    given = zip(names, (thetalist, dthetalist, ddthetalist), strict=True)
-    theta, rate, acceleration = (numbers(value, "EulerStep", name) for name, value in given)
+    arguments = zip(names, (thetalist, dthetalist, ddthetalist), strict=True)
+    theta, rate, acceleration = (numbers(value, "EulerStep", name) for name, value in arguments)
     step = numbers(dt, "EulerStep", "dt")
     try:
         return theta + step * rate, rate + step * acceleration
@@ -170,8 +170,8 @@ def ForwardDynamicsTrajectory(
     start = initial_state(thetalist, dthetalist, chain.n, function)
     last, states = start, start[..., None, :][..., :0, :]
     if N > 1:
-        given = per_step([tau[..., :-1, :], tip_rows(Ftipmat, N, function)[..., :-1, :]], steps, function)
-        last, states = chain.motion(start, given, g, np.divide(dt, steps))
+        inputs = per_step([tau[..., :-1, :], tip_rows(Ftipmat, N, function)[..., :-1, :]], steps, function)
+        last, states = chain.motion(start, inputs, g, np.divide(dt, steps))
     rows = np.concatenate([states, last[..., None, :]], axis=-2)
     return rows[..., : chain.n], rows[..., chain.n :]
 

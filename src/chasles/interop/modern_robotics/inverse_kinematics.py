@@ -203,6 +203,6 @@ def _solved(
     guess = numbers(thetalist0, function, "thetalist0")
     lead_of(guess, (n,), function, "thetalist0")
     # Every step looks before it leaps: one look more than steps.
-    state, _, done = iteration(np.concatenate([guess, guess], axis=-1), *arguments, limit + 1.0)
-    success = done > 0.0
+    state, _, converged = iteration(np.concatenate([guess, guess], axis=-1), *arguments, limit + 1.0)
+    success = converged > 0.0
     return state[..., n:], success if success.ndim else bool(success)

@@ -84,10 +84,10 @@ def NextState(configuration: ArrayLike, speeds: ArrayLike, dt: float, max_speed:
     >>> NextState(np.zeros(12), [10.0, 10.0, 10.0, 10.0, 0.0, 0.0, 0.0, 0.0, 0.0], 1.0)[:3].round(12) + 0.0
     array([0.   , 0.475, 0.   ])
     """
-    given = reals(configuration, "configuration", (..., 12))
+    values = reals(configuration, "configuration", (..., 12))
     limit = real(max_speed, "max_speed", above=0.0, infinite=True)
     commands = np.clip(reals(speeds, "speeds", (..., 9)), -limit, limit)
-    state = MobileState(given[..., _BASE], given[..., _ARM], given[..., _WHEELS])
+    state = MobileState(values[..., _BASE], values[..., _ARM], values[..., _WHEELS])
     after = youbot().moved(state, commands[..., :4], commands[..., 4:], real(dt, "dt", above=0.0))
     return np.concatenate(after, axis=-1)
 
@@ -145,18 +145,18 @@ def FeedbackControl(
     >>> feedback.twist.round(3) + 0.0
     array([ 0.   ,  0.   ,  0.   , 21.409,  0.   ,  6.455])
     """
-    given = np.asarray(configuration, dtype=np.float64)
-    given = reals(given, "configuration", (12 if given.shape == (12,) else 8,))
+    values = np.asarray(configuration, dtype=np.float64)
+    values = reals(values, "configuration", (12 if values.shape == (12,) else 8,))
     step = real(dt, "dt", above=0.0)
     T_desired, T_next = reals(Xd, "Xd", (4, 4)), reals(Xd_next, "Xd_next", (4, 4))
     robot = youbot()
-    X = robot.forward_kinematics(given[_BASE], given[_ARM])
+    X = robot.forward_kinematics(values[_BASE], values[_ARM])
     error = np.asarray(log_pose(inverse_pose(X) @ T_desired))
     total = reals(integral, "integral", (6,)) + step * error
     reference = np.asarray(log_pose(inverse_pose(T_desired) @ T_next)) / step
     feed_forward = adjoint(inverse_pose(X) @ T_desired) @ reference
     twist = feed_forward + _gain(Kp, "Kp") @ error + _gain(Ki, "Ki") @ total
-    J = robot.jacobian(given[_ARM])
+    J = robot.jacobian(values[_ARM])
     return Feedback(np.linalg.pinv(J, rcond=_SMALLEST_SINGULAR_VALUE) @ twist, twist, error, total)
 
 

@@ -169,7 +169,7 @@ def _rows(path: Path, columns: int) -> FloatArray:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise ArgumentError(f"{path} cannot be read: {error}") from None
-    found = []
+    rows = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.strip() and not line.lstrip().startswith("#"):
             try:
@@ -178,8 +178,8 @@ def _rows(path: Path, columns: int) -> FloatArray:
                 raise ArgumentError(f"{path}, line {number}: {line.strip()!r} is not a row of numbers") from None
             if len(row) != columns or not np.isfinite(row).all():
                 raise ArgumentError(f"{path}, line {number}: expected {columns} finite numbers, not {line.strip()!r}")
-            found.append(row)
-    return np.array(found).reshape(-1, columns)
+            rows.append(row)
+    return np.array(rows).reshape(-1, columns)
 
 
 def _point_robot() -> Robot:

@@ -31,7 +31,7 @@ EPSILON = 1e-7
 PGROW, PSHRNK, FCOR, SAFETY, ERRCON, MAXSTP, TINY = -0.20, -0.25, 1 / 15, 0.9, 6e-4, 10000, 1e-30
 
 
-def one_based(index: int, largest: int, what: str) -> int:
+def one_based(index: int, largest: int, name: str) -> int:
     """Return an index that is counted from 1, as ROBOOP counts, if there is such a thing.
 
     Raises
@@ -47,5 +47,5 @@ def one_based(index: int, largest: int, what: str) -> int:
     chasles.base.errors.ArgumentError: joint must be a whole number from 1 to 2, not 3
     """
     if isinstance(index, bool) or int(index) != index or not 1 <= index <= largest:
-        raise ArgumentError(f"{what} must be a whole number from 1 to {largest}, not {index}")
+        raise ArgumentError(f"{name} must be a whole number from 1 to {largest}, not {index}")
     return int(index)

@@ -84,8 +84,8 @@ class Config:
         if type is str:
             return written
         number = written_number(written)
-        whole = number is not None and number == number // 1
-        if number is None or (type is not float and not whole) or (type is bool and number not in (0.0, 1.0)):
+        is_whole = number is not None and number == number // 1
+        if number is None or (type is not float and not is_whole) or (type is bool and number not in (0.0, 1.0)):
             raise ModelError(f"[{section}] {parameter}: expected {type.__name__}, found {written[:80]!r}")
         return type(number)
 

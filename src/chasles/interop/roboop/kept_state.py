@@ -139,14 +139,14 @@ class KeptState:
             link.qpp = value
 
     def _filled(self, values: ArrayLike, present: Vector, name: str) -> Vector:
-        given = reals(values, name).reshape(-1)
-        if given.size == self.dof:
-            return given
+        vector = reals(values, name).reshape(-1)
+        if vector.size == self.dof:
+            return vector
         mobile = self._mobile
-        if given.size != len(mobile):
+        if vector.size != len(mobile):
             raise ArgumentError(
-                f"{name} has {given.size} values; expected {self.dof}, or {len(mobile)} for the joints that move"
+                f"{name} has {vector.size} values; expected {self.dof}, or {len(mobile)} for the joints that move"
             )
         filled = present.copy()
-        filled[mobile] = given
+        filled[mobile] = vector
         return filled

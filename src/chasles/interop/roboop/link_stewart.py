@@ -112,8 +112,8 @@ class LinkStewart:
             return lambda: values[0] if len(values) == 1 else np.array(values)
 
         def change(value: ArrayLike) -> None:
-            given = reals(value, quantity, () if len(columns) == 1 else (3,)).reshape(-1).tolist()
-            self._values |= dict(zip(columns, given, strict=True))
+            numbers = reals(value, quantity, () if len(columns) == 1 else (3,)).reshape(-1).tolist()
+            self._values |= dict(zip(columns, numbers, strict=True))
 
         return change
 

@@ -58,9 +58,9 @@ class Quaternion:
 
     @classmethod
     def _of(cls, values: ArrayLike) -> Self:
-        made = cls()
-        made._q = np.array(values, dtype=np.float64)
-        return made
+        quaternion = cls()
+        quaternion._q = np.array(values, dtype=np.float64)
+        return quaternion
 
     def __add__(self, other: Quaternion) -> Quaternion:
         return self._of(self._q + other._q)

@@ -68,8 +68,8 @@ class Robot_basic(KeptState):
         if state != self._modelled:
             free = table_of(self.links, self._standard, self._minimal).matrix.copy()
             free[:, [COLUMNS.index(name) for name in ("theta_min", "theta_max", "immobile")]] = 0.0
-            known = (free.tobytes(), len(free), self._standard, self._minimal)
-            self._model, self._modelled = _model(*known, tuple(gravity.tolist())), state
+            key = (free.tobytes(), len(free), self._standard, self._minimal)
+            self._model, self._modelled = _model(*key, tuple(gravity.tolist())), state
         return self._model
 
     @property
@@ -91,19 +91,19 @@ class Robot_basic(KeptState):
         T, J = self.model.pose_and_jacobian(self.get_q(), frame="world-aligned", target=self._frame(ref))
         return np.column_stack([T[:3, :3], T[:3, 3], (J @ self.get_qp())[3:]])
 
-    def jacobian(self, *places: int) -> Vector:
+    def jacobian(self, *indices: int) -> Vector:
         """Return the Jacobian (6, m): ``jacobian(ref)`` of the end or ``jacobian(endlink, ref)`` of a link's frame.
 
         Rows 1 to 3 are the velocity of the frame's origin, rows 4 to 6 the angular velocity, in the axes of frame
         `ref`, default the base. Immobile joints have no column; nor have joints after `endlink`.
         """
-        endlink, axes = self._places(places)
+        endlink, axes = self._places(indices)
         J = np.asarray(self.model.jacobian(self.get_q(), frame="world-aligned", target=self._frame(endlink)))
         return self._linear_first(J, axes)[:, self._available(endlink)]
 
-    def jacobian_dot(self, *places: int) -> Vector:
+    def jacobian_dot(self, *indices: int) -> Vector:
         """Return the derivative of `jacobian` by time, (6, m), at the velocities that are set; the same places."""
-        endlink, axes = self._places(places)
+        endlink, axes = self._places(indices)
         target = self._frame(endlink)
         Jdot = self.model.jacobian_derivative(self.get_q(), self.get_qp(), frame="world-aligned", target=target)
         return self._linear_first(np.asarray(Jdot), axes)[:, self._available(endlink)]
@@ -112,11 +112,11 @@ class Robot_basic(KeptState):
         """Return the inverse of the Jacobian, (m, 6), damped where its smallest singular value is below `eps`."""
         return selectively_damped_inverse(self.jacobian(ref), eps, lambda_max)
 
-    def _places(self, places: tuple[int, ...]) -> tuple[int | None, int]:
-        if len(places) > 2:
-            raise ArgumentError(f"jacobian takes (ref) or (endlink, ref), not {len(places)} numbers")
-        endlink = one_based(places[0], len(self.links), "endlink") if len(places) == 2 else None
-        ref = places[-1] if places else 0
+    def _places(self, indices: tuple[int, ...]) -> tuple[int | None, int]:
+        if len(indices) > 2:
+            raise ArgumentError(f"jacobian takes (ref) or (endlink, ref), not {len(indices)} numbers")
+        endlink = one_based(indices[0], len(self.links), "endlink") if len(indices) == 2 else None
+        ref = indices[-1] if indices else 0
         return endlink, one_based(ref, len(self.links), "ref") if ref else 0
 
     def _linear_first(self, J: Vector, ref: int) -> Vector:
@@ -164,10 +164,10 @@ class Robot_basic(KeptState):
     def _load(self, force: ArrayLike | None, moment: ArrayLike | None) -> Vector:
         if force is None and moment is None:
             return np.zeros(self.dof)
-        given = {"Next": moment, "Fext": force}
-        parts = [np.zeros(3) if part is None else reals(part, name, (3,)) for name, part in given.items()]
+        arguments = {"Next": moment, "Fext": force}
+        vectors = [np.zeros(3) if value is None else reals(value, name, (3,)) for name, value in arguments.items()]
         J = self.model.jacobian(self.get_q(), frame="body", target="tool")
-        return np.asarray(J).T @ np.concatenate(parts)
+        return np.asarray(J).T @ np.concatenate(vectors)
 
     def inertia(self, q: ArrayLike) -> Vector:
         """Return the inertia matrix (n, n), with the motors' inertia; `q` is set."""
@@ -252,8 +252,8 @@ class Robot_basic(KeptState):
         """
         if mj not in (0, 1):
             raise ArgumentError(f"mj must be 0 or 1, not {mj}")
-        whole = endlink in (None, self.dof, len(self.links)) and len(self._mobile) == self.dof
-        if self.robotType != codes.DEFAULT and whole:
+        moves_all_joints = endlink in (None, self.dof, len(self.links)) and len(self._mobile) == self.dof
+        if self.robotType != codes.DEFAULT and moves_all_joints:
             q, reached = self._analytic(Tobj)
         else:
             q, reached = self._searched(reals(Tobj, "Tobj", (4, 4)), endlink)

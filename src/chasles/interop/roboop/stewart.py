@@ -242,10 +242,10 @@ class Stewart:
         """
         coordinates, guess = self._coordinates(), reals(guess_q, "guess_q", (6,))
         largest, lengths = min(real(tolerance, "tolerance", above=0.0), 1e-9), reals(l_given, "l_given", (6,))
-        found = self.platform().forward_kinematics(lengths, coordinates.pose(guess), tolerance=largest)
-        if not found.success:
-            raise ArgumentError(f"ForwardKine: {str(found).splitlines()[-1]}")
-        position, angles = np.split(np.asarray(coordinates.from_pose(found.T)), 2)
+        solution = self.platform().forward_kinematics(lengths, coordinates.pose(guess), tolerance=largest)
+        if not solution.success:
+            raise ArgumentError(f"ForwardKine: {str(solution).splitlines()[-1]}")
+        position, angles = np.split(np.asarray(coordinates.from_pose(solution.T)), 2)
         phi, theta, psi = angles
         # The same orientation has other angles; those near the guess are meant.
         ways = np.array([angles, [phi + np.pi, -theta, psi + np.pi]])

@@ -128,11 +128,11 @@ def sub(A: Array, B: Array, d1: int | None = None, d2: int | None = None) -> Arr
 
 def _of_size(name: str, formula: Callable[..., Any], meaning: str, example: str, printed: str, *shapes: Any) -> Any:
     """Return a routine for arrays of one size: a formula under the routine's name, with an example."""
-    own = FunctionType(formula.__code__, globals(), name)
-    own.__module__, own.__qualname__ = __name__, name
-    own.__doc__ = f"{meaning}\n\n    Examples\n    --------\n    >>> {example}\n    {printed}\n    "
+    copy = FunctionType(formula.__code__, globals(), name)
+    copy.__module__, copy.__qualname__ = __name__, name
+    copy.__doc__ = f"{meaning}\n\n    Examples\n    --------\n    >>> {example}\n    {printed}\n    "
     arguments = formula.__code__.co_varnames
-    return routine(**dict(zip(arguments, shapes, strict=True)))(own)
+    return routine(**dict(zip(arguments, shapes, strict=True)))(copy)
 
 
 #: Meaning, formulas of matrices and of vectors, and whether the second argument is a scalar.

@@ -114,8 +114,8 @@ def checked_code(code: Any, allowed: dict[str, int], routine: str, what: str) ->
     plain = plain_code(code)
     if plain.__class__ is int and plain in allowed.values():
         return int(plain)
-    known = ", ".join(f"{name} ({value})" for name, value in allowed.items())
-    raise ArgumentError(f"{routine}: {what} must be one of {known}, not {code!r}")
+    choices = ", ".join(f"{name} ({value})" for name, value in allowed.items())
+    raise ArgumentError(f"{routine}: {what} must be one of {choices}, not {code!r}")
 
 
 def checked_axis(a: Any, routine: str, *, with_u: bool = False, what: str = "the axis a") -> int:

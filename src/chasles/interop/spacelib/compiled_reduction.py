@@ -54,8 +54,8 @@ def columns_in_order(jmax: int, chosen: tuple[int, ...], last: bool) -> list[int
     """
     order = list(range(jmax))
     for n, variable in enumerate(chosen):
-        place, now = jmax - 1 - n if last else n, order.index(variable)
-        order[place], order[now] = order[now], order[place]
+        target, now = jmax - 1 - n if last else n, order.index(variable)
+        order[target], order[now] = order[now], order[target]
     return order
 
 
@@ -76,7 +76,7 @@ def reduction(imax: int, jmax: int, nsol: int, chosen: tuple[int, ...], last: bo
 def _reduced(H: Array, jmax: int, chosen: tuple[int, ...], last: bool) -> Reduction:
     """Reduce one system; yes and no are 1.0 and 0.0."""
     order, first_free = columns_in_order(jmax, chosen, last), jmax - len(chosen) if last else jmax
-    given = H[:, :jmax]
+    coefficients = H[:, :jmax]
     rows = [[*row[order], *row[jmax:]] for row in H]
     ivet: list[Any] = [float(variable) for variable in order]
     least = 5.0 * zerom() * len(H) * largest_component(H[:, order[:first_free]].ravel())
@@ -96,7 +96,9 @@ def _reduced(H: Array, jmax: int, chosen: tuple[int, ...], last: bool) -> Reduct
         row[:first_free] = [where(float(i) < rank, element, 0.0) for element in row[:first_free]]
 
     reduced = np.array(rows)
-    defined = (largest_component(given.ravel()) < math.inf) & (largest_component(reduced[:, :jmax].ravel()) < math.inf)
+    defined = (largest_component(coefficients.ravel()) < math.inf) & (
+        largest_component(reduced[:, :jmax].ravel()) < math.inf
+    )
     return Reduction(
         np.array([[where(defined, element, math.nan) for element in row] for row in rows]),
         np.array([where(defined, unknown, float(j)) for j, unknown in enumerate(ivet)]),
@@ -112,17 +114,17 @@ def _chosen_pivot(
 
     Columns up to an end without a pivot are noted as exhausted.
     """
-    pivot, found = _Pivot(1.0, float(k), float(k)), 0.0
+    pivot, has_pivot = _Pivot(1.0, float(k), float(k)), 0.0
     for n, end in enumerate(ends):
         candidate = _largest(rows, k, end)
         size = absolute(candidate.value)
-        sought = where(maximum(exhausted[n], found) > 0.5, 0.0, 1.0)
+        sought = where(maximum(exhausted[n], has_pivot) > 0.5, 0.0, 1.0)
         arm = where(sought > 0.5, size, arm)
         chosen_now = where((size >= least) & (size > 0.0), sought, 0.0)
         exhausted[n] = where(chosen_now < sought, 1.0, exhausted[n])
         pivot = _Pivot(*(where(chosen_now > 0.5, new, old) for new, old in zip(candidate, pivot, strict=True)))
-        found = found + chosen_now
-    return pivot, found, arm
+        has_pivot = has_pivot + chosen_now
+    return pivot, has_pivot, arm
 
 
 def _largest(rows: list[list[Any]], k: int, end: int) -> _Pivot:
@@ -131,23 +133,23 @@ def _largest(rows: list[list[Any]], k: int, end: int) -> _Pivot:
     for i in range(k, len(rows)):
         for j in range(k, end):
             larger = absolute(rows[i][j]) > absolute(largest.value)
-            here = _Pivot(rows[i][j], float(i), float(j))
-            largest = _Pivot(*(where(larger, new, old) for new, old in zip(here, largest, strict=True)))
+            candidate = _Pivot(rows[i][j], float(i), float(j))
+            largest = _Pivot(*(where(larger, new, old) for new, old in zip(candidate, largest, strict=True)))
     return largest
 
 
-def _swap(items: list[Any], k: int, place: Any, end: int | None = None) -> None:
+def _swap(items: list[Any], k: int, index: Any, end: int | None = None) -> None:
     """Swap the item k of a list, a number or a list of them, with the one that stands at a place from k on."""
-    here = np.array(items[k])
-    there = here
+    former = np.array(items[k])
+    taken = former
     for i in range(k + 1, len(items) if end is None else end):
-        is_it = absolute(place - float(i)) < 0.5
-        there = where(is_it, np.array(items[i]), there)
-        items[i] = where(is_it, here, np.array(items[i]))
-    items[k] = there
+        is_it = absolute(index - float(i)) < 0.5
+        taken = where(is_it, np.array(items[i]), taken)
+        items[i] = where(is_it, former, np.array(items[i]))
+    items[k] = taken
 
 
-def _eliminate(rows: list[Any], k: int, pivot: Any, found: Any) -> None:
+def _eliminate(rows: list[Any], k: int, pivot: Any, has_pivot: Any) -> None:
     """Eliminate the column k from the other rows, and divide the row k by the pivot."""
     width = len(rows[k])
     for i in range(len(rows)):
@@ -155,9 +157,9 @@ def _eliminate(rows: list[Any], k: int, pivot: Any, found: Any) -> None:
             multiple = rows[i][k] / pivot
             changed = [rows[i][j] - _rounded(multiple * rows[k][j]) for j in range(k + 1, width)]
             new = [*rows[i][:k], 0.0, *changed]
-            rows[i] = [where(found, after, before) for after, before in zip(new, rows[i], strict=True)]
+            rows[i] = [where(has_pivot, after, before) for after, before in zip(new, rows[i], strict=True)]
     divided = [element / pivot for element in rows[k]]
-    rows[k] = [where(found, where(q == 0.0, 0.0, q), element) for q, element in zip(divided, rows[k], strict=True)]
+    rows[k] = [where(has_pivot, where(q == 0.0, 0.0, q), element) for q, element in zip(divided, rows[k], strict=True)]
 
 
 def _rounded(product: Any) -> Any:

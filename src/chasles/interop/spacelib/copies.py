@@ -177,8 +177,8 @@ def vmcopy(
         raise ArgumentError(
             f"vmcopy: dim is {count}, but v has shape {vector.shape} and the {('row', 'column')[type]} {room} elements"
         )
-    place = (val - 1, slice(count)) if type == Row else (slice(count), val - 1)
-    return _written(vector[..., :count], array, place)
+    index = (val - 1, slice(count)) if type == Row else (slice(count), val - 1)
+    return _written(vector[..., :count], array, index)
 
 
 def _elements(values: Any, count: int, routine: str, name: str) -> Array:
@@ -199,16 +199,16 @@ def _axis(array: Array, val: int, type: int, routine: str) -> int:
     """Axis along which rows or columns are counted, once `val` is known to be one of them."""
     axis = -2 if checked_code(type, {"Row": Row, "Col": Col}, routine, "type") == Row else -1
     if not 1 <= val <= array.shape[axis]:
-        what = "row" if axis == -2 else "column"
-        raise ArgumentError(f"{routine}: val must be a {what} from 1 to {array.shape[axis]}, not {val}")
+        name = "row" if axis == -2 else "column"
+        raise ArgumentError(f"{routine}: val must be a {name} from 1 to {array.shape[axis]}, not {val}")
     return axis
 
 
-def _written(part: Array, target: Array, place: tuple[int | slice, int | slice]) -> Array:
+def _written(part: Array, target: Array, index: tuple[int | slice, int | slice]) -> Array:
     """Copy of matrices with a part of them replaced; leading axes broadcast."""
-    inner = target[(..., *place)].ndim - (target.ndim - 2)
+    inner = target[(..., *index)].ndim - (target.ndim - 2)
     lead = np.broadcast_shapes(part.shape[: part.ndim - inner], target.shape[:-2])
     dtype = np.result_type(part, target)
     result = np.array(np.broadcast_to(target, lead + target.shape[-2:]), dtype=dtype)
-    result[(..., *place)] = part
+    result[(..., *index)] = part
     return result

@@ -105,17 +105,17 @@ def dyn_eq(J: Array, Wp: Array, F: Array, var: Any, *, check: bool = False) -> D
     (0, 'F is not [[skew(m), f], [-fᵀ, 0]] in its given components')
     """
     solver = _solver_for(var)
-    found = solver(J, Wp, F)
-    if found.__class__ is HybridSolution:  # straight from machine code
-        solved_Wp, solved_F, rank, problem, _ = found
+    solution = solver(J, Wp, F)
+    if solution.__class__ is HybridSolution:  # straight from machine code
+        solved_Wp, solved_F, rank, problem, _ = solution
         if isinstance(problem, float):
-            found = DynamicEquilibrium(solved_Wp, solved_F, OK if problem == 0.0 else NOTOK)
-            found._account = partial(_sentence, problem, rank)
+            solution = DynamicEquilibrium(solved_Wp, solved_F, OK if problem == 0.0 else NOTOK)
+            solution._account = partial(_sentence, problem, rank)
         else:
-            found = _general_solution(J, Wp, F, _flags(var))
-    if check and not np.all(found.rv == OK):
-        raise ArgumentError(f"dyn_eq: {found.status}")
-    equilibrium: DynamicEquilibrium = found
+            solution = _general_solution(J, Wp, F, _flags(var))
+    if check and not np.all(solution.rv == OK):
+        raise ArgumentError(f"dyn_eq: {solution.status}")
+    equilibrium: DynamicEquilibrium = solution
     return equilibrium
 
 
@@ -126,15 +126,15 @@ _SOLVERS: dict[Any, Callable[..., Any]] = {}
 def _solver_for(var: Any) -> Callable[..., Any]:
     """Return the function that solves for a choice of unknowns: machine code, if each component has one."""
     key: Any = None
-    known = None
+    cached_solver = None
     try:
         is_table = var.__class__ is np.ndarray and var.shape == (2, 6)
         key = (var.dtype.char, var.tobytes()) if is_table else tuple(map(tuple, var))
-        known = _SOLVERS.get(key)
+        cached_solver = _SOLVERS.get(key)
     except TypeError:  # not two lists of flags; `_flags` tells of it
         pass
-    if known is not None:
-        return known
+    if cached_solver is not None:
+        return cached_solver
     flags = _flags(var)
     general = partial(_general_solution, flags=flags)
     if flags.shape != (2, 6) or not np.all(flags[0] != flags[1]):
@@ -150,21 +150,21 @@ def _general_solution(J: Array, Wp: Array, F: Array, flags: NDArray[np.bool_]) -
     if all(array.dtype != object for array in matrices):
         solution = solve_dynamic_equation(*matrices, flags)
         rv = np.where(solution.solved & solution.physical, OK, NOTOK)
-        found = DynamicEquilibrium(solution.W_rate, solution.Phi, rv if rv.ndim else int(rv))
-        found._account = partial(_sentence, solution.problem, solution.rank)
-        return found
+        equilibrium = DynamicEquilibrium(solution.W_rate, solution.Phi, rv if rv.ndim else int(rv))
+        equilibrium._account = partial(_sentence, solution.problem, solution.rank)
+        return equilibrium
     if flags.shape != (2, 6) or not np.all(flags[0] != flags[1]):
         raise ArgumentError("dyn_eq: with symbols, var must be (2, 6) with one 1 and one 0 in every column")
     unknown = tuple(map(bool, flags[0]))
     if any(isinstance(element, Traced) for array in matrices for element in array.flat):
         W_rate, Phi, _, problem, _ = hybrid_solution(*matrices, acceleration_unknown=unknown)
-        found = DynamicEquilibrium(W_rate, Phi, where(problem < 0.5, float(OK), float(NOTOK)))
-        found._account = lambda: "known when the function is called"
-        return found
+        equilibrium = DynamicEquilibrium(W_rate, Phi, where(problem < 0.5, float(OK), float(NOTOK)))
+        equilibrium._account = lambda: "known when the function is called"
+        return equilibrium
     W_rate, Phi, rv, account = symbolic_equilibrium.solve(*matrices, unknown)
-    found = DynamicEquilibrium(W_rate, Phi, rv)
-    found._account = lambda: account
-    return found
+    equilibrium = DynamicEquilibrium(W_rate, Phi, rv)
+    equilibrium._account = lambda: account
+    return equilibrium
 
 
 def _sentence(problem: Any, rank: Any) -> str:

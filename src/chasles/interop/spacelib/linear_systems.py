@@ -283,9 +283,9 @@ def linear(
         system = reduced_step_by_step(part, imax, jmax, nsol, chosen, last)
     if part.shape == stored.shape:
         return system
-    whole = stored.copy()
-    whole[..., :imax, : jmax + nsol] = system.H
-    return system._replace(H=whole)
+    extended = stored.copy()
+    extended[..., :imax, : jmax + nsol] = system.H
+    return system._replace(H=extended)
 
 
 def reduced_step_by_step(H: Array, imax: int, jmax: int, nsol: int, chosen: list[int], last: bool) -> LinearSystem:
@@ -348,8 +348,8 @@ def _count(rank: NDArray[np.integer[Any]]) -> Any:
 
 
 def _main_variables(vpr: Iterable[int], jmax: int) -> list[int]:
-    given = list(vpr)
-    chosen = [int(variable) for variable in (given[: given.index(-1)] if -1 in given else given)]
-    if chosen != given[: len(chosen)] or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(jmax)):
-        raise ArgumentError(f"linear: vpr must name different unknowns from 0 to {jmax - 1}, not {given}")
+    variables = list(vpr)
+    chosen = [int(variable) for variable in (variables[: variables.index(-1)] if -1 in variables else variables)]
+    if chosen != variables[: len(chosen)] or len(set(chosen)) != len(chosen) or not set(chosen) <= set(range(jmax)):
+        raise ArgumentError(f"linear: vpr must name different unknowns from 0 to {jmax - 1}, not {variables}")
     return chosen

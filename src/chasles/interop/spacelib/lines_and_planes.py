@@ -170,8 +170,8 @@ def intersection(l1: LineLike, l2: LineLike) -> LinesIntersection:
     (np.int64(1), np.float64(2.0), array([5., 0., 1., 1.]), array([0., 0., 1.]))
     """
     first, second = _line(l1, "intersection", "l1"), _line(l2, "intersection", "l2")
-    P, direction, *others = _intersection(*first, *second)
-    return LinesIntersection(Line(P, direction), *others)
+    P, direction, *measures = _intersection(*first, *second)
+    return LinesIntersection(Line(P, direction), *measures)
 
 
 class _FlatLinesIntersection(NamedTuple):
@@ -199,8 +199,8 @@ def _intersection(P1: Array, dir1: Array, P2: Array, dir2: Array) -> _FlatLinesI
     mindist = where(same | meeting, 0.0, distance)
     complete = are_finite(*lmindist, pl) & (parallel | are_finite(halfway))
     defined = are_finite(np.array([mindist])) & (same | complete)
-    found = [where(defined, values, np.nan) for values in (*lmindist, mindist, pl, halfway)]
-    point, direction, mindist, pl, halfway = found
+    results = [where(defined, values, np.nan) for values in (*lmindist, mindist, pl, halfway)]
+    point, direction, mindist, pl, halfway = results
     inttype = where(defined, kind, float(NOTYPE))
     return _FlatLinesIntersection(homogeneous(point), direction, mindist, pl, homogeneous(halfway), inttype)
 

@@ -174,7 +174,9 @@ def _part(A: Array, idim: int | None, jdim: int | None, imax: int | None, jmax: 
     array = matrix(A, idim, jdim, routine)
     if array.ndim != 2:
         raise ArgumentError(f"{routine}: it prints one matrix, not an array of shape {array.shape}")
-    rows, columns = (size if told is None else told for told, size in zip((imax, jmax), array.shape, strict=True))
+    rows, columns = (
+        size if requested is None else requested for requested, size in zip((imax, jmax), array.shape, strict=True)
+    )
     if not (0 <= rows <= array.shape[0] and 0 <= columns <= array.shape[1]):
         raise ArgumentError(f"{routine}: a matrix of shape {array.shape} has no upper-left part of {rows}×{columns}")
     return array[:rows, :columns]

@@ -68,14 +68,14 @@ class Routine(Batched[Result]):
 
     def general_call(self, *arguments: Any, out: Any = None, check: bool = False, **keywords: Any) -> Any:
         """Compute, whatever the arguments are; single samples need not come here once the formula is compiled."""
-        given = [self._examined(*pair) for pair in zip(self._parameters, arguments, strict=False)]
-        given += arguments[len(self._parameters) :]  # too many, which `Batched` tells
+        values_in = [self._examined(*pair) for pair in zip(self._parameters, arguments, strict=False)]
+        values_in += arguments[len(self._parameters) :]  # too many, which `Batched` tells
         named = {name: self._examined(name, argument) for name, argument in keywords.items()}
         if out is not None or check:
-            return super().general_call(*given, out=out, check=check, **named)
-        if any(map(is_symbolic, given)) or any(map(is_symbolic, named.values())):
-            return self._formula_of_symbols(given, named)
-        values = super().general_call(*given, **named)
+            return super().general_call(*values_in, out=out, check=check, **named)
+        if any(map(is_symbolic, values_in)) or any(map(is_symbolic, named.values())):
+            return self._formula_of_symbols(values_in, named)
+        values = super().general_call(*values_in, **named)
         self._go_straight(arguments, keywords, type(values))
         return values
 
@@ -88,17 +88,19 @@ class Routine(Batched[Result]):
             raise ArgumentError(f"{self.usage}: {name} has three coordinates; a point is [x, y, z, 1]")
         return argument
 
-    def _formula_of_symbols(self, given: Sequence[Any], named: Mapping[str, Any]) -> Any:
+    def _formula_of_symbols(self, arguments: Sequence[Any], named: Mapping[str, Any]) -> Any:
         """Call the formula on traced scalars or symbols; where SymPy cannot, numbers that it holds become floats."""
         try:
             with np.errstate(all="ignore"):  # SymPy's work on a NaN is no event in the caller's arithmetic
-                return super().general_call(*given, **named)
+                return super().general_call(*arguments, **named)
         except TypeError as error:
-            if any(isinstance(element, Traced) for values in (given, named.values()) for element in _elements(values)):
+            if any(
+                isinstance(element, Traced) for values in (arguments, named.values()) for element in _elements(values)
+            ):
                 raise
             try:
                 floats = {name: self._floats(name, value) for name, value in named.items()}
-                return super().general_call(*map(self._floats, self._parameters, given), **floats)
+                return super().general_call(*map(self._floats, self._parameters, arguments), **floats)
             except TypeError:
                 raise ArgumentError(f"{self.usage}: SymPy finds no formula of these symbols ({error})") from None
 
@@ -110,24 +112,24 @@ class Routine(Batched[Result]):
 
     def _places_by_count(self) -> dict[int, tuple[Callable[..., Any], Callable[..., Any]]]:
         """For each number of arguments by place that have all arrays among them: what picks codes, and arrays."""
-        places = {}
+        places_of = {}
         for count in range(len(self._parameters) + 1):
-            given, rest = self._parameters[:count], self._parameters[count:]
-            wanted = {
+            leading, rest = self._parameters[:count], self._parameters[count:]
+            allowed = {
                 *self._kinds,
                 *(name for name, value in self._options.items() if value is inspect.Parameter.empty),
             }
-            if wanted.isdisjoint(rest):
-                is_array = [name in self._kinds for name in given]
-                places[count] = _picked(is_array, False), _picked(is_array, True)
-        return places
+            if allowed.isdisjoint(rest):
+                is_array = [name in self._kinds for name in leading]
+                places_of[count] = _picked(is_array, False), _picked(is_array, True)
+        return places_of
 
     def _go_straight(self, arguments: Sequence[Any], keywords: Mapping[str, Any], result: Any) -> None:
         """From now on let calls with these codes go straight to machine code."""
         if len(arguments) not in self._places:
             return
-        given = {**dict(zip(self._parameters, arguments, strict=False)), **keywords}
-        options = {name: plain_code(code) for name, code in given.items() if name not in self._kinds}
+        by_name = {**dict(zip(self._parameters, arguments, strict=False)), **keywords}
+        options = {name: plain_code(code) for name, code in by_name.items() if name not in self._kinds}
         with COMPILING:
             function = self.specialize(**options)
             if not self._options and not self._codes:
@@ -138,40 +140,40 @@ class Routine(Batched[Result]):
             if direct is not general:  # there is machine code
                 codes = self._places[len(arguments)][0](arguments)
                 self._direct[(codes, *keywords.items()) if keywords else codes] = direct
-                whole = result._fields.index(self._codes[0]) if self._codes else None
-                self.__call__ = self._call_by_codes(whole)  # type: ignore[method-assign]
+                code_index = result._fields.index(self._codes[0]) if self._codes else None
+                self.__call__ = self._call_by_codes(code_index)  # type: ignore[method-assign]
 
-    def _call_by_codes(self, whole: int | None) -> Callable[..., Any]:
+    def _call_by_codes(self, code_index: int | None) -> Callable[..., Any]:
         """Return the call that looks its codes up; a result's field `whole` becomes a whole number."""
-        general, places, known = self.general_call, self._places, self._direct
+        general, getters, direct_calls = self.general_call, self._places, self._direct
 
         def call(*arguments: Any, **keywords: Any) -> Any:
-            place = places.get(len(arguments))
-            if place is None:
+            getter = getters.get(len(arguments))
+            if getter is None:
                 return general(*arguments, **keywords)
-            codes = place[0](arguments)
+            codes = getter[0](arguments)
             try:
-                direct = known.get((codes, *keywords.items()) if keywords else codes)
+                direct = direct_calls.get((codes, *keywords.items()) if keywords else codes)
             except TypeError:  # a code that cannot be looked up, such as an array
                 direct = None
             if direct is None:
                 return general(*arguments, **keywords)
-            found = direct(*place[1](arguments))
-            if whole is None or found[whole].__class__ is not np.float64:
-                return found
-            values = list(found)
-            values[whole] = np.int64(values[whole])
-            return found._make(values)
+            result = direct(*getter[1](arguments))
+            if code_index is None or result[code_index].__class__ is not np.float64:
+                return result
+            values = list(result)
+            values[code_index] = np.int64(values[code_index])
+            return result._make(values)
 
         return call
 
 
-def _picked(is_array: Sequence[bool], wanted: bool) -> Callable[..., Any]:
+def _picked(is_array: Sequence[bool], arrays: bool) -> Callable[..., Any]:
     """What picks the arrays or the codes out of arguments by place, as a tuple."""
-    places = [k for k, which in enumerate(is_array) if which is wanted]
-    if not places or places[-1] - places[0] + 1 == len(places):
-        return itemgetter(slice(places[0], places[-1] + 1) if places else slice(0))
-    return itemgetter(*places)
+    indices = [k for k, is_one in enumerate(is_array) if is_one is arrays]
+    if not indices or indices[-1] - indices[0] + 1 == len(indices):
+        return itemgetter(slice(indices[0], indices[-1] + 1) if indices else slice(0))
+    return itemgetter(*indices)
 
 
 def _has_three_coordinates(argument: Any) -> bool:

@@ -71,8 +71,8 @@ def matrix(A: Array, d1: int | None, d2: int | None, routine: str, name: str = "
     array = real_array(A, routine, name)
     rows, columns = array.shape[-2:] if array.ndim > 1 else (*array.shape, 1) if array.ndim else (-1, -1)
     if rows < 0 or (d1 is not None and d1 != rows) or (d2 is not None and d2 != columns):
-        wanted = ", ".join("any" if told is None else str(told) for told in (d1, d2))
-        raise ArgumentError(f"{routine}: {name} has shape {array.shape}, but the rows and columns must be ({wanted})")
+        expected = ", ".join("any" if size is None else str(size) for size in (d1, d2))
+        raise ArgumentError(f"{routine}: {name} has shape {array.shape}, but the rows and columns must be ({expected})")
     return array
 
 
@@ -124,8 +124,8 @@ def square(A: Array, dim: int | None, routine: str, name: str = "A", least: int 
     matrix = real_array(A, routine, name)
     size = checked_dim(dim, routine, least) if dim is not None else matrix.shape[-1] if matrix.ndim else 0
     if matrix.ndim < 2 or matrix.shape[-2:] != (size, size) or size < least:
-        wanted = f"dim {dim}" if dim is not None else f"square, from {least}×{least} on"
-        raise ArgumentError(f"{routine}: {name} has shape {matrix.shape}, but must be {wanted}")
+        expected = f"dim {dim}" if dim is not None else f"square, from {least}×{least} on"
+        raise ArgumentError(f"{routine}: {name} has shape {matrix.shape}, but must be {expected}")
     return matrix
 
 

@@ -52,8 +52,8 @@ def _conditions(J: Array, Wp: Array, F: Array, acceleration_unknown: tuple[bool,
     """What must hold, each with the sentence for where it does not."""
     import sympy
 
-    given_motion = [place for place, unknown in zip(_PLACES, acceleration_unknown, strict=True) if not unknown]
-    given_action = [place for place, unknown in zip(_PLACES, acceleration_unknown, strict=True) if unknown]
+    given_motion = [component for component, unknown in zip(_PLACES, acceleration_unknown, strict=True) if not unknown]
+    given_action = [component for component, unknown in zip(_PLACES, acceleration_unknown, strict=True) if unknown]
     motion_sums = [Wp[i, j] + Wp[j, i] for i, j in given_motion if j < 3]
     motion_zeros = [*np.diag(Wp), *Wp[3, :3]] if given_motion else []
     action_sums = [F[i, j] + F[j, i] for i, j in given_action]

@@ -60,10 +60,10 @@ class MobileManipulator(Sealed):
 
     def base_pose(self, configuration: ArrayLike) -> FloatArray:
         """Return the pose (..., 4, 4) of the base in the world for heading and position (φ, x, y), shape (..., 3)."""
-        given = reals(configuration, "configuration", (..., 3))
-        T = np.zeros((*given.shape[:-1], 4, 4))
-        T[..., :3, :3] = rotation_z(given[..., 0])
-        T[..., :2, 3] = given[..., 1:]
+        planar = reals(configuration, "configuration", (..., 3))
+        T = np.zeros((*planar.shape[:-1], 4, 4))
+        T[..., :3, :3] = rotation_z(planar[..., 0])
+        T[..., :2, 3] = planar[..., 1:]
         T[..., 2, 3], T[..., 3, 3] = self.height, 1.0
         return T
 

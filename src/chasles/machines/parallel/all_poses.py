@@ -127,10 +127,10 @@ class _Row:
         return repeated
 
 
-def all_poses(geometry: JointCenters, lengths: Doubles, wanted: NDArray[np.bool_]) -> FoundPoses:
+def all_poses(geometry: JointCenters, lengths: Doubles, searched: NDArray[np.bool_]) -> FoundPoses:
     """Find the real poses for those of the rows of leg lengths (n, 6) that are wanted, (n,); the others have none."""
     rows = [_Row() for _ in lengths]
-    reachable = np.flatnonzero(wanted)
+    reachable = np.flatnonzero(searched)
     scale = _scale(geometry, lengths)
     for first in range(0, len(reachable), _CHUNK):
         pending = reachable[first : first + _CHUNK]
@@ -139,13 +139,13 @@ def all_poses(geometry: JointCenters, lengths: Doubles, wanted: NDArray[np.bool_
             turns = random_rotation(rng, (2,)) if attempt else np.tile(np.eye(3), (2, 1, 1))
             ends = _followed(_parameters(geometry, lengths[pending], scale, turns))
             ends = ends._replace(x=_turned_back(ends.x, turns))
-            for k, (place, settled) in enumerate(zip(pending, _settled(ends), strict=True)):
-                rows[place].take(ends.of(k), bool(settled))
-            pending = np.array([place for place in pending if not rows[place].complete], dtype=np.int64)
+            for k, (row, settled) in enumerate(zip(pending, _settled(ends), strict=True)):
+                rows[row].take(ends.of(k), bool(settled))
+            pending = np.array([row for row in pending if not rows[row].complete], dtype=np.int64)
             if not len(pending):
                 break
-    for place in np.flatnonzero(~wanted):
-        rows[place].complete = True
+    for row in np.flatnonzero(~searched):
+        rows[row].complete = True
     return _gathered(geometry, rows, scale)
 
 
@@ -154,12 +154,12 @@ def _gathered(geometry: JointCenters, rows: Sequence[_Row], scale: float) -> Fou
     shape = (len(rows), int(count.max(initial=0)))
     T, error_bound, certified = np.full((*shape, 4, 4), np.nan), np.full(shape, np.nan), np.zeros(shape, dtype=bool)
     if count.any():
-        there = np.arange(shape[1]) < count[:, None]
+        is_filled = np.arange(shape[1]) < count[:, None]
         x, proofs, radius = (
             np.concatenate([getattr(row, name)[row.real] for row in rows]) for name in ("x", "certified", "radius")
         )
-        certified[there] = proofs
-        T[there], error_bound[there] = _poses(geometry, x, radius, scale)
+        certified[is_filled] = proofs
+        T[is_filled], error_bound[is_filled] = _poses(geometry, x, radius, scale)
     ends = [[np.count_nonzero(row.certified), row.infinite, row.complex] for row in rows]
     complete = np.array([row.complete for row in rows], dtype=bool)
     return FoundPoses(T, count, certified, error_bound, complete, np.array(ends, dtype=np.int64).reshape(-1, 3))
@@ -174,9 +174,9 @@ def _complex(x: Doubles) -> NDArray[np.complex128]:
 
 def _distances(x: Doubles, point: Doubles) -> Doubles:
     """Distances of points (m, 2, 8) from one (2, 8), as points of projective space."""
-    z, own = _complex(x), _complex(point)
-    product = z @ own.conj()
-    return np.asarray(np.linalg.norm(z - np.exp(1j * np.angle(product))[:, None] * own, axis=-1))
+    z, coordinates = _complex(x), _complex(point)
+    product = z @ coordinates.conj()
+    return np.asarray(np.linalg.norm(z - np.exp(1j * np.angle(product))[:, None] * coordinates, axis=-1))
 
 
 def _settled(ends: _Ends) -> NDArray[np.bool_]:
@@ -212,8 +212,8 @@ def _followed(parameters: Parameters) -> _Ends:
         for _ in range(2):
             x = newton(x, patch, vector).next_x
         real = np.abs(x[..., 1, :]).max(axis=-1) < _NEARLY_REAL
-        for parts in (x, patch):
-            parts[..., 1, :] *= ~real[..., None]
+        for pairs in (x, patch):
+            pairs[..., 1, :] *= ~real[..., None]
         x = newton(x, patch, vector).next_x
         proof = certificate.proof(newton(x, patch, vector), x, L)
         e = x[..., 0, :4] + 1j * x[..., 1, :4]

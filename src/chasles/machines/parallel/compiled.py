@@ -59,6 +59,6 @@ class CompiledMethod:
         def program() -> Any:
             return trace(formula, self.inputs, name=self.__name__)
 
-        made = Function(program, reference=formula, doc=inspect.getdoc(self.method), result=self.result)
-        function: Function = instance.__dict__.setdefault(self.__name__, made)
+        compiled = Function(program, reference=formula, doc=inspect.getdoc(self.method), result=self.result)
+        function: Function = instance.__dict__.setdefault(self.__name__, compiled)
         return function

@@ -118,7 +118,7 @@ def nearest_pose(
     state = np.empty((*start.shape[:-2], 17))
     state[..., :16] = start.reshape(*start.shape[:-2], 16)
     state[..., 16] = _FAR
-    ended, iterations, done = search.kernel()(
+    ended, iterations, converged = search.kernel()(
         state,
         rows,
         geometry.base,
@@ -128,10 +128,10 @@ def nearest_pose(
         float(max_iterations),  # doubles take the fast way
     )
     T = ended[..., :16].reshape(*ended.shape[:-1], 4, 4)
-    if np.ndim(done) == 0:
-        status: Any = PoseStatus.SOLVED if done else _reason(geometry, rows)[()]
+    if np.ndim(converged) == 0:
+        status: Any = PoseStatus.SOLVED if converged else _reason(geometry, rows)[()]
         return PoseSolution(T, ended[16], int(iterations), int(status))
-    status = np.where(done > 0.0, PoseStatus.SOLVED, PoseStatus.NOT_FOUND)
+    status = np.where(converged > 0.0, PoseStatus.SOLVED, PoseStatus.NOT_FOUND)
     failed = status != PoseStatus.SOLVED
     status[failed] = _reason(geometry, np.broadcast_to(rows, (*status.shape, 6))[failed])
     return PoseSolution(T, ended[..., 16], iterations.astype(np.int64), status)
@@ -196,23 +196,23 @@ class PoseSet:
         "T", "certified", "complete", "count", "error_bound", "infinite", "regular", "residual", "singular", "status",
     )  # fmt: skip
 
-    def __init__(self, geometry: JointCenters, lengths: NDArray[np.float64], found: FoundPoses, status: Any) -> None:
+    def __init__(self, geometry: JointCenters, lengths: NDArray[np.float64], poses: FoundPoses, status: Any) -> None:
         lead = lengths.shape[:-1]
         self.T, self.certified, self.error_bound = (
-            part.reshape(*lead, *part.shape[1:]) for part in (found.T, found.certified, found.error_bound)
+            part.reshape(*lead, *part.shape[1:]) for part in (poses.T, poses.certified, poses.error_bound)
         )
         self.count, self.complete, self.status = (
-            part.reshape(lead)[()] for part in (found.count, found.complete, status)
+            part.reshape(lead)[()] for part in (poses.count, poses.complete, status)
         )
-        self.regular, self.infinite, self.singular = (part.reshape(lead)[()] for part in found.ends.T)
+        self.regular, self.infinite, self.singular = (part.reshape(lead)[()] for part in poses.ends.T)
         joints = self.T[..., None, :3, 3] + geometry.platform @ np.swapaxes(self.T[..., :3, :3], -1, -2)
         reached = np.linalg.norm(joints - geometry.base, axis=-1)
         self.residual = np.abs(reached - lengths[..., None, :]).max(axis=-1)
 
     def of(self, *index: int) -> NDArray[np.float64]:
         """Poses (count, 4, 4) of one row of the batch, without the padding."""
-        own: NDArray[np.float64] = self.T[index]
-        return own[: np.asarray(self.count)[index]]
+        poses: NDArray[np.float64] = self.T[index]
+        return poses[: np.asarray(self.count)[index]]
 
     def __str__(self) -> str:
         counts = np.atleast_1d(self.count).ravel()
@@ -244,13 +244,13 @@ def every_pose(geometry: JointCenters, lengths: ArrayLike) -> PoseSet:
     valid = _valid(flat)
     status = np.where(out_of_reach(geometry, flat), PoseStatus.OUT_OF_REACH, PoseStatus.SOLVED)
     status = np.where(valid, status, PoseStatus.INVALID_LENGTHS)
-    found = all_poses(geometry, np.where(status[:, None] == PoseStatus.SOLVED, flat, 0.0), status == PoseStatus.SOLVED)
-    doubtful = np.flatnonzero(found.complete & (found.ends[:, 2] > 0))
-    found.complete[doubtful] = [_has_no_others(geometry, flat[row], found, int(row)) for row in doubtful]
-    return PoseSet(geometry, rows, found, status)
+    poses = all_poses(geometry, np.where(status[:, None] == PoseStatus.SOLVED, flat, 0.0), status == PoseStatus.SOLVED)
+    doubtful = np.flatnonzero(poses.complete & (poses.ends[:, 2] > 0))
+    poses.complete[doubtful] = [_has_no_others(geometry, flat[row], poses, int(row)) for row in doubtful]
+    return PoseSet(geometry, rows, poses, status)
 
 
-def _has_no_others(geometry: JointCenters, lengths: NDArray[np.float64], found: FoundPoses, row: int) -> bool:
+def _has_no_others(geometry: JointCenters, lengths: NDArray[np.float64], poses: FoundPoses, row: int) -> bool:
     """Whether searches from random poses end at the poses of a row alone, and not on a curve of poses."""
     generator = np.random.default_rng(0)
     guess = np.tile(np.eye(4), (_SEARCHES, 1, 1))
@@ -260,10 +260,10 @@ def _has_no_others(geometry: JointCenters, lengths: NDArray[np.float64], found: 
     guess[:, :3, 3] = geometry.base.mean(axis=0) + away - guess[:, :3, :3] @ geometry.platform.mean(axis=0)
     size = float(np.abs(geometry.platform).max() + np.abs(geometry.base).max())
     searched = nearest_pose(geometry, size, np.tile(lengths, (_SEARCHES, 1)), guess, None, 100)
-    known = found.T[row, : found.count[row]]
-    joints, others = (
+    certain = poses.T[row, : poses.count[row]]
+    joints, candidates = (
         T[..., None, :3, 3] + geometry.platform @ np.swapaxes(T[..., :3, :3], -1, -2)
-        for T in (known, searched.T[np.asarray(searched.success)])
+        for T in (certain, searched.T[np.asarray(searched.success)])
     )
-    apart = np.abs(others[:, None] - joints).max(axis=(-2, -1))
+    apart = np.abs(candidates[:, None] - joints).max(axis=(-2, -1))
     return bool(np.all(np.any(apart <= _SAME_POSE * (size + lengths.max()), axis=-1)))

@@ -174,7 +174,7 @@ def _prediction(before: Point, last: Point, t: Real) -> Array:
 
 
 def _chosen(condition: Any, first: Point, second: Point) -> Point:
-    return Point(*(where(condition, one, other) for one, other in zip(first, second, strict=True)))
+    return Point(*(where(condition, a, b) for a, b in zip(first, second, strict=True)))
 
 
 def _parameters(vector: Array) -> Parameters:

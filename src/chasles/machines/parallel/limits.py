@@ -97,9 +97,9 @@ def margins(geometry: JointCenters, limits: PoseLimits, T_base_platform: Array) 
         for side, bound in zip((1.0, -1.0), bounds, strict=True)
         if np.isfinite(bound)
     ]
-    seen = [R.T @ n for n in directions]
+    normals = [R.T @ n for n in directions]
     base_angles = [_angle(n, home) for n, home in zip(directions, limits.base_directions, strict=True)]
-    platform_angles = [_angle(n, home) for n, home in zip(seen, limits.platform_directions, strict=True)]
+    platform_angles = [_angle(n, home) for n, home in zip(normals, limits.platform_directions, strict=True)]
     apart = [
         _segment_distance(geometry.base[i], vectors[i], geometry.base[j], vectors[j])
         for i, j in combinations(range(6), 2)
@@ -111,7 +111,7 @@ def margins(geometry: JointCenters, limits: PoseLimits, T_base_platform: Array) 
         limits.platform_angle + _least([-angle for angle in platform_angles]),
         _least(apart) - limits.leg_diameter,
         _least([n @ limits.base_normal for n in directions]),
-        _least([n @ limits.platform_normal for n in seen]),
+        _least([n @ limits.platform_normal for n in normals]),
     )
 
 

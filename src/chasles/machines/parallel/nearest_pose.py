@@ -56,7 +56,7 @@ def kernel() -> Function:
         squares = np.array([d @ d for d in legs])
         missing = lengths * lengths - squares
         error = _largest(missing / (lengths + sqrt(squares)))
-        done = (error <= tolerance) & (_largest(skewness.ravel()) <= _SKEWNESS)
+        converged = (error <= tolerance) & (_largest(skewness.ravel()) <= _SKEWNESS)
         scale = 1.0 / maximum(lengths, _SHORTEST * size)
         residual = 0.5 * scale * missing
         J = np.array(
@@ -65,8 +65,8 @@ def kernel() -> Function:
         damping = DAMPING * (residual @ residual) / (size * size) + LEAST_DAMPING
         move = solve(factor(J.T @ J + damping * np.eye(6)), J.T @ residual)
         turned = rotation_by(move[:3] / size) @ (R - 0.5 * R @ skewness)
-        R_next, p_next = where(done, R, turned), where(done, p, p + move[3:])
-        return LAYOUT.join(PoseSearchState(pose(R_next, p_next), error)), where(done, 1.0, 0.0)
+        R_next, p_next = where(converged, R, turned), where(converged, p, p + move[3:])
+        return LAYOUT.join(PoseSearchState(pose(R_next, p_next), error)), where(converged, 1.0, 0.0)
 
     inputs = {
         "state": (LAYOUT.size,), "lengths": (6,), "base": (6, 3), "platform": (6, 3), "size": (), "tolerance": (),

@@ -117,17 +117,19 @@ def configurations_at(mechanism: Mechanism, robot: Robot, T: Doubles) -> Doubles
 
 def _joint_positions(mechanism: Mechanism, T: Doubles) -> dict[str, Doubles]:
     """Coordinates (..., k) of each joint at poses (..., 4, 4)."""
-    found = {"platform": np.concatenate([np.asarray(quaternion_from_rotation(T[..., :3, :3])), T[..., :3, 3]], axis=-1)}
+    positions = {
+        "platform": np.concatenate([np.asarray(quaternion_from_rotation(T[..., :3, :3])), T[..., :3, 3]], axis=-1)
+    }
     directions, lengths = _legs_from_their_roots(mechanism, T)
     at_home, _ = _legs_from_their_roots(mechanism, mechanism.home)
     for k in range(6):
         direction, home = directions[..., k, :], at_home[k]
         if mechanism.architecture == "SPS":
-            found[f"joint_{k}"] = _shortest_rotation(direction @ rotation_taking_z_to(home))
+            positions[f"joint_{k}"] = _shortest_rotation(direction @ rotation_taking_z_to(home))
         else:
-            found[f"joint_{k}"] = _universal_angles(direction, home, mechanism.axes[k])
-        found[f"leg_{k}"] = lengths[..., k, None]
-    return found
+            positions[f"joint_{k}"] = _universal_angles(direction, home, mechanism.axes[k])
+        positions[f"leg_{k}"] = lengths[..., k, None]
+    return positions
 
 
 def _legs_from_their_roots(mechanism: Mechanism, T: Doubles) -> tuple[Doubles, Doubles]:

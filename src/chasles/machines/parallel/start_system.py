@@ -41,19 +41,19 @@ def start_system() -> StartSystem:
     """Return the start system, the same in every process."""
     rng = np.random.default_rng(_SEED)
     parameters, x = _solved_parameters(rng)
-    found = (x / (homotopy.PATCH @ x))[None]
+    solutions = (x / (homotopy.PATCH @ x))[None]
     for _ in range(_MOST_LOOPS):
         around = [parameters, _random_parameters(rng), _random_parameters(rng), parameters]
-        reached = found
+        reached = solutions
         for begin, end in pairwise(around):
             reached = _followed(reached, begin, end)
         for solution in reached:
-            if np.abs(found - solution).max(axis=1).min() > _SAME:
-                found = np.concatenate([found, solution[None]])
-        if len(found) >= POSES:
-            return StartSystem(homotopy.parameter_vector(parameters), homotopy.start(found), found)
+            if np.abs(solutions - solution).max(axis=1).min() > _SAME:
+                solutions = np.concatenate([solutions, solution[None]])
+        if len(solutions) >= POSES:
+            return StartSystem(homotopy.parameter_vector(parameters), homotopy.start(solutions), solutions)
     raise ChaslesError(
-        f"monodromy found {len(found)} of {POSES} solutions of the start system; the arithmetic of this machine "
+        f"monodromy found {len(solutions)} of {POSES} solutions of the start system; the arithmetic of this machine "
         "differs from IEEE 754"
     )
 

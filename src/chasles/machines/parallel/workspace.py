@@ -62,8 +62,8 @@ class WorkspaceMap:
         return verbs.plot(self)
 
     def __repr__(self) -> str:
-        kept = f"{100.0 * self.share:.1f} % of {np.size(self.check.ok)} poses keep all limits"
-        return f"<WorkspaceMap {' and '.join(self.directions)} of '{self.name}': {kept}>"
+        kept_share = f"{100.0 * self.share:.1f} % of {np.size(self.check.ok)} poses keep all limits"
+        return f"<WorkspaceMap {' and '.join(self.directions)} of '{self.name}': {kept_share}>"
 
 
 def workspace_map(
@@ -107,20 +107,20 @@ def workspace_map(
     >>> found.check.ok.shape, 0.0 < found.share < 1.0
     ((11, 11), True)
     """
-    one, other = (choice(direction, "direction of a map", DIRECTIONS) for direction in directions)
-    if one == other:
-        raise ArgumentError(f"directions are '{one}' twice; give two different ones of {', '.join(DIRECTIONS)}")
+    across, upward = (choice(direction, "direction of a map", DIRECTIONS) for direction in directions)
+    if across == upward:
+        raise ArgumentError(f"directions are '{across}' twice; give two different ones of {', '.join(DIRECTIONS)}")
     count = whole_number(samples, "samples", 2, 2000)
     middle = platform.home if center is None else reals(center, "center", (4, 4))
     radius = float(np.linalg.norm(platform.base - platform.base.mean(axis=0), axis=1).mean())
-    default = [_DEFAULT_ANGLE if name.startswith("r") else radius for name in (one, other)]
+    default = [_DEFAULT_ANGLE if name.startswith("r") else radius for name in (across, upward)]
     largest = reals(default if extent is None else extent, "extent", (2,), broadcast=True, above=0.0)
     first, second = (np.linspace(-size, size, count) for size in largest)
     motion = np.zeros((count, count, 6))
-    motion[..., DIRECTIONS.index(one)] = first[:, None]
-    motion[..., DIRECTIONS.index(other)] = second
+    motion[..., DIRECTIONS.index(across)] = first[:, None]
+    motion[..., DIRECTIONS.index(upward)] = second
     T = np.tile(middle, (count, count, 1, 1))
     T[..., :3, :3] = exp_rotation(motion[..., 3:]) @ middle[:3, :3]
     T[..., :3, 3] = middle[:3, 3] + motion[..., :3]
     check, singular = platform.check(T), platform.singularity(T)
-    return WorkspaceMap((one, other), first, second, T, check, singular, platform.name)
+    return WorkspaceMap((across, upward), first, second, T, check, singular, platform.name)

@@ -45,35 +45,35 @@ def add_companions(
         beside the first robot, configurations and a module with the kernel ``frames``.
     """
     described = []
-    seen = [np.array(scene["outline"])]
-    place = seen[0][:, 1].max() + _GAP * scene["size"]
+    outlines = [np.array(scene["outline"])]
+    edge = outlines[0][:, 1].max() + _GAP * scene["size"]
     for k, (robot, q) in enumerate(others):
         bodies = robot_bodies(robot.description, packages=packages, most=_MOST_TRIANGLES)
-        own = still_scene(robot, np.atleast_2d(q)[:: max(1, len(np.atleast_2d(q)) // 50)], bodies)
-        found = bodies_data(robot, bodies, own["links"], ("visual",), packages).get("visual")
-        if found is not None:
-            scene["bodies"][f"companion {k}"] = found
-        outline = np.array(own["outline"])
-        shift = place + _GAP * own["size"] - outline[:, 1].min()
-        place = shift + outline[:, 1].max() + _GAP * own["size"]
-        scene["ground"] = min(scene["ground"], own["ground"])
-        seen.append(outline + np.array([0.0, shift, 0.0]))
+        companion = still_scene(robot, np.atleast_2d(q)[:: max(1, len(np.atleast_2d(q)) // 50)], bodies)
+        bodies_of = bodies_data(robot, bodies, companion["links"], ("visual",), packages).get("visual")
+        if bodies_of is not None:
+            scene["bodies"][f"companion {k}"] = bodies_of
+        outline = np.array(companion["outline"])
+        shift = edge + _GAP * companion["size"] - outline[:, 1].min()
+        edge = shift + outline[:, 1].max() + _GAP * companion["size"]
+        scene["ground"] = min(scene["ground"], companion["ground"])
+        outlines.append(outline + np.array([0.0, shift, 0.0]))
         frames = lower({"frames": Kernel(robot.frame_poses.program, "map")})
         described.append(
             {
                 "name": robot.name,
-                "size": own["size"],
-                "stands": own["stands"],
-                "shapes": own["shapes"],
-                "frames": [robot.frame_names.index(link) for link in own["links"]],
-                "upright": own["upright"],
+                "size": companion["size"],
+                "stands": companion["stands"],
+                "shapes": companion["shapes"],
+                "frames": [robot.frame_names.index(link) for link in companion["links"]],
+                "upright": companion["upright"],
                 "shift": [0.0, float(shift), 0.0],
                 "nq": robot.nq,
                 "q": np.ravel(q).tolist(),
                 "module": base64.b64encode(gzip.compress(frames.binary, mtime=0)).decode("ascii"),
             }
         )
-    scene |= frame_of(np.concatenate(seen), scene["ground"])
+    scene |= frame_of(np.concatenate(outlines), scene["ground"])
     if described:
         scene["azimuth"] = _AZIMUTH
     return described

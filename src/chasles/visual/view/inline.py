@@ -100,9 +100,9 @@ def widget(page: str, q: NDArray[np.float64]) -> Any:
 
         def _repr_mimebundle_(self, **options: Any) -> Any:
             bundle = super()._repr_mimebundle_(**options)
-            found = bundle[0] if isinstance(bundle, tuple) else bundle
-            if found is not None:  # exports without widgets show the page alone
-                found["text/html"] = framed(self.page)
+            representations = bundle[0] if isinstance(bundle, tuple) else bundle
+            if representations is not None:  # exports without widgets show the page alone
+                representations["text/html"] = framed(self.page)
             return bundle
 
     return RobotWidget(page=page, q=q.tolist())

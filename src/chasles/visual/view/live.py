@@ -103,10 +103,10 @@ class LiveView:
         ArgumentError
             The shape differs, or a value is not finite.
         """
-        own = reals(q, "q", self._q.shape)
+        values = reals(q, "q", self._q.shape)
         with self._lock:
-            self._q = own
-        self._send({"q": own.tolist()})
+            self._q = values
+        self._send({"q": values.tolist()})
 
     def wait(self) -> None:
         """Wait until the page is opened and closed again, or Ctrl-C is pressed; then close the view."""
@@ -206,8 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
         if not self._from_here():
             return
         address = urlsplit(self.path)
-        given = parse_qs(address.query).get("token", [""])[0]
-        if address.path == "/" and given and self.server.view._spend(given):
+        token = parse_qs(address.query).get("token", [""])[0]
+        if address.path == "/" and token and self.server.view._spend(token):
             cookie = f"{self._cookie_name}={self.server.view._secret}; HttpOnly; SameSite=Strict; Path=/"
             self._answer(HTTPStatus.SEE_OTHER, b"", {"Set-Cookie": cookie, "Location": "/"})
         elif not self._known():

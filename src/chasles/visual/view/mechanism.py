@@ -94,7 +94,7 @@ def mechanism_data(
     module = lower({name: Kernel(f.program, f.kernel.shape) for name, f in functions.items()})
     most = _largest_payload(robot)
     space = tool_space(robot)
-    places = {
+    coordinate_of = {
         name: robot.coordinate_names.index(name)
         for joint in robot.description.coordinates
         if not joint.has_quaternion
@@ -113,7 +113,7 @@ def mechanism_data(
                 "effort": _number_or_none(robot.effort_limits[k]),
                 "speed": _number_or_none(robot.velocity_limits[k]),
                 "free": name in floating,
-                "coordinate": places.get(name),
+                "coordinate": coordinate_of.get(name),
             }
             for k, (name, unit) in enumerate(zip(robot.velocity_names, robot.description.effort_units, strict=True))
         ],
@@ -195,9 +195,9 @@ def _coordinates(
 def _largest_payload(robot: Robot) -> float:
     """Return the end of the payload's slider, kg: half the robot's mass, twice its payload or 5 kg, rounded up."""
     masses = robot.description.mass
-    wanted = max(5.0, 0.5 * masses, 2.0 * robot.description.payload.mass)
-    power = 10.0 ** np.floor(np.log10(wanted))
-    return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= wanted * (1.0 - 1e-9)))
+    least = max(5.0, 0.5 * masses, 2.0 * robot.description.payload.mass)
+    power = 10.0 ** np.floor(np.log10(least))
+    return float(next(step * power for step in (1.0, 2.0, 5.0, 10.0) if step * power >= least * (1.0 - 1e-9)))
 
 
 def _number_or_none(value: float) -> float | None:

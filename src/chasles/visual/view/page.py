@@ -82,11 +82,11 @@ def view_page(
     motion
         Motion that the laws can follow, in place of a goal.
     """
-    shown = [q, *(ghosts or {}).values()]
+    poses = [q, *(ghosts or {}).values()]
     for run in (recording or {}).get("runs", {}).values():
-        shown += list(run[:: max(1, len(run) // 50)])
+        poses += list(run[:: max(1, len(run) // 50)])
     bodies = robot_bodies(robot.description, packages=packages)
-    scene = still_scene(robot, np.array(shown), bodies)
+    scene = still_scene(robot, np.array(poses), bodies)
     scene["bodies"] = bodies_data(robot, bodies, scene["links"], ("visual", "collision"), packages)
     add_obstacles(scene, obstacles)
     data = {

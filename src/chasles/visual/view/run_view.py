@@ -62,5 +62,5 @@ def _sampled(run: xarray.Dataset, times: NDArray[np.float64]) -> Companion:
     require_run(run)
     robot = run_robot(run)
     q = last_finite(by_run(run, "q")[:1], robot.neutral)[0]
-    own = np.asarray(run["time"].values, dtype=np.float64)
-    return robot, q[np.minimum(np.searchsorted(own, times), len(own) - 1)]
+    times_of_run = np.asarray(run["time"].values, dtype=np.float64)
+    return robot, q[np.minimum(np.searchsorted(times_of_run, times), len(times_of_run) - 1)]
