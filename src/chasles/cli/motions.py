@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.cli.output import angle_text, error_text
+from chasles.cli.settings import moves_frames
 from chasles.cli.standing import GroundStance
 from chasles.cli.values import configuration, random_configuration, varied
 from chasles.control import Controller
@@ -26,6 +27,23 @@ if TYPE_CHECKING:
 _HALF = 0.5  # of the way to the goal
 _SMALL_WAY = {"rad": 0.2, "m": 0.05}  # rad and m; smaller ways count as this one
 _NAMED = 3  # joints in a sentence
+
+
+class Route(NamedTuple):
+    """Configurations of a motion.
+
+    Attributes
+    ----------
+    start, through, goal
+        Joint positions at the start, at the waypoints and at the end.
+    times
+        Times at which waypoints and goal are reached, s.
+    """
+
+    start: NDArray[np.float64]
+    through: list[NDArray[np.float64]]
+    goal: NDArray[np.float64]
+    times: list[float]
 
 
 def movable(robot: Robot, free_base: bool) -> Robot:
@@ -58,14 +76,23 @@ def goal_of(model: Robot, goal: str | None) -> NDArray[np.float64]:
     return random_configuration(int(seed or 0), model)
 
 
-def times_of(
-    model: Robot, first: NDArray[np.float64], goals: list[NDArray[np.float64]], duration: float | None
-) -> list[float]:
-    """Return the times at which configurations are reached, in the total duration if one is given."""
-    starts = [first, *goals[:-1]]
-    shortest = np.cumsum([_duration(model, start, goal) for start, goal in zip(starts, goals, strict=True)])
+def route(
+    model: Robot,
+    start: NDArray[np.float64],
+    waypoints: list[str],
+    goal: str | None,
+    duration: float | None,
+    *,
+    stands: bool = False,
+) -> Route:
+    """Return the route past waypoints to the goal; a robot that stands keeps its start unless told otherwise."""
+    through = [configuration(text, "--waypoint", model) for text in waypoints]
+    end = start if stands and goal is None and not through else goal_of(model, goal)
+    reached = [*through, end]
+    ways = zip([start, *through], reached, strict=True)
+    shortest = np.cumsum([_duration(model, first, last) for first, last in ways])
     times: list[float] = (shortest if duration is None else shortest * (duration / shortest[-1])).tolist()
-    return times if duration is None else [*times[:-1], duration]
+    return Route(start, through, end, times if duration is None else [*times[:-1], duration])
 
 
 def _duration(model: Robot, start: NDArray[np.float64], goal: NDArray[np.float64]) -> float:
@@ -73,6 +100,11 @@ def _duration(model: Robot, start: NDArray[np.float64], goal: NDArray[np.float64
     limits = np.where(np.isfinite(model.velocity_limits) & (model.velocity_limits > 0), model.velocity_limits, 2.0)
     needed = float(np.max(15.0 / 8.0 * np.abs(model.difference(start, goal)) / (0.5 * limits), initial=0.0))
     return max(1.0, math.ceil(10.0 * needed) / 10.0)
+
+
+def frames_of(law: str, targets: list[str] | None) -> list[str]:
+    """Return the frames that a law moves, by default the tool; none for laws of joints."""
+    return (targets or ["tool"]) if moves_frames(law) else []
 
 
 def varied_values(
@@ -97,9 +129,7 @@ def frame_error(model: Robot, run: Run, frame: str) -> str:
     return f"{'Tool' if frame == 'tool' else frame} position error: RMS {rms}, peak {most}"
 
 
-def missed_goal(
-    model: Robot, run: Run, first: NDArray[np.float64], target: NDArray[np.float64], frames: Sequence[str]
-) -> str:
+def missed_goal(model: Robot, run: Run, route: Route, frames: Sequence[str]) -> str:
     """Return a sentence about what ends farther from its goal than half of the way there, or an empty text.
 
     A law of frames moves them, other laws move the joints.
@@ -109,13 +139,13 @@ def missed_goal(
         q, q_goal = run["q"].values[..., -1, :], run["q_reference"].values[..., -1, :]
         for frame in frames:
             error = float(pose_errors(model, q, q_goal, frame)[0].max())
-            way = float(pose_errors(model, first, target, frame)[0])
+            way = float(pose_errors(model, route.start, route.goal, frame)[0])
             if error > _HALF * max(way, _SMALL_WAY["m"]):
                 missed.append((error, "the tool" if frame == "tool" else frame, error_text(error, "m")))
     else:
         units = run["unit"].values.tolist()
         errors = np.abs(run["error"].values[..., -1, :]).reshape(-1, len(units)).max(axis=0)
-        ways = np.abs(model.difference(first, target))
+        ways = np.abs(model.difference(route.start, route.goal))
         for name, unit, error in zip(run["joint"].values, units, errors.tolist(), strict=True):
             way = max(
                 length for length, unit_of_length in zip(ways.tolist(), units, strict=True) if unit_of_length == unit

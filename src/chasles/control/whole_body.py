@@ -80,6 +80,22 @@ class Forces(NamedTuple):
     contact_slip: Floats
 
 
+class _Problem(NamedTuple):
+    """Quadratic program of one state in (q̈, f), the forces in units of the robot's weight.
+
+    `M` and `h` are those of the equation of motion M q̈ + h = τ + Jᵀ f, `J` is the Jacobian of the contact points, and
+    `kept` the value of J q̈ with which these points stay.
+    """
+
+    cost: Floats
+    linear: Floats
+    feasible: Feasible
+    M: Floats
+    h: Floats
+    J: Floats
+    kept: Floats
+
+
 class WholeBodyTorque(RobotController):
     """Torques for several simultaneous tasks, within the limits of ground friction and motor torque.
 
@@ -154,45 +170,51 @@ class WholeBodyTorque(RobotController):
         ArgumentError
             The quadratic program of a stance has no solution, or a task is not one of `chasles.inverse_kinematics`.
         """
-        robot, motors = self.robot, self._motors
-        n, tasks, contacts = robot.n, list(stance.tasks), list(stance.contacts)
-        q, qd = reals(q, "q", (robot.nq,)), reals(qd, "qd", (n,))
+        robot = self.robot
+        q, qd = reals(q, "q", (robot.nq,)), reals(qd, "qd", (robot.n,))
         damping = np.asarray(self.contact_damping if contact_damping is None else contact_damping)
-        numbers = [number for task in tasks for number in task.numbers(robot)]
+        problem = self._problem(q, qd, stance, float(damping))
+        solution = self._minimum(problem, [contact.frame for contact in stance.contacts], q)
+        qdd, local = solution[: robot.n], self._unit_force * solution[robot.n :]
+        tau = np.where(self._motors, problem.M @ qdd + problem.h - problem.J.T @ local, 0.0)
+        forces, slip = (_in_world(stance.contacts, points) for points in (local, problem.J @ qdd - problem.kept))
+        return Forces(tau, qdd, forces, slip)
+
+    def _problem(self, q: Floats, qd: Floats, stance: Stance, damping: float) -> _Problem:
+        """Return the quadratic program of a state."""
+        n, tasks, contacts = self.robot.n, list(stance.tasks), list(stance.contacts)
+        numbers = [number for task in tasks for number in task.numbers(self.robot)]
         gains = [np.asarray(getattr(task, "gain", 0.0), dtype=np.float64) for task in tasks]
         motion: Sequence[Any] = () if stance.motion is None else stance.motion
         H, f, M, h, *moved = self._program(tasks, contacts, bool(motion))(q, qd, *gains, *motion, *numbers)
         J, drift, velocity = moved if moved else (np.zeros((0, n)), np.zeros(0), np.zeros(0))
-        wanted = -float(damping) * velocity - drift
         k = len(J)
         cost = np.zeros((n + k, n + k))
         cost[:n, :n] = H
         cost.flat[:: n + k + 1] += np.r_[np.full(n, _SMALL_ACCELERATIONS), np.full(k, _SMALL_FORCES)]
         linear = np.concatenate([f, np.zeros(k)])
-        others = self._feasible(contacts, M, h, J)
-        found = minimum(cost, linear, with_contacts(others, J, wanted) if k else others)
-        if k and (found.flag is not None or found.missed.size):
+        return _Problem(cost, linear, self._feasible(contacts, M, h, J), M, h, J, -damping * velocity - drift)
+
+    def _minimum(self, problem: _Problem, frames: Sequence[str], q: Floats) -> Floats:
+        """Return (q̈, f) with contact points that stay, or that slip as little as the other constraints allow."""
+        cost, linear, feasible, J, kept = problem.cost, problem.linear, problem.feasible, problem.J, problem.kept
+        n, has_contacts = J.shape[1], len(J) > 0
+        result = minimum(cost, linear, with_contacts(feasible, J, kept) if has_contacts else feasible)
+        if has_contacts and (result.flag is not None or result.missed.size):
             warn(
-                f"the contacts {[contact.frame for contact in contacts]} of robot '{robot.name}' cannot all be kept "
+                f"the contacts {frames} of robot '{self.robot.name}' cannot all be kept "
                 "within friction and the motors' limits, and slip; contact_slip in the result of solve says how fast",
                 ContactWarning,
             )
             cost[:n, :n] += _CONTACT_WEIGHT * J.T @ J
-            linear[:n] -= _CONTACT_WEIGHT * J.T @ wanted
-            found = minimum(cost, linear, others)
-        if found.flag is not None or found.missed.size:
+            linear[:n] -= _CONTACT_WEIGHT * J.T @ kept
+            result = minimum(cost, linear, feasible)
+        if result.flag is not None or result.missed.size:
             raise ArgumentError(
-                f"no torques within the motors' limits keep the contacts {[contact.frame for contact in contacts]} of "
-                f"robot '{robot.name}' at q = {np.array2string(q, precision=3)}"
+                f"no torques within the motors' limits keep the contacts {frames} of "
+                f"robot '{self.robot.name}' at q = {np.array2string(q, precision=3)}"
             )
-        qdd, local = found.x[:n], self._unit_force * found.x[n:]
-        tau = np.where(motors, M @ qdd + h - J.T @ local, 0.0)
-        turns = [rotation_taking_z_to(contact.normal) for contact in contacts for _ in contact.points]
-        forces, slip = (
-            np.array([turn @ part for turn, part in zip(turns, parts.reshape(-1, 3), strict=True)]).reshape(-1, 3)
-            for parts in (local, J @ qdd - wanted)
-        )
-        return Forces(tau, qdd, forces, slip)
+        return result.x
 
     def _feasible(self, contacts: Sequence[Contact], M: Floats, h: Floats, J: Floats) -> Feasible:
         """Constraints on (q̈, f), the forces in the axes of their planes and in units of the robot's weight."""
@@ -230,17 +252,17 @@ class WholeBodyTorque(RobotController):
     def _traced(self, tasks: Sequence[FormulaTask], contacts: Sequence[Contact], follows: bool) -> Function:
         """(q, qd, gain of each task, motion, numbers of each task) -> H, f, M, h, J, drift and velocity of contacts."""
         robot, n = self.robot, self.robot.n
-        own = [task.numbers(robot) for task in tasks]
+        numbers_of = [task.numbers(robot) for task in tasks]
         state: dict[str, tuple[int, ...]] = {"q": (robot.nq,), "qd": (n,)}
-        gains: dict[str, tuple[int, ...]] = {f"gain{place}": () for place in range(len(tasks))}
+        gains: dict[str, tuple[int, ...]] = {f"gain{k}": () for k in range(len(tasks))}
         motion = {"q_goal": (robot.nq,), "qd_goal": (n,), "qdd_goal": (n,)} if follows else {}
         numbers = {
-            f"task{place}_{k}": np.shape(number) for place, part in enumerate(own) for k, number in enumerate(part)
+            f"task{k}_{i}": np.shape(number) for k, part in enumerate(numbers_of) for i, number in enumerate(part)
         }
-        ends = np.cumsum([len(part) for part in own]).tolist()
+        ends = np.cumsum([len(part) for part in numbers_of]).tolist()
 
         def split(values: Sequence[Any]) -> list[Sequence[Any]]:
-            return [values[end - len(part) : end] for end, part in zip(ends, own, strict=True)]
+            return [values[end - len(part) : end] for end, part in zip(ends, numbers_of, strict=True)]
 
         def moved(q: Array, qd: Array, *values: Array) -> tuple[Array, ...]:
             """Velocity of each task's rows, and of all contact points."""
@@ -252,8 +274,8 @@ class WholeBodyTorque(RobotController):
 
         def drift(q: Array, qd: Array, values: Sequence[Any]) -> Sequence[Array]:
             """Acceleration of each task's rows, and of all contact points, when that of the joints is zero."""
-            found = inlined(rates, q, qd, *values, inlined(robot.configuration_rate.specialize(), q, qd))
-            return found if tasks else (found,)
+            accelerations = inlined(rates, q, qd, *values, inlined(robot.configuration_rate.specialize(), q, qd))
+            return accelerations if tasks else (accelerations,)
 
         def feedforward(motion: Sequence[Array], gain: Sequence[Any], values: Sequence[Any]) -> list[Any]:
             """Acceleration of each task's rows in the motion, and the damping of what they lack of its velocity."""
@@ -271,16 +293,22 @@ class WholeBodyTorque(RobotController):
             contact = contact_jacobian(robot, q, contacts)
             H: Any = np.zeros((n, n))
             f: Any = np.zeros(n)
-            for place, (task, part) in enumerate(zip(tasks, split(further), strict=True)):
+            for k, (task, part) in enumerate(zip(tasks, split(further), strict=True)):
                 J, b, weight = task.formula(robot, q, *part)
-                wanted = moving[place] + gain[place] * (b - 2.0 * J @ qd) - drifts[place]
+                desired = moving[k] + gain[k] * (b - 2.0 * J @ qd) - drifts[k]
                 weighted = weight[:, None] * J
-                H, f = H + J.T @ weighted, f - weighted.T @ wanted
+                H, f = H + J.T @ weighted, f - weighted.T @ desired
             M = inlined(robot.mass_matrix.specialize(), q)
             h = inlined(robot.inverse_dynamics.specialize(), q, qd, np.zeros(n))
             return (H, f, M, h, contact, drifts[-1], contact @ qd) if contacts else (H, f, M, h)
 
         return Function(trace(assemble, state | gains | motion | numbers, name="whole_body_program"))
+
+
+def _in_world(contacts: Sequence[Contact], vectors: Floats) -> Floats:
+    """Return vectors of all contact points, (3 k,) in the axes of their planes, in world axes, (k, 3)."""
+    rotations = [rotation_taking_z_to(contact.normal) for contact in contacts for _ in contact.points]
+    return np.array([R @ v for R, v in zip(rotations, vectors.reshape(-1, 3), strict=True)]).reshape(-1, 3)
 
 
 class WholeBodyFollowing(WholeBodyTorque):

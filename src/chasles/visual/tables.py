@@ -37,16 +37,21 @@ def joint_table(rows: Sequence[JointTracking], robot: Robot | None, *, errors: b
     """Return a table of tracking errors and of efforts relative to their limits, per joint."""
     columns = {"joint": [breakable(position_name(row.joint)) for row in rows]}
     if errors:
-        small = [_SMALL[row.unit] for row in rows]
+        units, scales = [_SMALL[row.unit][0] for row in rows], [_SMALL[row.unit][1] for row in rows]
         for title, error in (("RMS error", "rms_error"), ("peak error", "peak_error")):
-            values = [getattr(row, error) * scale for row, (_, scale) in zip(rows, small, strict=True)]
-            columns[title] = quantities(values, [unit for unit, _ in small])
+            values = [getattr(row, error) * scale for row, scale in zip(rows, scales, strict=True)]
+            columns[title] = quantities(values, units)
     columns["peak torque"] = quantities([row.peak_effort for row in rows], [row.effort_unit for row in rows])
-    limits = dict(zip(robot.velocity_names, robot.effort_limits, strict=True)) if robot is not None else {}
-    if any(np.isfinite(limit) and limit > 0 for limit in limits.values()):
-        shares = [100.0 * row.peak_effort / (limits.get(row.joint, 0.0) or np.nan) for row in rows]
-        columns["of limit"] = quantities([share or np.nan for share in shares], ["%"] * len(rows))
+    if robot is not None and np.any(np.isfinite(robot.effort_limits) & (robot.effort_limits > 0.0)):
+        columns["of limit"] = quantities(_used_shares(rows, robot), ["%"] * len(rows))
     return table(list(columns), list(zip(*columns.values(), strict=True)))
+
+
+def _used_shares(rows: Sequence[JointTracking], robot: Robot) -> list[float]:
+    """Return peak efforts relative to the joints' limits, %; NaN for joints without a limit or an effort."""
+    limits = dict(zip(robot.velocity_names, robot.effort_limits, strict=True))
+    shares = [100.0 * row.peak_effort / (limits.get(row.joint, 0.0) or np.nan) for row in rows]
+    return [share or np.nan for share in shares]
 
 
 def breakable(name: str) -> str:

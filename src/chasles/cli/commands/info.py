@@ -16,6 +16,8 @@ from chasles.cli.options import JsonOption, RobotArgument, ToolOption, Unchecked
 from chasles.cli.output import add_row, number, results, say, say_wrapped, show_json, table
 
 if TYPE_CHECKING:
+    from rich.table import Table
+
     from chasles.model import Description, Joint
     from chasles.robot.robot import Robot
 
@@ -226,36 +228,10 @@ def _pose(joint: str, home: dict[str, float]) -> str:
 
 def _show_joints(facts: dict[str, Any], console: Console) -> None:
     moving = [joint for joint in facts["joints"] if joint["kind"] != "fixed"]
-    resisted = any(joint[name] for joint in moving for name in _RESISTANCES | _FURTHER_RESISTANCES)
-    joints = table(
-        "Moving joints (°, °/s, N·m or m, m/s, N)",
-        *("joint", "type", ">from", ">to", ">home", ">speed", ">effort"),
-    )
-    for joint in moving:
-        kind = f"follows {joint['mimic']}" if joint["mimic"] else joint["kind"]
-        for freedom in joint["freedoms"]:
-            scale = 1.0 if freedom["unit"] == "m" else 180.0 / np.pi
-            add_row(
-                joints,
-                freedom["name"],
-                kind,
-                number(scale * freedom["lower"]),
-                number(scale * freedom["upper"]),
-                number(scale * facts["home"].get(freedom["coordinate"], np.nan)),
-                number(scale * freedom["velocity"]),
-                number(freedom["effort"]),
-            )
-    console.print(joints)
-    if resisted:
+    console.print(_limits(moving, facts["home"]))
+    if any(joint[name] for joint in moving for name in _RESISTANCES | _FURTHER_RESISTANCES):
         say("")
-        columns = _RESISTANCES | {
-            name: title for name, title in _FURTHER_RESISTANCES.items() if any(joint[name] for joint in moving)
-        }
-        titles = (f">{title}" for title in columns.values())
-        friction = table("Friction, rotor inertia (SI units)", "joint", *titles)
-        for joint in moving:
-            add_row(friction, joint["name"], *(number(joint[name]) for name in columns))
-        console.print(friction)
+        console.print(_resistances(moving))
     for joint in moving:
         if joint["drive_coupling"]:
             shares = ", ".join(f"{number(share)} {other}" for other, share in joint["drive_coupling"].items())
@@ -266,6 +242,33 @@ def _show_joints(facts: dict[str, Any], console: Console) -> None:
     fixed = [joint["name"] for joint in facts["joints"] if joint["kind"] == "fixed"]
     if fixed:
         say_wrapped("Fixed joints: " + ", ".join(fixed))
+
+
+def _limits(moving: list[dict[str, Any]], home: dict[str, float]) -> Table:
+    """Return the limits of joints and their positions at home, a row for each degree of freedom."""
+    limits = table(
+        "Moving joints (°, °/s, N·m or m, m/s, N)",
+        *("joint", "type", ">from", ">to", ">home", ">speed", ">effort"),
+    )
+    for joint in moving:
+        kind = f"follows {joint['mimic']}" if joint["mimic"] else joint["kind"]
+        for freedom in joint["freedoms"]:
+            scale = 1.0 if freedom["unit"] == "m" else 180.0 / np.pi
+            lower, upper, speed = (scale * freedom[bound] for bound in ("lower", "upper", "velocity"))
+            at_home = scale * home.get(freedom["coordinate"], np.nan)
+            values = (number(value) for value in (lower, upper, at_home, speed, freedom["effort"]))
+            add_row(limits, freedom["name"], kind, *values)
+    return limits
+
+
+def _resistances(moving: list[dict[str, Any]]) -> Table:
+    """Return the friction and rotor inertia of joints; further terms have a column where a joint has them."""
+    further = {name: title for name, title in _FURTHER_RESISTANCES.items() if any(joint[name] for joint in moving)}
+    columns = _RESISTANCES | further
+    resistances = table("Friction, rotor inertia (SI units)", "joint", *(f">{title}" for title in columns.values()))
+    for joint in moving:
+        add_row(resistances, joint["name"], *(number(joint[name]) for name in columns))
+    return resistances
 
 
 def robots(name: NameArgument = None, as_json: JsonOption = False) -> None:

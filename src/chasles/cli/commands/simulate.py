@@ -29,8 +29,12 @@ from chasles.cli.signatures import takes
 from chasles.visual.summary import tracking_summary
 
 if TYPE_CHECKING:
+    from chasles.cli.motions import Route
+    from chasles.cli.settings import Settings
+    from chasles.cli.standing import GroundStance
     from chasles.integrators import Steps
     from chasles.robot.robot import Robot
+    from chasles.simulation.plant.plant import Plant
     from chasles.simulation.results import Run
 
 
@@ -135,11 +139,10 @@ def simulate(
     """
     from chasles.cli import motions
     from chasles.cli.experiment import experiment
-    from chasles.cli.settings import Settings, moves_frames
+    from chasles.cli.settings import Settings
     from chasles.cli.values import configuration, loaded, package_folders
     from chasles.control.python_law import as_controller
     from chasles.engine.validators import choice, real
-    from chasles.simulation.plant.plant import as_plant
     from chasles.simulation.simulate import simulated
 
     choice(law, "control law", LAWS_OF_JOINTS + LAWS_OF_FRAMES)
@@ -148,21 +151,16 @@ def simulate(
     real(period, "--period", above=0.0)
     first = model.home if start is None else configuration(start, "--start", model)
     standing = motions.standing(model, contacts or [], first)
-    if standing is not None:
-        model = standing.robot
-    real_robot = chosen.real_robot(model)
-    plant = chosen.drives(as_plant(real_robot if standing is None else standing.plant(real_robot)))
-    through = [configuration(text, "--waypoint", model) for text in waypoints or []]
-    stays = standing is not None and goal is None and not through
-    target = first if stays else motions.goal_of(model, goal)
-    times = motions.times_of(model, first, [*through, target], duration)
+    model = model if standing is None else standing.robot
+    plant = _plant(chosen, model, standing)
+    route = motions.route(model, first, waypoints or [], goal, duration, stands=standing is not None)
     setup = experiment(
         model,
         plant,
-        target,
-        times[-1],
-        through=through,
-        times=times[:-1],
+        route.goal,
+        route.times[-1],
+        through=route.through,
+        times=route.times[:-1],
         start=first,
         supports=() if standing is None else standing.points,
         kind=law,
@@ -175,25 +173,39 @@ def simulate(
     require_writable(out, PAGE)
     require_writable(save, NETCDF)
 
+    frames = motions.frames_of(law, targets)
     with errors.status("simulating"):
         begin = time.perf_counter()
         run = simulated(setup, values or None)
         wall_time = time.perf_counter() - begin
     written = _write(run, model.name, save, out, folders)
     finished = _without_diverged(run)
-    frames = (targets or ["tool"]) if moves_frames(law) else []
     if as_json:
         show_json([vars(row) for row in tracking_summary(finished)])
     else:
         conditions = f"of {setup.motion.duration:.3g} s under {as_controller(setup.law).name}, in {wall_time:.2f} s"
-        _show(finished, model, frames, f"{_counted(finished, run)} {conditions}\n")
-        for title, path in written.items():
-            say(f"\n{title}: {path.absolute()}")
-    missed = motions.missed_goal(model, finished, first, target, frames)
+        _show(finished, model, frames, f"{_counted(finished, run)} {conditions}\n", written)
+    reached = _reached(finished, model, route, frames)
+    if finished is not run or not reached:
+        raise typer.Exit(1)
+
+
+def _plant(settings: Settings, model: Robot, standing: GroundStance | None) -> Plant:
+    """Return what is simulated: the robot with the set payload and friction, on its feet, with the set drives."""
+    from chasles.simulation.plant.plant import as_plant
+
+    robot = settings.real_robot(model)
+    return settings.drives(as_plant(robot if standing is None else standing.plant(robot)))
+
+
+def _reached(run: Run, model: Robot, route: Route, frames: Sequence[str]) -> bool:
+    """Whether all runs come near their goal; say what misses it."""
+    from chasles.cli.motions import missed_goal
+
+    missed = missed_goal(model, run, route, frames)
     if missed:
         errors.print(missed, style="red", markup=False, highlight=False, soft_wrap=True)
-    if missed or finished is not run:
-        raise typer.Exit(1)
+    return not missed
 
 
 def _steps(text: str) -> str | Steps:
@@ -235,8 +247,8 @@ def _counted(finished: Run, run: Run) -> str:
     return ("1 run" if count == 1 else f"{count} runs") + ("" if finished is run else " that did not diverge,")
 
 
-def _show(run: Run, model: Robot, frames: Sequence[str], heading: str) -> None:
-    """Show tracking errors, and who was at a limit for how long."""
+def _show(run: Run, model: Robot, frames: Sequence[str], heading: str, written: dict[str, Path]) -> None:
+    """Show tracking errors, the time that joints spend at their limits, and the written files."""
     from chasles.cli import motions
 
     say(heading)
@@ -247,3 +259,5 @@ def _show(run: Run, model: Robot, frames: Sequence[str], heading: str) -> None:
         joints = motions.beyond_limits(run, name) if f"{name}_time" in run else ""
         if joints:
             say(f"\n{title}: {joints}")
+    for title, path in written.items():
+        say(f"\n{title}: {path.absolute()}")

@@ -89,8 +89,8 @@ def view(
         raise ArgumentError(f"--set: '{name}' belongs to the plant, which the sliders of the page set")
     subjects = []
     if goal is not None:
-        target = motions.goal_of(arm, goal)
-        subjects = [PointToPoint(arm.home, target, motions.times_of(arm, arm.home, [target], None)[-1])]
+        route = motions.route(arm, arm.home, [], goal, None)
+        subjects = [PointToPoint(route.start, route.goal, route.times[-1])]
     options = {"browser": browser, "packages": folders, "laws": kinds}
     if settings:
         motion = subjects[0] if subjects else moderate_motion(arm)
