@@ -32,7 +32,7 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
     ArgumentError
         If it is no array of real numbers, or has masked elements.
     """
-    given, kind = argument, type(argument)
+    array, kind = argument, type(argument)
     if kind is not np.ndarray:
         if isinstance(argument, Traced):
             return argument
@@ -41,7 +41,7 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
                 raise ArgumentError(
                     f"{_called(usage, name)} has masked elements; fill them first, as with {name}.filled(0.0)"
                 )
-            argument = argument.data
+            array = argument.data
         elif (
             hasattr(kind, "__array_ufunc__")
             and not _is_table(kind)
@@ -49,24 +49,31 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
         ):
             return argument
         try:
-            argument = np.asarray(argument)
+            array = np.asarray(array)
         except ValueError:
             raise ArgumentError(f"{_called(usage, name)} is a ragged list; it must be an array of numbers") from None
         except (TypeError, RuntimeError) as error:  # such as a tensor that lies on another device
             raise ArgumentTypeError(f"{_called(usage, name)} does not turn into an array: {error}") from None
-    if argument.dtype.kind in "fiub":
-        if argument.dtype.itemsize > 8:  # long doubles, which ufuncs do not narrow by themselves
-            return argument.astype(np.float64)
-        return argument
-    if argument.dtype.kind == "O":
-        if any(isinstance(item, Traced) for item in argument.ravel()):
-            return argument  # the caller traces it
-        if all(isinstance(item, int | float | np.integer | np.floating) for item in argument.ravel()):
-            try:
-                return argument.astype(np.float64)
-            except OverflowError:
-                raise ArgumentError(f"{_called(usage, name)} holds a whole number too large for a double") from None
-    raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {shown(given)}")
+    if array.dtype.kind in "fiub":
+        if array.dtype.itemsize > 8:  # long doubles, which ufuncs do not narrow by themselves
+            return array.astype(np.float64)
+        return array
+    numbers = _of_objects(array, usage, name) if array.dtype.kind == "O" else None
+    if numbers is None:
+        raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {shown(argument)}")
+    return numbers
+
+
+def _of_objects(array: np.ndarray[Any, Any], usage: str, name: str) -> np.ndarray[Any, Any] | None:
+    """Return an array of Python's numbers as doubles, one with traced scalars as it is, and None for other objects."""
+    if any(isinstance(item, Traced) for item in array.ravel()):
+        return array  # the caller traces it
+    if not all(isinstance(item, int | float | np.integer | np.floating) for item in array.ravel()):
+        return None
+    try:
+        return array.astype(np.float64)
+    except OverflowError:
+        raise ArgumentError(f"{_called(usage, name)} holds a whole number too large for a double") from None
 
 
 def in_order(
@@ -126,32 +133,37 @@ def explained(
     batches: dict[str, tuple[int, ...]] = {}
     for core, argument in zip(cores, arguments, strict=True):
         shape = np.shape(argument)
-        lead = max(len(shape) - len(core.dims), 0)
-        batches[core.name], core_shape = shape[:lead], shape[lead:]
-        fits = len(core_shape) == len(core.dims)
-        for dim, size in zip(core.dims, core_shape, strict=False):
-            if isinstance(dim, int):
-                fits &= dim == size
-            elif sizes.setdefault(dim, (core.name, size))[1] != size:
-                other, expected = sizes[dim]
-                return ArgumentError(
-                    f"{usage}: {core.name} has shape {shape}, which does not fit {expected} of {other}"
-                )
-        if not fits:
-            dims = ", ".join(["...", *map(str, core.dims)])
-            turned = "; is it transposed?" if _would_fit(shape[::-1], core) else ""
-            return ArgumentError(f"{usage}: {core.name} has shape {shape}; expected ({dims}){turned}")
+        batches[core.name] = shape[: max(len(shape) - len(core.dims), 0)]
+        if misfit := _misfit(shape, core, sizes):
+            return ArgumentError(f"{usage}: {core.name} has shape {shape}{misfit}")
     try:
         common = np.broadcast_shapes(*batches.values())
     except ValueError:
-        given = ", ".join(f"{name} {batch}" for name, batch in batches.items() if batch)
-        return ArgumentError(f"{usage}: the batch axes of the arguments do not broadcast: {given}")
+        axes = ", ".join(f"{name} {batch}" for name, batch in batches.items() if batch)
+        return ArgumentError(f"{usage}: the batch axes of the arguments do not broadcast: {axes}")
     for core, array in zip(outputs, out if isinstance(out, tuple) else (out,), strict=False):
-        wanted = (*common, *(sizes[dim][1] if isinstance(dim, str) else dim for dim in core.dims))
-        if isinstance(array, np.ndarray) and array.shape != wanted:
-            place = f"out, for {core.name}," if isinstance(out, tuple) else "out"
-            return ArgumentError(f"{usage}: {place} has shape {array.shape}; expected {wanted}")
+        expected = (*common, *(sizes[dim][1] if isinstance(dim, str) else dim for dim in core.dims))
+        if isinstance(array, np.ndarray) and array.shape != expected:
+            name = f"out, for {core.name}," if isinstance(out, tuple) else "out"
+            return ArgumentError(f"{usage}: {name} has shape {array.shape}; expected {expected}")
     return error if usage.split("(")[0] in str(error) else type(error)(f"{usage}: {error}")
+
+
+def _misfit(shape: tuple[int, ...], core: CoreArray, sizes: dict[str, tuple[str, int]]) -> str:
+    """Return why a shape does not fit an argument, or an empty text; note the sizes of named axes and who has them."""
+    core_shape = shape[max(len(shape) - len(core.dims), 0) :]
+    fits = len(core_shape) == len(core.dims)
+    for dim, size in zip(core.dims, core_shape, strict=False):
+        if isinstance(dim, int):
+            fits &= dim == size
+        elif sizes.setdefault(dim, (core.name, size))[1] != size:
+            other, expected = sizes[dim]
+            return f", which does not fit {expected} of {other}"
+    if fits:
+        return ""
+    dims = ", ".join(["...", *map(str, core.dims)])
+    transposed = "; is it transposed?" if _would_fit(shape[::-1], core) else ""
+    return f"; expected ({dims}){transposed}"
 
 
 def _would_fit(shape: tuple[int, ...], core: CoreArray) -> bool:

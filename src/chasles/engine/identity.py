@@ -129,6 +129,21 @@ def traced(function: Callable[..., Any], inputs: Mapping[str, Shapes]) -> str:
     return first
 
 
+def _plain(value: Any, kind: type) -> bytes | None:
+    """Return the content of a number, a text, bytes, None or an array of numbers; None for all else."""
+    if kind is float:
+        return b"float" + _DOUBLE.pack(value)
+    if value is None or kind in _PLAIN:
+        text = value if kind is bytes else repr(value).encode(errors="surrogatepass")
+        return _packed(kind.__name__, text)
+    if kind is complex:
+        return _packed("complex", _DOUBLE.pack(value.real), _DOUBLE.pack(value.imag))
+    if (kind is np.ndarray or isinstance(value, np.generic)) and not value.dtype.hasobject:
+        dtype = value.dtype.str if value.dtype.names is None else repr(value.dtype)
+        return _packed(f"array {dtype} {value.shape}", value.tobytes())
+    return None
+
+
 class _Content:
     """Content of values as bytes, which differ wherever values do."""
 
@@ -138,16 +153,9 @@ class _Content:
     def of(self, value: Any) -> bytes:
         """Return the content of a value, or raise `UnidentifiedError`."""
         kind = type(value)
-        if kind is float:
-            return b"float" + _DOUBLE.pack(value)
-        if value is None or kind in _PLAIN:
-            text = value if kind is bytes else repr(value).encode(errors="surrogatepass")
-            return _packed(kind.__name__, text)
-        if kind is complex:
-            return _packed("complex", _DOUBLE.pack(value.real), _DOUBLE.pack(value.imag))
-        if (kind is np.ndarray or isinstance(value, np.generic)) and not value.dtype.hasobject:
-            dtype = value.dtype.str if value.dtype.names is None else repr(value.dtype)
-            return _packed(f"array {dtype} {value.shape}", value.tobytes())
+        content = _plain(value, kind)
+        if content is not None:
+            return content
         if isinstance(value, Enum):
             return _packed(self._name(kind), value.name.encode())
         if isinstance(value, tuple | list):

@@ -95,8 +95,7 @@ def reverse(
         adjoint = _totals(terms.pop(index, {}))
         contributions: list[tuple[int, Sparse]] = []
         if operation == "call":
-            if item_adjoint := item_adjoints.pop(index, {}):
-                contributions = _reverse_items(program, index, values, active, linear, item_adjoint)
+            contributions = _reverse_items(program, index, values, active, linear, item_adjoints.pop(index, {}))
         elif not adjoint or not active[index]:
             continue
         elif operation == "input":
@@ -165,6 +164,8 @@ def _reverse_items(
     item_adjoint: dict[int, Sparse],
 ) -> list[tuple[int, Sparse]]:
     """Return what the adjoints of a call's items contribute to the adjoints of its arguments."""
+    if not item_adjoint:
+        return []
     _, number, *arguments = program.instructions[index]
     if index in linear:
         by_position = _reverse_linear(linear[index], item_adjoint)

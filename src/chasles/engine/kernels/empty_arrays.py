@@ -43,33 +43,40 @@ class BesideEmpty:
 
     def __init__(self, kernel: Kernel, dtype: str, ufunc: Callable[..., Any]) -> None:
         self._inputs, self._outputs, self._dtype, self._ufunc = kernel.inputs, kernel.outputs, dtype, ufunc
+        self._first_rank = next(len(core.dims) for core in kernel.inputs if 0 not in core.dims)
 
     def __call__(self, *arguments: Any, out: Any = None) -> Any:
         """Compute as NumPy's ufuncs do."""
+        arrays = [np.asarray(argument) for argument in arguments]
+        batch, sizes = self._batch_and_sizes(arrays)
+        full = [array for array, core in zip(arrays, self._inputs, strict=True) if 0 not in core.dims]
+        full[0] = np.broadcast_to(full[0], (*batch, *full[0].shape[full[0].ndim - self._first_rank :]))
+        shapes: list[tuple[Any, ...]] = [
+            (*batch, *(sizes.get(dim, dim) for dim in core.dims)) for core in self._outputs
+        ]
+        results = [np.empty(shape, self._dtype) for shape in shapes] if out is None else self._given(out, shapes)
+        self._ufunc(*full, out=tuple(r for r, core in zip(results, self._outputs, strict=True) if 0 not in core.dims))
+        if out is None:  # as ufuncs do: no arrays of no dimension
+            results = [result if result.ndim else result[()] for result in results]
+        return results[0] if len(results) == 1 else tuple(results)
+
+    def _batch_and_sizes(self, arrays: list[np.ndarray[Any, Any]]) -> tuple[tuple[int, ...], dict[int | str, int]]:
+        """Return the batch shape of arguments, and the sizes of their core axes by name."""
         sizes: dict[int | str, int] = {}
-        arrays, batches = [np.asarray(argument) for argument in arguments], []
+        batches = []
         for array, core in zip(arrays, self._inputs, strict=True):
             lead = array.ndim - len(core.dims)
             for dim, size in zip(core.dims, array.shape[max(lead, 0) :], strict=False):
                 if lead < 0 or sizes.setdefault(dim, size if isinstance(dim, str) else dim) != size:
                     raise ArgumentError(f"{core.name} has shape {array.shape}, which does not fit")
             batches.append(array.shape[:lead])
-        batch = np.broadcast_shapes(*batches)
-        kept = [array for array, core in zip(arrays, self._inputs, strict=True) if 0 not in core.dims]
-        rank = next(len(core.dims) for core in self._inputs if 0 not in core.dims)
-        kept[0] = np.broadcast_to(kept[0], (*batch, *kept[0].shape[kept[0].ndim - rank :]))
-        shapes = [(*batch, *(sizes.get(dim, dim) for dim in core.dims)) for core in self._outputs]
-        results = [np.empty(shape, self._dtype) for shape in shapes] if out is None else self._given(out, shapes)
-        self._ufunc(*kept, out=tuple(r for r, core in zip(results, self._outputs, strict=True) if 0 not in core.dims))
-        if out is None:  # as ufuncs do: no arrays of no dimension
-            results = [result if result.ndim else result[()] for result in results]
-        return results[0] if len(results) == 1 else tuple(results)
+        return np.broadcast_shapes(*batches), sizes
 
     def _given(self, out: Any, shapes: list[tuple[Any, ...]]) -> list[Any]:
-        given = list(out) if isinstance(out, tuple) else [out]
-        if len(given) != len(shapes) or not all(isinstance(array, np.ndarray) for array in given):
+        results = list(out) if isinstance(out, tuple) else [out]
+        if len(results) != len(shapes) or not all(isinstance(array, np.ndarray) for array in results):
             raise TypeError("'out' must be a tuple of arrays" if len(shapes) > 1 else "return arrays must be arrays")
-        for array, core, shape in zip(given, self._outputs, shapes, strict=True):
+        for array, core, shape in zip(results, self._outputs, shapes, strict=True):
             if array.shape != shape:
                 raise ArgumentError(f"out, for {core.name}, has shape {array.shape}; expected {shape}")
-        return given
+        return results

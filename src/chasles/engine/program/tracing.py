@@ -54,15 +54,8 @@ def trace(
     """
     graph = Graph()
     arguments = [_argument(key, shape) for key, shape in inputs.items()]
-    traced: list[Any] = []
-    position = 0
-    for argument in arguments:
-        scalars = [Scalar(graph, graph.add(("input", position + k))) for k in range(argument.size)]
-        position += argument.size
-        array = unflatten(scalars, argument.shape)
-        traced.append(array if argument.layout is None else argument.layout.split(array))
     try:
-        returned = function(*traced)
+        returned = function(*_traced_inputs(graph, arguments))
     except (TypeError, ValueError, AttributeError, SystemError) as error:
         if isinstance(error, ChaslesError) or (refusal := refused_by_numpy(error)) is None:
             raise
@@ -80,6 +73,18 @@ def trace(
         shapes.append(Argument(key, shape, layout))
         results += [_checked_result(x, graph, title) for x in flat]
     return Program.from_graph(title, arguments, shapes, graph, results)
+
+
+def _traced_inputs(graph: Graph, arguments: Sequence[Argument]) -> list[Any]:
+    """Return arrays and records of traced scalars, one for each input scalar of the program."""
+    traced: list[Any] = []
+    position = 0
+    for argument in arguments:
+        scalars = [Scalar(graph, graph.add(("input", position + k))) for k in range(argument.size)]
+        position += argument.size
+        array = unflatten(scalars, argument.shape)
+        traced.append(array if argument.layout is None else argument.layout.split(array))
+    return traced
 
 
 def _output_names(returned: object) -> Sequence[str]:

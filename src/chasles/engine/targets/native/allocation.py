@@ -196,13 +196,7 @@ class _Allocator:
         self._actions.append(Action("compute", index))
         if operation in ("sin", "cos"):
             halves.update(sources)
-        for source in sources:
-            uses = self._uses[source]
-            uses.pop()
-            if not uses:
-                self._forget(source)
-            elif source in self._present:
-                self._present[source] = uses[-1]
+        self._use(sources)
         if is_call:
             self._present = {}
         if self._uses.get(index) and operation != "call":
@@ -211,6 +205,16 @@ class _Allocator:
             latest = max(self._present, key=self._present.__getitem__)
             self._leave([latest])
             del self._present[latest]
+
+    def _use(self, sources: Iterable[int]) -> None:
+        """Count a use of values, and forget those without a further one."""
+        for source in sources:
+            uses = self._uses[source]
+            uses.pop()
+            if not uses:
+                self._forget(source)
+            elif source in self._present:
+                self._present[source] = uses[-1]
 
     def _hold(self, value: int) -> None:
         operation = OPERATIONS.get(self._instructions[value][0])

@@ -78,13 +78,7 @@ def write_program(
     positions = {value: position for value, position in reversed(stores) if not _is_known(program, value)}
     fused = fused_products(program)
     allocation = allocate(program, fused, positions, registers())
-    size = allocation.size
-    buffers: dict[str, tuple[int, int]] = {}
-    for called in program.programs:
-        if called.digest not in buffers:
-            given = sum(argument.size for argument in called.inputs)
-            buffers[called.digest] = size, size + given
-            size += given + len(called.results)
+    buffers, size = _call_buffers(program, allocation.size)
     module.workspaces[program.digest] = size + max(map(module.workspace, program.programs), default=0)
     segments = with_claims(allocation.segments, claims)
     count = len(segments)
@@ -93,9 +87,7 @@ def write_program(
     for start, length in _runs(stores):
         runs.setdefault(stores[start][0], []).append((stores[start][1], length))
     stored = stored_arguments(program)
-    known = [
-        (value, run) for value, runs_of_value in runs.items() if _is_known(program, value) for run in runs_of_value
-    ]
+    known = [(value, run) for value in runs if _is_known(program, value) for run in runs[value]]
     claimed = [f"%result{output}" for output in range(len(program.outputs))] if claims else []
     parameters = ", ".join([*(f"ptr noalias {base}" for base in _MEMORY), *(f"ptr {base}" for base in claimed)])
     texts = []
@@ -103,14 +95,29 @@ def write_program(
         w = _SegmentWriter(module, program, f"{segment_name}({parameters})", fused, runs, buffers, stored, size)
         # A result that needs no computing can be stored by any segment: evenly by all, as stores compile slowly.
         texts.append(w.write(actions, known[number * len(known) // count : (number + 1) * len(known) // count]))
-    if count == 1:
-        return texts
-    main = LlvmWriter(f"internal void @{name}({parameters})")
+    return texts if count == 1 else [*texts, _calls_in_order(name, names, parameters, claimed)]
+
+
+def _call_buffers(program: Program, start: int) -> tuple[dict[str, tuple[int, int]], int]:
+    """Return where the arguments and the results of called programs lie from `start` on, by digest, and their end."""
+    buffers: dict[str, tuple[int, int]] = {}
+    end = start
+    for called in program.programs:
+        if called.digest not in buffers:
+            results = end + sum(argument.size for argument in called.inputs)
+            buffers[called.digest] = end, results
+            end = results + len(called.results)
+    return buffers, end
+
+
+def _calls_in_order(name: str, segments: Sequence[str], parameters: str, claimed: Sequence[str]) -> str:
+    """Return the function that calls the segments of a program one after the other."""
+    writer = LlvmWriter(f"internal void @{name}({parameters})")
     arguments = ", ".join(f"ptr {base}" for base in (*_MEMORY, *claimed))
-    for segment in names:
-        main.emit(f"call void @{segment}({arguments})")
-    main.emit("ret void")
-    return [*texts, main.text()]
+    for segment in segments:
+        writer.emit(f"call void @{segment}({arguments})")
+    writer.emit("ret void")
+    return writer.text()
 
 
 def _is_known(program: Program, value: int) -> bool:
