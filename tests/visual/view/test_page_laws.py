@@ -114,6 +114,24 @@ def test_laws_follow_the_motion_of_the_page_as_in_python(opened: Any, name: str,
     assert tab.complaints() == []
 
 
+@SLOW
+def test_laws_of_frames_follow_paths_of_the_tool_as_in_python(shown: Any, tmp_path: Path) -> None:
+    arm = ch.load("ur3e")
+    start = arm.home + 0.2 * np.cos(np.arange(arm.n))
+    T = arm.forward_kinematics(start)
+    goal = T @ ch.geometry.pose(ch.geometry.rotation_x(0.2), [0.02, -0.03, 0.01])
+    path = ch.StraightLine(T, goal, duration=0.15)
+    law = ch.control.OperationalSpace(arm, kp=100.0, kd=20.0)
+    tab = shown(path.view(arm, start, path=tmp_path / "path.html", laws=[law]))
+    _, _, q, _ = tab.ask(FOLLOWED % law.name)
+    steps = ch.integrators.Steps(*tab.ask("page.data.simulation.steps"))
+    run = ch.simulate(arm, law, path, start=start, integrator=steps)  # the path itself, not a motion of joints
+    times = tab.ask("page.player.times")
+    nearest = np.abs(run["time"].values[:, None] - times).argmin(axis=0)
+    np.testing.assert_allclose(np.reshape(q, (-1, arm.n)), run["q"].values[nearest], rtol=0.0, atol=1e-8)
+    assert tab.complaints() == []
+
+
 def test_tables_are_packed_to_the_last_bit(opened: Any) -> None:
     tab = opened(ch.load("planar2r"))
     rng = np.random.default_rng(3)

@@ -270,6 +270,12 @@ def test_the_camera_follows_what_nothing_carries(opened: Any) -> None:
     start = robot.forward_kinematics(robot.home, target="body")[:3, 3]
     np.testing.assert_allclose(fallen, body - start, atol=1e-5)
     assert fallen[2] < -1.0
+    # The view of the whole scene goes where the robot is, and the camera comes back with the robot.
+    tab.ask("[...document.querySelectorAll('.cameras button')].find(b => b.textContent === 'Whole').click()")
+    np.testing.assert_allclose(tab.ask("[...page.scene.camera.target]"), target, atol=1e-12)
+    tab.ask("find('.go-home').click()")
+    np.testing.assert_allclose(tab.ask("[...page.scene.camera.target]"), before, atol=1e-12)
+    assert tab.complaints() == []
 
 
 def test_a_taught_motion_is_simulated_and_its_file_repeats_that(opened: Any, panda: ch.Robot) -> None:

@@ -15,6 +15,8 @@ class Camera {
   constructor(canvas, scene) {
     this.canvas = canvas;
     this.scene = scene;
+    /** How far the camera went along with what is to be seen. */
+    this.carried = [0, 0, 0];
     this.reset();
   }
 
@@ -57,8 +59,11 @@ class Camera {
     };
     const wide = wedge(right, slope * this.aspect), high = wedge(up, slope), middle = (Math.min(...depths) + Math.max(...depths)) / 2;
     this.distance = Math.max(Math.max(wide.edge, high.edge) - middle, NEAREST * this.scene.size);
-    this.target = [0, 1, 2].map(k => middle * back[k] + wide.shift * right[k] + high.shift * up[k]);
+    this.target = this.carried.map((x, k) => x + middle * back[k] + wide.shift * right[k] + high.shift * up[k]);
   }
+
+  /** Goes along with what is to be seen. @param {number[]} way */
+  carry(way) { [this.target, this.carried] = [this.target, this.carried].map(point => Vector.plus(point, way)); }
 
   /** Place of a point of the world on the canvas, in pixels of the page. @param {number[]} p */
   project([x, y, z]) {

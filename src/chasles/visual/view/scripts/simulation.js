@@ -165,7 +165,15 @@ class SimulationPanel {
     }
     page.show(loop.q.slice());
     this.error.textContent = this.words;
-    if (before && page.scene) page.scene.camera.target = Vector.plus(page.scene.camera.target, Vector.minus(this.base, before));
+    if (before && page.scene) page.scene.camera.carry(Vector.minus(this.base, before));
+  }
+
+  /** Brings the camera back when a free body that it went after is where it began. */
+  returnCamera() {
+    const { base, page: { scene } } = this;
+    if (!base || !scene) return;
+    const { target, carried } = scene.camera, away = Vector.minus(base, target), back = Vector.plus(away, carried);
+    if (Math.hypot(...back) < Math.hypot(...away)) scene.camera.carry(carried.map(x => -x));
   }
 
   /** Which law runs, how far the robot is from the goal, and whose torques are at their limits. */

@@ -145,6 +145,7 @@ class ViewPage {
     }
     if (byHand) this.simulation.stop();
     this.show(q);
+    if (byHand) this.simulation.returnCamera();
     for (const listener of this.listeners) listener(q);
   }
 
