@@ -211,6 +211,14 @@ def test_casadi_optimal_control(run: Any) -> None:
     assert 0.0 < fine[label] < 0.4 * coarse[label] < 0.1
 
 
+def test_optimal_control(run: Any) -> None:
+    printed, numbers = run(20)
+    assert printed.startswith("optimal: the motion keeps all constraints")
+    assert 5.0 < numbers["largest force [N]"] <= 20.0
+    assert numbers["track used to each side [m]"] <= 2.0
+    assert numbers["angle from upright at the end, cart of 1.05 kg [°]"] < 1.0
+
+
 @pytest.mark.slow
 def test_trotting_quadruped(run: Any) -> None:
     _, numbers = run(15)

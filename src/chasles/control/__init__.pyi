@@ -33,6 +33,7 @@ from chasles.control.nominal_torque import NominalTorque as NominalTorque
 from chasles.control.now import Now as Now
 from chasles.control.online_law import OnlineLaw as OnlineLaw
 from chasles.control.operational_space import OperationalSpace as OperationalSpace
+from chasles.control.optimal.problem import OptimalControl as OptimalControl
 from chasles.control.pd import PD as PD
 from chasles.control.pd import PDGravity as PDGravity
 from chasles.control.pid import PID as PID

@@ -101,8 +101,7 @@ def backward_riccati(
         batch = np.broadcast_shapes(A.shape[:-3], B.shape[:-3], weights.shape[:-3], final.shape[:-2])
         P = np.broadcast_to(final, (*batch, n, n)).copy()
         return FiniteHorizon(np.zeros((*batch, 0, m, n)), P[..., None, :, :] if every_cost else P)
-    recursion = _recursion(n, m, every_cost)
-    K, P = recursion(_dense(A), _dense(B), _dense(weights), _dense(final))
+    K, P = recursion(n, m, every_cost)(_dense(A), _dense(B), _dense(weights), _dense(final))
     if not np.isfinite(K[..., 0, :, :]).all():
         _say_why_not_finite(K, A, B, weights, final)
     if every_cost:
@@ -153,7 +152,12 @@ def _dense(array: Floats) -> Floats:
     return np.ascontiguousarray(array).reshape(*array.shape[:-2], rows, columns)
 
 
-def _recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
+def recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
+    """Return the recursion (A, B, weights, terminal) -> (K, P) of n states and m inputs, arrays dense in memory.
+
+    Weights are those of (u, x) at each step; their upper triangle is read. P is that of the first step, or with
+    `every_cost` of each step but the last. A pivot that is not positive makes all that follows NaN.
+    """
     return _compiled(n, m, every_cost) if native_available() else partial(plain_recursion, every_cost=every_cost)
 
 
@@ -164,13 +168,13 @@ def _compiled(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, F
 
     if not (0 < n <= LARGEST_STATES and 0 < m <= LARGEST_INPUTS):
         return partial(plain_recursion, every_cost=every_cost)
-    recursion = compile_riccati(n, m, keep=every_cost)
+    compiled = compile_riccati(n, m, keep=every_cost)
 
     def into_kept_memory(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> tuple[Floats, Floats]:
         leads = A.shape[:-3], B.shape[:-3], weights.shape[:-3], terminal.shape[:-2]
         batch = np.broadcast_shapes(*leads) if any(leads) else ()
         gains = empty((*batch, A.shape[-3], m, n), "float64")
-        return recursion(A, B, weights, terminal, out=(gains, None))
+        return compiled(A, B, weights, terminal, out=(gains, None))
 
     return into_kept_memory
 

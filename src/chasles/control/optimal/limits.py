@@ -1,0 +1,74 @@
+"""Which joints have motors, and the limits of torques, positions and velocities."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.base.errors import ArgumentError
+from chasles.engine.validators import choice, reals
+from chasles.robot.robot import Robot
+
+Floats = NDArray[np.float64]
+LIMITS = ("position", "velocity", "torque")
+
+
+def motors_of(robot: Robot, names: Sequence[str] | None) -> NDArray[np.bool_]:
+    """Whether each joint has a motor, (n,)."""
+    if names is None:
+        has_motor = np.zeros(robot.n, dtype=bool)
+        has_motor[list(robot.description.actuated_indices)] = True
+    else:
+        if isinstance(names, str):
+            raise ArgumentError(f"motors must be a list of joint names, not {names!r}")
+        chosen = {choice(name, "joint", robot.velocity_names) for name in names}
+        has_motor = np.array([name in chosen for name in robot.velocity_names])
+    if not has_motor.any():
+        raise ArgumentError(f"robot '{robot.name}' has no motors")
+    return has_motor
+
+
+def bounds(
+    robot: Robot, motors: NDArray[np.bool_], limits: Sequence[str] | Mapping[str, ArrayLike | None]
+) -> tuple[Floats, Floats, Floats]:
+    """Lower and upper limits of (u, q, q̇) and the scale of their rows, each (m + 2n,)."""
+    n = robot.n
+    if isinstance(limits, str):
+        raise ArgumentError(f"limits must be a list of names, not {limits!r}; write [{limits!r}]")
+    wanted = dict(limits) if isinstance(limits, Mapping) else dict.fromkeys(limits)
+    for name in wanted:
+        choice(name, "limit", LIMITS)
+    none = np.full(n, np.inf)
+
+    def largest(name: str, of_robot: Floats) -> Floats:
+        if name not in wanted:
+            return none
+        value = (
+            of_robot
+            if wanted[name] is None
+            else reals(wanted[name], f"limits['{name}']", (n,), broadcast=True, infinite=True)
+        )
+        value = np.where(np.isnan(value), np.inf, value)
+        if not (value > 0.0).all():
+            joint = robot.velocity_names[int(np.argmin(value > 0.0))]
+            raise ArgumentError(f"the {name} limit of joint '{joint}' is {value.min():g}; it must be positive")
+        return np.asarray(value)
+
+    torque, velocity = largest("torque", robot.effort_limits)[motors], largest("velocity", robot.velocity_limits)
+    low, high = -none, none
+    if "position" in wanted:
+        low, high = robot.lower_limits, robot.upper_limits
+        if wanted["position"] is not None:
+            high = largest("position", none)
+            low = -high
+        if not (low < high).all():
+            joint = robot.velocity_names[int(np.argmin(low < high))]
+            raise ArgumentError(f"the position limits of joint '{joint}' leave no range")
+    scale = np.concatenate([_inverse(torque), np.ones(n), _inverse(velocity)])
+    return np.concatenate([-torque, low, -velocity]), np.concatenate([torque, high, velocity]), scale
+
+
+def _inverse(limit: Floats) -> Floats:
+    return np.where(np.isfinite(limit), 1.0 / limit, 1.0)

@@ -1,0 +1,142 @@
+"""The result of optimal control: a motion with its torques and gains, and a status that an evaluation confirms."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.base.findings import Finding, text
+from chasles.engine.program.scalar import Count, Quantity
+from chasles.trajectories.joint.piecewise import PiecewisePolynomial
+
+Floats = NDArray[np.float64]
+
+
+class Status(StrEnum):
+    """What is known of a plan; the independent evaluation decides."""
+
+    OPTIMAL = "optimal"
+    FEASIBLE = "feasible"
+    NO_MOTION = "no motion found"
+    STOPPED = "stopped"
+    NOT_FINITE = "not finite"
+
+    @property
+    def sentence(self) -> str:
+        """The status in words."""
+        return _SENTENCES[self]
+
+
+_SENTENCES = {
+    Status.OPTIMAL: "the motion keeps all constraints, and no small change of it costs less",
+    Status.FEASIBLE: "the motion keeps all constraints, but is not optimal to the tolerance",
+    Status.NO_MOTION: (
+        "no motion within the constraints was found near this start: small changes only make the violations larger; "
+        "another guess may do better"
+    ),
+    Status.STOPPED: "the search ended before the motion kept all constraints",
+    Status.NOT_FINITE: "a value of the problem is not finite along the motion",
+}
+
+
+class Solved(NamedTuple):
+    """One solved problem of a batch.
+
+    Attributes
+    ----------
+    states, torques, gains
+        (N + 1, 2n), (N, n) and (N, n, 2n).
+    cost
+        Cost.
+    status
+        Status.
+    reduced_gradient
+        Largest change of the Lagrangian per unit of a torque, as a share of the largest costate.
+    iterations
+        Number of iterations.
+    findings
+        Violated constraints.
+    """
+
+    states: Floats
+    torques: Floats
+    gains: Floats
+    cost: float
+    status: Status
+    reduced_gradient: float
+    iterations: int
+    findings: tuple[Finding, ...]
+
+
+class Plan(PiecewisePolynomial):
+    """Motion of optimal control; made by `OptimalControl.solve`.
+
+    It is a joint trajectory of constant acceleration between nodes, which can be checked, plotted, viewed and followed.
+
+    Attributes
+    ----------
+    states
+        Positions and velocities at the nodes, (..., N + 1, 2n).
+    torques
+        Torques held from node to node, (..., N, n), N·m (N for prismatic joints).
+    gains
+        Gains of the regulator along the motion, (..., N, n, 2n): τ = torques - gains (q - q_plan, q̇ - q̇_plan).
+        They vanish where a torque is at its limit.
+    cost
+        Cost, (...).
+    status
+        `Status` of each problem, (...).
+    reduced_gradient
+        What is left of the gradient, as a share of the largest costate, (...); at most 1e-5 if optimal.
+    iterations
+        Number of iterations, (...).
+    findings
+        Violated constraints, worst first, each with ``value`` in the unit that its sentence names; of all problems.
+    """
+
+    def __init__(self, times: Floats, solved: list[Solved], batch: tuple[int, ...]) -> None:
+        states, torques, gains, cost, status, reduced, iterations, findings = zip(*solved, strict=True)
+
+        def shaped(parts: ArrayLike) -> Any:
+            array = np.array(parts)
+            return array.reshape((*batch, *array.shape[1:]))
+
+        self.states = np.asarray(shaped(states), dtype=float)
+        n = self.states.shape[-1] // 2
+        h = float(times[1] - times[0])
+        qd = self.states[..., n:]
+        traveled = 0.5 * h * np.cumsum(qd[..., 1:, :] + qd[..., :-1, :], axis=-2)
+        first = self.states[..., :1, :n]
+        begins = np.concatenate([first, first + traveled[..., :-1, :]], axis=-2)
+        pieces = np.stack([begins, qd[..., :-1, :], 0.5 / h * np.diff(qd, axis=-2)], axis=-2)
+        super().__init__(times, pieces)
+        self.torques = np.asarray(shaped(torques), dtype=float)
+        self.gains = np.asarray(shaped(gains), dtype=float)
+        self.cost: Quantity = shaped(cost)[()]
+        self.status: Any = shaped(np.array(status, dtype=object))[()]
+        self.reduced_gradient: Quantity = shaped(reduced)[()]
+        self.iterations: Count = shaped(iterations)[()]
+        self.findings: tuple[Finding, ...] = tuple(finding for found in findings for finding in found)
+
+    @property
+    def success(self) -> NDArray[np.bool_] | bool:
+        """Whether the motion keeps all constraints and is optimal, (...)."""
+        found = np.asarray(self.status == Status.OPTIMAL)
+        return found if found.ndim else bool(found)
+
+    def __str__(self) -> str:
+        if self.batch:
+            found = np.atleast_1d(self.status).ravel().tolist()
+            counted = ", ".join(f"{found.count(kind)} {kind}" for kind in Status if kind in found)
+            return f"{len(found)} problems: {counted}; {np.mean(self.iterations):.1f} iterations on average"
+        status = Status(self.status)
+        words = f"{status}: {status.sentence}; cost {self.cost:.8g} after {self.iterations} iterations"
+        if status in (Status.OPTIMAL, Status.FEASIBLE):
+            words += f", gradient {self.reduced_gradient:.1e} of the largest costate"
+        return f"{words}. {text(self.findings)}".rstrip()
+
+    def __repr__(self) -> str:
+        return f"<Plan of {self.n} joints over {self.duration:g} s: {str(self).split(':')[0]}>"

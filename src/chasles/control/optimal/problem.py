@@ -1,0 +1,331 @@
+"""Optimal control: the motion of least cost within the limits of a robot."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.findings import Finding
+from chasles.base.sealed import Sealed
+from chasles.control.optimal.certificate import certify
+from chasles.control.optimal.interior_point import Ending, first_iterate, solve
+from chasles.control.optimal.limits import LIMITS, bounds, motors_of
+from chasles.control.optimal.nodes import Nodes
+from chasles.control.optimal.plan import Plan, Solved, Status
+from chasles.control.optimal.residuals import KNOWN, Residual, as_residuals, stacked
+from chasles.control.optimal.rows import DISTANCE_SCALE, Rows
+from chasles.control.optimal.step import INTEGRATORS, Integrator, Step, require_smooth
+from chasles.control.optimal.terms import Terms
+from chasles.control.optimal.violations import violations
+from chasles.distances import Clearance
+from chasles.engine.validators import choice, real, reals, whole_number
+from chasles.robot.robot import Robot
+from chasles.trajectories import JointTrajectory
+
+Floats = NDArray[np.float64]
+_MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
+#: Share of the limits that the first motion may use.
+_INSIDE = 0.99
+#: Cost for which the solver's first price of violations is meant.
+_USUAL_COST = 10.0
+
+
+class OptimalControl(Sealed):
+    """The motion that costs least, within limits, from an initial state.
+
+    Minimises the integral of ½ Σ w r² of the running residuals plus ½ Σ w r² of the final ones by choice of the torques
+    of N steps. Constraints hold at the nodes.
+
+    Parameters
+    ----------
+    robot
+        Robot with revolute and prismatic joints, in a chain or a tree.
+    duration
+        Duration of the motion, s.
+    nodes
+        Number N of steps of equal length, over each of which torques are held.
+    running
+        Residuals of the running cost, or functions of q, qd, tau, t; see `Residual`.
+    final
+        Residuals of the final cost, of q and qd.
+    exact_end
+        Residuals of q and qd that must be zero at the end.
+    limits
+        Limits of the robot that hold: ``"position"``, ``"velocity"``, ``"torque"``; or a mapping from these names to
+        bounds of the absolute values, a number or (n,), or None for those of the robot.
+    clearance
+        Distances that must stay above `margin`; see `chasles.clearance`.
+    margin
+        Smallest distance, m.
+    motors
+        Names of the joints that have a motor; default those that the description states as actuated, or all.
+    integrator
+        ``"leapfrog"``, of second order where forces depend on positions, or ``"semi-implicit-euler"``, of first order,
+        as in many programs.
+
+    Raises
+    ------
+    ArgumentError
+        The robot has loops, joints with quaternions, or friction that jumps; limits contradict each other; or a value
+        is not what it should be.
+    UnknownNameError
+        A limit, a joint or an argument of a residual does not exist.
+
+    See Also
+    --------
+    chasles.time_optimal : The fastest motion along a given path.
+
+    Notes
+    -----
+    A primal-dual interior point method, whose Newton step is a regulator along the motion; see
+    `chasles.control.optimal.interior_point`. Its optimum is a local one. Problems of a batch are solved one after the
+    other.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> from chasles.control.optimal import residuals
+    >>> arm = ch.load("planar2r")
+    >>> reach = ch.OptimalControl(
+    ...     arm,
+    ...     duration=1.0,
+    ...     nodes=50,
+    ...     running=[residuals.torque()],
+    ...     exact_end=[residuals.position("goal"), residuals.velocity()],
+    ... )
+    >>> plan = reach.solve([0.0, 0.0], goal=[1.0, 0.5])
+    >>> bool(plan.success), plan(1.0).q.round(6)
+    (True, array([1. , 0.5]))
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        duration: float,
+        nodes: int,
+        running: Sequence[Residual | Callable[..., Any]] = (),
+        final: Sequence[Residual | Callable[..., Any]] = (),
+        exact_end: Sequence[Residual | Callable[..., Any]] = (),
+        limits: Sequence[str] | Mapping[str, ArrayLike | None] = LIMITS,
+        clearance: Clearance | None = None,
+        margin: float = 0.02,
+        motors: Sequence[str] | None = None,
+        integrator: Integrator = "leapfrog",
+    ) -> None:
+        _require_tree(robot)
+        require_smooth(robot)
+        self.robot, self.nodes = robot, whole_number(nodes, "nodes", 1, _MOST_NODES)
+        self.duration = real(duration, "duration", above=0.0)
+        self.running, self.final, self.exact_end = (
+            as_residuals(given, name)
+            for given, name in ((running, "running"), (final, "final"), (exact_end, "exact_end"))
+        )
+        self.clearance, self.margin = clearance, real(margin, "margin")
+        if clearance is not None and clearance.robot.n != robot.n:
+            raise ArgumentError(f"clearance is of robot '{clearance.robot.name}', not of '{robot.name}'")
+        self.motors = motors_of(robot, motors)
+        choice(integrator, "integrator", INTEGRATORS)
+        self.step = Step(robot, self.motors, self.duration / self.nodes, integrator)
+        self.lower, self.upper, self.scale = bounds(robot, self.motors, limits)
+        self.values = _values((*self.running, *self.final, *self.exact_end), robot.n)
+
+    def solve(
+        self,
+        start: ArrayLike,
+        velocity: ArrayLike = 0.0,
+        *,
+        guess: JointTrajectory | None = None,
+        iterations: int = 500,
+        **values: ArrayLike,
+    ) -> Plan:
+        """Return the best motion from an initial state.
+
+        Parameters
+        ----------
+        start, velocity
+            Initial positions and velocities, (..., n); leading axes are a batch of problems.
+        guess
+            Motion to begin at, with its velocities and the torques that it needs; default the robot held at `start`.
+        iterations
+            Largest number of iterations.
+        **values
+            Values that the residuals name, such as ``goal``, each (..., *shape).
+
+        Returns
+        -------
+        Plan
+            Motion with torques and gains, and a status that an independent evaluation confirms.
+
+        Raises
+        ------
+        ArgumentError
+            A value is missing, is not finite, or has a wrong shape.
+        UnknownNameError
+            No residual takes a value of this name.
+        """
+        n = self.robot.n
+        for name in values:
+            choice(name, "value", self.values)
+        for name in self.values:
+            if name not in values:
+                raise ArgumentError(f"the residuals take the value '{name}'; give {name}=, shape {self.values[name]}")
+        most = whole_number(iterations, "iterations", 0, _MOST_ITERATIONS)
+        q = reals(start, "start", (..., n))
+        qd = (
+            reals(velocity, "velocity", (n,), broadcast=True)
+            if np.ndim(velocity) == 0
+            else reals(velocity, "velocity", (..., n))
+        )
+        given = [reals(values[name], name, (..., *shape)) for name, shape in self.values.items()]
+        cores = [1, 1, *(len(shape) for shape in self.values.values())]
+        parts = [q, qd, *given]
+        try:
+            batch = np.broadcast_shapes(
+                *(part.shape[: part.ndim - core] for part, core in zip(parts, cores, strict=True))
+            )
+        except ValueError:
+            raise ArgumentError("the leading axes of start, velocity and the values do not broadcast") from None
+        if 0 in batch:
+            raise ArgumentError(f"this is a batch of no problems, {batch}")
+        whole = [
+            np.broadcast_to(part, (*batch, *part.shape[part.ndim - core :]))
+            for part, core in zip(parts, cores, strict=True)
+        ]
+        times = np.linspace(0.0, self.duration, self.nodes + 1)
+        solved = [self._solved(times, guess, most, *(part[index] for part in whole)) for index in np.ndindex(batch)]
+        return Plan(times, solved, batch)
+
+    def _solved(
+        self, times: Floats, guess: JointTrajectory | None, most: int, q: Floats, qd: Floats, *values: Floats
+    ) -> Solved:
+        nodes = self._on_nodes(times, q, qd, values)
+        W = self._first_motion(nodes, guess)
+        nodes = self._scaled(nodes, W)
+        outcome = solve(nodes, first_iterate(nodes, W), iterations=most)
+        rows, m, now = nodes.rows, nodes.inputs, outcome.iterate
+        W = nodes.rolled_out(now.W, outcome.gains)
+        if not np.isfinite(W).all():
+            W = now.W
+        certificate = certify(nodes, W, now.elastic.z)
+        if not certificate.is_finite or outcome.ending is Ending.NOT_FINITE:
+            status = Status.NOT_FINITE
+        elif certificate.is_optimal:
+            status = Status.OPTIMAL
+        elif certificate.is_feasible:
+            status = Status.FEASIBLE
+        else:
+            status = Status.NO_MOTION if outcome.ending is Ending.INFEASIBLE else Status.STOPPED
+        found: tuple[Finding, ...] = ()
+        if not certificate.is_feasible:
+            pairs = () if self.clearance is None else self.clearance.pairs
+            found = violations(self.robot, self.motors, pairs, rows, certificate.rows)
+        torques = self.step.torques(W[:-1, :m])
+        gains = np.zeros((self.nodes, self.robot.n, 2 * self.robot.n))
+        gains[:, self.motors] = outcome.gains
+        share = certificate.reduced_gradient / max(1.0, certificate.size)
+        return Solved(
+            W[:, m:], torques, gains, certificate.cost / nodes.scale, status, share, outcome.iterations, found
+        )
+
+    def _on_nodes(self, times: Floats, q: Floats, qd: Floats, values: Sequence[Floats]) -> Nodes:
+        """Return one problem with its numbers."""
+        rows = Rows(
+            self.lower,
+            self.upper,
+            self.scale,
+            self.nodes,
+            int(self.motors.sum()),
+            self._distances.count,
+            self._final.count,
+        )
+        x0 = np.concatenate([q, qd])
+        return Nodes(self.step, self._running, self._distances, self._final, rows, times, x0, (1.0, q, *values))
+
+    def _scaled(self, nodes: Nodes, W: Floats) -> Nodes:
+        """Scale the cost to the order of the constraints.
+
+        What a motion costs is estimated from the first one, with torques that also move each joint by a radian (m).
+        """
+        moving = W.copy()
+        effort = 4.0 / self.duration**2 * np.asarray(self.robot.mass_matrix(nodes.x0[: self.robot.n])).diagonal()
+        moving[:-1, : nodes.inputs] += effort[self.motors]
+        cost = nodes.values(moving).cost
+        scale = _USUAL_COST / cost if np.isfinite(cost) and cost > 0.0 else 1.0
+        return replace(nodes, given=(scale, *nodes.given[1:]))
+
+    def _first_motion(self, nodes: Nodes, guess: JointTrajectory | None) -> Floats:
+        """Torques and states to begin at, (N + 1, m + 2n)."""
+        n, m, W = self.robot.n, nodes.inputs, np.zeros((self.nodes + 1, len(self.lower)))
+        if guess is None:
+            W[:, m : m + n] = nodes.x0[:n]
+            W[:-1, :m] = np.asarray(self.robot.gravity_torque(nodes.x0[:n]))[self.motors]
+        else:
+            if guess.n != n or guess.batch:
+                raise ArgumentError(f"guess must be one motion of {n} joints, not {guess!r}")
+            motion = guess(nodes.times)
+            W[:, m:] = np.concatenate([motion.q, motion.qd], axis=-1)
+            W[:-1, :m] = np.asarray(self.robot.inverse_dynamics(*motion))[:-1, self.motors]
+        # Within the limits: what is missing to a motion then is left to the defects of the steps.
+        for i in np.flatnonzero(np.isfinite(self.upper - self.lower)):
+            room = (1.0 - _INSIDE) * 0.5 * (self.upper[i] - self.lower[i])
+            W[:, i] = np.clip(W[:, i], self.lower[i] + room, self.upper[i] - room)
+        W[0, m:] = nodes.x0
+        return W
+
+    @cached_property
+    def _running(self) -> Terms:
+        h = self.duration / self.nodes
+        return Terms(self.robot, self.motors, self.running, _no_rows, self.values, has_torques=True, duration=h)
+
+    @cached_property
+    def _distances(self) -> Terms:
+        def distances(known: Mapping[str, Any]) -> Any:
+            if self.clearance is None:
+                return np.zeros(0)
+            return (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE
+
+        return Terms(self.robot, self.motors, (), distances, self.values, has_torques=False, duration=0.0)
+
+    @cached_property
+    def _final(self) -> Terms:
+        def ends(known: Mapping[str, Any]) -> Any:
+            return stacked(self.exact_end, known)
+
+        return Terms(self.robot, self.motors, self.final, ends, self.values, has_torques=False, duration=1.0)
+
+    def __repr__(self) -> str:
+        return f"<OptimalControl of robot '{self.robot.name}' over {self.duration:g} s in {self.nodes} steps>"
+
+
+def _no_rows(known: Mapping[str, Any]) -> Any:
+    return np.zeros(0)
+
+
+def _require_tree(robot: Robot) -> None:
+    if robot.description.loops:
+        raise ArgumentError(f"robot '{robot.name}' has loops, and optimal control takes chains and trees only")
+    if robot.nq != robot.n:
+        raise ArgumentError(
+            f"robot '{robot.name}' has joints whose positions are quaternions, and optimal control takes only joints "
+            "with one position for each velocity"
+        )
+
+
+def _values(residuals: Sequence[Residual], n: int) -> dict[str, tuple[int, ...]]:
+    """Shapes of the values that residuals name."""
+    shapes: dict[str, tuple[int, ...]] = {}
+    for residual in residuals:
+        for name, given in residual.values.items():
+            shape = tuple(n if size == "n" else int(size) for size in given)
+            if name in (*KNOWN, "w", "multiplier", "velocity", "guess", "iterations"):
+                raise UnknownNameError("free name", name, ["any other"], of="a value")
+            if shapes.setdefault(name, shape) != shape:
+                raise ArgumentError(f"two residuals take '{name}', of shapes {shapes[name]} and {shape}")
+    return shapes

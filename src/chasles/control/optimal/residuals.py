@@ -1,0 +1,188 @@
+"""Residuals: what a motion should make small, or zero at its end.
+
+A residual r is a formula of the state, the torques, the time and named values that are given when the problem is
+solved. As a cost it counts ½ Σ w r², with a weight w; in the list of exact ends it must be zero.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.sealed import Sealed
+from chasles.engine.program.scalar import Array
+from chasles.engine.validators import choice, reals
+from chasles.geometry import relative_twist
+from chasles.robot.robot import Robot
+
+#: Names of what every residual may take; all others are values given to `OptimalControl.solve`.
+KNOWN = ("robot", "q", "qd", "tau", "t", "start")
+_JOINTS = ("n",)
+
+
+class Residual(Sealed):
+    """A formula that should be small, with its weight.
+
+    Parameters
+    ----------
+    function
+        Function that returns the residual, a number or an array (m,), in operations that `chasles.function` traces. It
+        takes what it needs by name: ``q``, ``qd``, ``tau`` (n,), ``t`` (s), ``start`` (the initial positions, (n,)),
+        ``robot``, and the values named below.
+    weight
+        Weight w of ½ w r², one number or (m,), not negative. In running costs it is a rate, per second.
+    arguments
+        Names of the function's arguments in order; default those in its signature.
+    **values
+        Shape of each named value that the function takes and `OptimalControl.solve` is given, such as ``()`` or
+        ``(3,)``; ``"n"`` stands for the number of joints.
+
+    Raises
+    ------
+    UnknownNameError
+        The function takes an argument that is not known.
+
+    Examples
+    --------
+    The end effector should keep a height that is chosen later:
+
+    >>> height = Residual(lambda robot, q, z: robot.forward_kinematics(q)[2, 3] - z, weight=100.0, z=())
+    >>> 3.0 * height
+    <Residual of robot, q, z, weight 300>
+    """
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        weight: ArrayLike = 1.0,
+        arguments: Sequence[str] | None = None,
+        **values: tuple[int | str, ...],
+    ) -> None:
+        if not callable(function):
+            raise ArgumentError(f"a residual is a function of {', '.join(KNOWN)} and named values, not {function!r}")
+        self.function = function
+        self.weight = reals(weight, "weight", at_least=0.0)
+        if self.weight.ndim > 1:
+            raise ArgumentError(f"weight has shape {self.weight.shape}; expected one number or (m,)")
+        self.values = values
+        self.arguments = tuple(inspect.signature(function).parameters if arguments is None else arguments)
+        for name in self.arguments:
+            if name not in (*KNOWN, *values):
+                raise UnknownNameError("argument", name, [*KNOWN, *values], of="a residual")
+
+    def __rmul__(self, factor: ArrayLike) -> Residual:
+        weight = np.multiply(factor, self.weight)
+        return Residual(self.function, weight=weight, arguments=self.arguments, **self.values)
+
+    def weighted(self, known: Mapping[str, Any]) -> Array:
+        """Return √w r (m,), for numbers or traced scalars by name."""
+        if "tau" in self.arguments and "tau" not in known:
+            raise ArgumentError(f"{self!r} depends on torques, but no torque acts at the end of a motion")
+        r = np.atleast_1d(np.asarray(self.function(*(known[name] for name in self.arguments))))
+        if r.ndim > 1 or (self.weight.ndim and self.weight.shape != r.shape):
+            raise ArgumentError(f"{self!r} has shape {r.shape}, its weight {self.weight.shape}; expected (m,) for both")
+        return np.asarray(np.sqrt(self.weight) * r)
+
+    def __repr__(self) -> str:
+        weight = f"{self.weight:g}" if not self.weight.ndim else str(self.weight.tolist())
+        return f"<Residual of {', '.join(self.arguments)}, weight {weight}>"
+
+
+def as_residuals(given: Sequence[Residual | Callable[..., Any]], name: str) -> tuple[Residual, ...]:
+    """Return a list of residuals, with functions among them as residuals of weight 1.
+
+    >>> as_residuals([lambda q: q - 1.0], "running")
+    (<Residual of q, weight 1>,)
+    """
+    if isinstance(given, Residual) or callable(given):
+        raise ArgumentError(f"{name} must be a list of residuals, not {given!r}; put it in brackets")
+    return tuple(each if isinstance(each, Residual) else Residual(each) for each in given)
+
+
+def stacked(residuals: Sequence[Residual], known: Mapping[str, Any]) -> Array:
+    """Return all weighted residuals, one after the other."""
+    return np.concatenate([np.zeros(0), *(each.weighted(known) for each in residuals)])
+
+
+def pose(target: str | ArrayLike, *, frame: str = "") -> Residual:
+    """Twist from a target pose to that of a frame, (6,): rotation first, in rad and m, in the axes of the target.
+
+    Parameters
+    ----------
+    target
+        Pose (4, 4), or the name under which `OptimalControl.solve` is given it.
+    frame
+        Frame or link of the robot; default its tool.
+
+    Examples
+    --------
+    >>> 1e3 * pose("goal")
+    <Residual of robot, q, goal, weight 1000>
+    """
+
+    def twist(robot: Robot, q: Array, T_world_target: Array) -> Array:
+        if not frame:
+            return np.asarray(relative_twist(T_world_target, robot.forward_kinematics(q)))
+        choice(frame, "frame", robot.frame_names)
+        return np.asarray(relative_twist(T_world_target, robot.forward_kinematics(q, target=frame)))
+
+    return _from_target(twist, "q", target, (4, 4))
+
+
+def position(target: str | ArrayLike = "start") -> Residual:
+    """Joint positions less a target, (n,), rad (m for prismatic joints).
+
+    Parameters
+    ----------
+    target
+        Positions (n,), the name under which `OptimalControl.solve` is given them, or ``"start"``, the initial ones.
+
+    Examples
+    --------
+    >>> position([0.0, 1.0])
+    <Residual of robot, q, weight 1>
+    """
+    return _from_target(_difference, "q", target, _JOINTS)
+
+
+def velocity(target: str | ArrayLike = 0.0) -> Residual:
+    """Joint velocities less a target, (n,), rad/s (m/s for prismatic joints).
+
+    Parameters
+    ----------
+    target
+        Velocities (n,), the name under which `OptimalControl.solve` is given them; default rest.
+    """
+    return _from_target(_difference, "qd", target, _JOINTS)
+
+
+def torque(target: str | ArrayLike = 0.0) -> Residual:
+    """Joint torques less a target, (n,), N·m (N for prismatic joints); zero at joints without a motor.
+
+    Parameters
+    ----------
+    target
+        Torques (n,), the name under which `OptimalControl.solve` is given them; default none.
+    """
+    return _from_target(_difference, "tau", target, _JOINTS)
+
+
+def _difference(robot: Robot, value: Array, target: Array) -> Array:
+    return np.asarray(value - target)
+
+
+def _from_target(
+    function: Callable[[Robot, Array, Array], Array], of: str, target: str | ArrayLike, shape: tuple[int | str, ...]
+) -> Residual:
+    """Residual of the robot, a part of the state, and a target that is constant or named."""
+    if isinstance(target, str):
+        named = {} if target in KNOWN else {target: shape}
+        return Residual(function, arguments=("robot", of, target), **named)
+    constant = reals(target, "target")
+    return Residual(lambda robot, value: function(robot, value, constant), arguments=("robot", of))

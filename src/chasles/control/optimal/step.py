@@ -1,0 +1,150 @@
+"""One step of the motion between two nodes, with its exact first and second derivatives.
+
+The step is explicit and symplectic, and needs the forward dynamics a = FD(q, q̇, τ) once:
+
+    q½ = q + σ h q̇,   q̇⁺ = q̇ + h FD(q½, q̇, τ),   q⁺ = q½ + (1 - σ) h q̇⁺.
+
+With σ = ½ it is the leapfrog (position Verlet) method: the acceleration is constant between two nodes, so that the
+motion is a parabola through both. With σ = 0 it is the semi-implicit Euler method.
+
+Second derivatives need no tensors. With y = M⁻¹ w, differentiating ID(q, q̇, FD(q, q̇, τ)) = τ twice gives
+
+    ∂² (wᵀ FD) / ∂(q, q̇, τ)² = - Sᵀ [∂² (yᵀ ID) / ∂(q, q̇, q̈)²] S,    S = ∂(q, q̇, q̈) / ∂(q, q̇, τ).
+
+Source: Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), sections I.1 and I.3.1.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.engine import Function, jacobian, trace, vjp
+from chasles.engine.program.scalar import Array
+from chasles.robot.robot import Robot
+
+Floats = NDArray[np.float64]
+Integrator = Literal["leapfrog", "semi-implicit-euler"]
+INTEGRATORS = get_args(Integrator)
+#: Share σ of the step by which positions move before the torque acts.
+_DRIFT = {"leapfrog": 0.5, "semi-implicit-euler": 0.0}
+
+
+class Slopes(NamedTuple):
+    """First derivatives of a step.
+
+    Attributes
+    ----------
+    A, B
+        Derivatives of the next state to the state (..., 2n, 2n) and to the torques of the motors (..., 2n, m).
+    S
+        Derivatives of the (q, q̇, q̈) at which the dynamics are taken, to (u, x), (..., 3n, m + 2n).
+    M_inverse
+        Inverse mass matrix, the derivative of q̈ to all torques, (..., n, n).
+    """
+
+    A: Floats
+    B: Floats
+    S: Floats
+    M_inverse: Floats
+
+
+@dataclass(frozen=True)
+class Step:
+    """The step of a robot with motors in some of its joints.
+
+    Attributes
+    ----------
+    robot
+        The robot.
+    motors
+        Whether each joint has a motor, (n,).
+    h
+        Time between two nodes, s.
+    integrator
+        Name of the method.
+    """
+
+    robot: Robot
+    motors: NDArray[np.bool_]
+    h: float
+    integrator: Integrator
+
+    @property
+    def drift(self) -> float:
+        """Share σ of the step by which positions move before the torque acts."""
+        return _DRIFT[self.integrator]
+
+    def torques(self, u: Array) -> Array:
+        """Torques of all joints (..., n) from those of the motors (..., m)."""
+        return np.asarray(u @ np.eye(self.robot.n)[self.motors])
+
+    def __call__(self, x: Array, u: Array) -> Array:
+        """Next states (..., 2n); for a single sample also of traced scalars."""
+        h, drift = self.h, self.drift
+        q, qd = self._drifted(x)
+        qd_next = qd + h * np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
+        return np.concatenate([q + (1.0 - drift) * h * qd_next, qd_next], axis=-1)
+
+    def _drifted(self, x: Array) -> tuple[Array, Array]:
+        """Positions q½ and velocities at which the dynamics are taken."""
+        n = self.robot.n
+        return x[..., :n] + self.drift * self.h * x[..., n:], x[..., n:]
+
+    def slopes(self, x: Floats, u: Floats) -> Slopes:
+        """Exact first derivatives at nodes x (..., 2n) and u (..., m)."""
+        n, m, h, drift = self.robot.n, int(self.motors.sum()), self.h, self.drift
+        rates = self.robot.linearize(*self._drifted(x), self.torques(u))
+        state, zero, identity = np.zeros((n, m + 2 * n)), np.zeros((n, n)), np.eye(n)
+        q_half, qd = state.copy(), state
+        q_half[:, m:] = np.concatenate([identity, drift * h * identity], axis=1)
+        qd[:, m:] = np.concatenate([zero, identity], axis=1)
+        qdd = rates.A[..., n:, :n] @ q_half + rates.A[..., n:, n:] @ qd
+        qdd[..., :m] = rates.B[..., n:, self.motors]
+        qd_next = qd + h * qdd
+        both = np.concatenate([q_half + (1.0 - drift) * h * qd_next, qd_next], axis=-2)
+        S = np.concatenate([np.broadcast_to(part, qdd.shape) for part in (q_half, qd, qdd)], axis=-2)
+        return Slopes(both[..., m:], both[..., :m], S, rates.B[..., n:, :])
+
+    def curvature(self, x: Floats, u: Floats, costate: Floats, slopes: Slopes) -> Floats:
+        """Second derivatives of λᵀ x⁺ to (u, x), (..., m + 2n, m + 2n), for λ (..., 2n)."""
+        n, h = self.robot.n, self.h
+        w = h * (costate[..., n:] + (1.0 - self.drift) * h * costate[..., :n])
+        y = (slopes.M_inverse @ w[..., None])[..., 0]
+        q, qd = self._drifted(x)
+        qdd = self.robot.forward_dynamics(q, qd, self.torques(u))
+        inner = self._inverse_dynamics_hessian(np.concatenate([q, qd, qdd], axis=-1), y)
+        return np.asarray(-np.swapaxes(slopes.S, -1, -2) @ inner @ slopes.S)
+
+    @cached_property
+    def adjoint(self) -> Function:
+        """(u, x, λ) -> Bᵀ λ (m,) and Aᵀ λ (2n,), by reverse accumulation through the forward dynamics."""
+        sizes = {"u": (int(self.motors.sum()),), "x": (2 * self.robot.n,)}
+        return Function(vjp(trace(lambda u, x: self(x, u), sizes, name="step", outputs=["next"])))
+
+    @cached_property
+    def _inverse_dynamics_hessian(self) -> Function:
+        """Second derivatives of yᵀ ID(q, q̇, q̈), (3n, 3n)."""
+        n = self.robot.n
+
+        def work(state: Array, y: Array) -> Any:
+            return y @ np.asarray(self.robot.inverse_dynamics(state[:n], state[n : 2 * n], state[2 * n :]))
+
+        program = trace(work, {"state": (3 * n,), "y": (n,)}, name="inverse_dynamics_work", outputs=["work"])
+        return Function(jacobian(jacobian(program, wrt="state", mode="reverse"), wrt="state"))
+
+
+def require_smooth(robot: Robot) -> None:
+    """Raise `ArgumentError` for friction that jumps: no derivative leads across it."""
+    for joint in robot.description.joints:
+        if joint.coulomb_friction and not all(joint.coulomb_velocities):
+            raise ArgumentError(
+                f"the friction of joint '{joint.name}' of robot '{robot.name}' jumps at rest, and no motion can be "
+                "optimised across a jump; smooth it over a velocity (rad/s), as with "
+                f"robot.with_friction(coulomb_velocity=0.1)"
+            )

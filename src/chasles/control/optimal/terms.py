@@ -1,0 +1,150 @@
+"""Costs and constraints of one node as compiled functions, with their exact first and second derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
+from chasles.base.sealed import Sealed
+from chasles.control.optimal.residuals import Residual, stacked
+from chasles.engine import Function, Program, jacobian, trace
+from chasles.engine.program.scalar import Array
+from chasles.robot.robot import Robot
+
+Floats = NDArray[np.float64]
+#: Operations whose derivatives miss a jump.
+_JUMPS = {"sign", "floor"}
+
+
+class TermSlopes(NamedTuple):
+    """Derivatives of the terms of a node to w.
+
+    Attributes
+    ----------
+    gradient
+        Gradient of the cost, (..., w).
+    jacobian
+        Derivatives of the rows, (..., rows, w).
+    gauss_newton
+        Second derivatives of the cost without the curvature of its residuals, never negative, (..., w, w).
+    """
+
+    gradient: Floats
+    jacobian: Floats
+    gauss_newton: Floats
+
+
+class Terms(Sealed):
+    """Cost ½ |r(w)|² and rows c(w) of a node, for w = (u, q, q̇), or w = (q, q̇) where no torque acts.
+
+    The functions take a scale of the cost, so that a solver can work with costs of the order of its constraints.
+
+    Parameters
+    ----------
+    robot, motors
+        The robot, and whether each of its joints has a motor, (n,).
+    costs
+        Residuals r.
+    rows
+        Function of what is known by name, as of `Residual`, that returns the rows.
+    has_torques
+        Whether w begins with torques.
+    values
+        Shapes of the further values.
+    duration
+        Time for which the cost counts, s: the step for running costs, 1 at the end.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        motors: NDArray[np.bool_],
+        costs: Sequence[Residual],
+        rows: Callable[[Mapping[str, Any]], Array],
+        values: Mapping[str, tuple[int, ...]],
+        *,
+        has_torques: bool,
+        duration: float,
+    ) -> None:
+        self.robot, self.motors, self.costs, self.rows = robot, motors, tuple(costs), rows
+        self.inputs = int(motors.sum()) if has_torques else 0
+        self.size = self.inputs + 2 * robot.n
+        self.shapes = {"w": (self.size,), "t": (), "scale": (), "start": (robot.n,), **values}
+        self.duration = duration
+
+    def _known(self, w: Array, t: Any, scale: Any, start: Array, *values: Any) -> dict[str, Any]:
+        n, m = self.robot.n, self.inputs
+        known = {"robot": self.robot, "q": w[m : m + n], "qd": w[m + n :], "t": t, "start": start}
+        if m:
+            known["tau"] = w[:m] @ np.eye(n)[self.motors]
+        return known | dict(zip(list(self.shapes)[4:], values, strict=True))
+
+    def _cost(self, w: Array, t: Any, scale: Any, *given: Any) -> Any:
+        r = stacked(self.costs, self._known(w, t, scale, *given))
+        return 0.5 * self.duration * scale * (r @ r)
+
+    @cached_property
+    def values(self) -> Function:
+        """(w, t, scale, start, values) -> cost, rows."""
+        return Function(
+            self._program("values", lambda *a: (self._cost(*a), self.rows(self._known(*a))), ["cost", "rows"])
+        )
+
+    @cached_property
+    def slopes(self) -> Function[TermSlopes]:
+        """(w, t, scale, start, values) -> gradient, jacobian, gauss_newton."""
+        residual = self._program("residual", lambda *a: stacked(self.costs, self._known(*a)), ["r"])
+        rows = self._program("rows", lambda *a: self.rows(self._known(*a)), ["rows"])
+        require_smooth(residual, rows)
+        by_w, rows_by_w = Function(jacobian(residual, "r", "w")), Function(jacobian(rows, "rows", "w"))
+
+        def slopes(w: Array, t: Any, scale: Any, *given: Any) -> TermSlopes:
+            a = (w, t, scale, *given)
+            J, r, weight = by_w(*a), stacked(self.costs, self._known(*a)), self.duration * scale
+            return TermSlopes(weight * (J.T @ r), rows_by_w(*a), weight * (J.T @ J))
+
+        return Function(self._program("slopes", slopes, list(TermSlopes._fields)), result=TermSlopes)
+
+    @cached_property
+    def curvature(self) -> Function:
+        """(w, t, scale, start, values, z) -> second derivatives of cost - z · rows to w, (w, w)."""
+        return Function(jacobian(self._lagrangian_gradient, wrt="w"))
+
+    @cached_property
+    def lagrangian_gradient(self) -> Function:
+        """(w, t, scale, start, values, z) -> gradient of cost - z · rows to w, by reverse accumulation."""
+        return Function(self._lagrangian_gradient)
+
+    @cached_property
+    def _lagrangian_gradient(self) -> Program:
+        def lagrangian(*a: Any) -> Any:
+            *known, z = a
+            return self._cost(*known) - self.rows(self._known(*known)) @ z
+
+        count = self.count
+        program = trace(lagrangian, {**self.shapes, "multiplier": (count,)}, name="lagrangian", outputs=["lagrangian"])
+        return jacobian(program, wrt="w", mode="reverse")
+
+    @cached_property
+    def count(self) -> int:
+        """Number of rows."""
+        return self.values.program.outputs[1].shape[0]
+
+    def _program(self, name: str, function: Callable[..., Any], outputs: list[str]) -> Program:
+        return trace(function, self.shapes, name=name, outputs=outputs)
+
+
+def require_smooth(*programs: Program) -> None:
+    """Raise `ArgumentError` for residuals and rows that jump."""
+    for program in programs:
+        for operation, *_ in program.instructions:
+            if operation in _JUMPS:
+                raise ArgumentError(
+                    f"the {program.name} of the problem uses '{operation}', which jumps, and no motion can be "
+                    "optimised across a jump; use a smooth function such as tanh"
+                )

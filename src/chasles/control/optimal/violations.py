@@ -1,0 +1,79 @@
+"""Violated constraints in words, with numbers in the problem's units."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.findings import Finding, Rule
+from chasles.control.optimal.interior_point import FEASIBLE
+from chasles.control.optimal.rows import DISTANCE_SCALE, Rows
+from chasles.robot.robot import Robot
+
+Floats = NDArray[np.float64]
+
+_BECAUSE = "the rows of constraints are scaled to be of the order of one, and hold to this error"
+_LIMIT = Rule(
+    "limit",
+    FEASIBLE,
+    _BECAUSE,
+    "{quantity} of joint '{joint}' exceeds its limit by {value:.3g} {unit} at {at}",
+    "refusal",
+)
+_CLEARANCE = Rule(
+    "clearance",
+    FEASIBLE,
+    _BECAUSE,
+    "the distance of '{first}' and '{second}' is {value:.3g} mm short of the margin at {at}",
+    "refusal",
+)
+_END = Rule("exact-end", FEASIBLE, _BECAUSE, "element {index} of the exact ends is {value:.3g} instead of 0", "refusal")
+
+
+def violations(
+    robot: Robot, motors: NDArray[np.bool_], pairs: Sequence[tuple[str, str]], rows: Rows, values: Floats
+) -> tuple[Finding, ...]:
+    """Return what a motion violates, the worst first.
+
+    Parameters
+    ----------
+    robot, motors
+        The robot, and whether each of its joints has a motor, (n,).
+    pairs
+        Names of the bodies of each distance.
+    rows, values
+        The constraints, and their scaled values along the motion.
+    """
+    excess = np.where(rows.are_ends, np.abs(values), -values)
+    worst: dict[tuple[str, int], tuple[float, list[int]]] = {}
+    for row in np.flatnonzero(excess > FEASIBLE):
+        place = rows.place(int(row))
+        most, nodes = worst.get((place.kind, place.element), (0.0, []))
+        worst[place.kind, place.element] = max(most, float(excess[row])), [*nodes, place.node]
+    found: list[Finding] = []
+    for (kind, index), (most, nodes) in sorted(worst.items(), key=lambda item: -item[1][0]):
+        at = f"node {nodes[0]}" if len(nodes) == 1 else f"{len(nodes)} nodes from {min(nodes)} to {max(nodes)}"
+        if kind == "end":
+            found += _END.told(most, index=index)
+        elif kind == "distance":
+            first, second = pairs[index]
+            found += _CLEARANCE.told(1e3 * DISTANCE_SCALE * most, first=first, second=second, at=at)
+        else:
+            quantity, joint, unit = _element(robot, motors, index)
+            value = most / float(rows.scale[index])
+            found += _LIMIT.told(value, quantity=quantity, joint=joint, unit=unit, at=at)
+    return tuple(found)
+
+
+def _element(robot: Robot, motors: NDArray[np.bool_], index: int) -> tuple[str, str, str]:
+    """Quantity, joint and unit of an element of w = (u, q, q̇)."""
+    moved = np.flatnonzero(motors)
+    if index < len(moved):
+        joint = int(moved[index])
+        return "torque", robot.velocity_names[joint], robot.description.effort_units[joint]
+    is_velocity, joint = divmod(index - len(moved), robot.n)
+    if is_velocity:
+        return "velocity", robot.velocity_names[joint], robot.description.velocity_units[joint]
+    return "position", robot.velocity_names[joint], robot.description.coordinate_units[joint]

@@ -1,0 +1,93 @@
+"""The backward pass and the elastic rows against dense linear algebra."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from chasles.control.optimal.backward_pass import solve_chain
+from chasles.control.optimal.elastic import Elastic, central
+
+
+def drawn_chain(seed: int, N: int, s: int, m: int) -> tuple[np.ndarray, ...]:
+    rng = np.random.default_rng(seed)
+    roots = rng.normal(size=(N + 1, m + s, m + s))
+    H = np.swapaxes(roots, -1, -2) @ roots + 0.1 * np.eye(m + s)
+    H[-1, :m], H[-1, :, :m] = 0.0, 0.0
+    g = rng.normal(size=(N + 1, m + s))
+    g[-1, :m] = 0.0
+    return rng.normal(size=(N, s, s)), rng.normal(size=(N, s, m)), rng.normal(size=(N, s)), H, g
+
+
+def dense_solution(
+    A: np.ndarray, B: np.ndarray, d: np.ndarray, H: np.ndarray, g: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Solve the optimality conditions as one linear system in (u_0, x_1, u_1, …, x_N) and the multipliers."""
+    N, s, m = B.shape
+    size = N * (m + s)
+    u = [k * (m + s) + np.arange(m) for k in range(N)]
+    x = [None, *(k * (m + s) + m + np.arange(s) for k in range(N))]
+    Q, q, C, c = np.zeros((size, size)), np.zeros(size), np.zeros((N * s, size)), np.zeros(N * s)
+    for k in range(N + 1):
+        parts = ([(u[k], slice(0, m))] if k < N else []) + ([(x[k], slice(m, m + s))] if k else [])
+        for i, a in parts:
+            q[i] += g[k, a]
+            for j, b in parts:
+                Q[np.ix_(i, j)] += H[k, a, b]
+    for k in range(N):
+        rows = k * s + np.arange(s)
+        C[np.ix_(rows, u[k])] = B[k]
+        if k:
+            C[np.ix_(rows, x[k])] = A[k]
+        C[np.ix_(rows, x[k + 1])] = -np.eye(s)
+        c[rows] = -d[k]
+    solution = np.linalg.solve(np.block([[Q, C.T], [C, np.zeros((N * s, N * s))]]), np.concatenate([-q, c]))
+    return solution[:size].reshape(N, m + s), solution[size:].reshape(N, s)
+
+
+@pytest.mark.parametrize(("N", "s", "m"), [(1, 1, 1), (5, 3, 2), (7, 4, 1), (3, 9, 5)])
+def test_the_backward_pass_solves_the_optimality_conditions(N: int, s: int, m: int) -> None:
+    chain = drawn_chain(11, N, s, m)
+    direction = solve_chain(*chain)
+    assert direction is not None
+    expected, multipliers = dense_solution(*chain)
+    computed = np.concatenate([direction.dW[:-1, :m], direction.dW[1:, m:]], axis=1)
+    np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(direction.costates[1:], multipliers, atol=1e-9 * np.abs(multipliers).max())
+
+
+def test_negative_curvature_is_no_minimum() -> None:
+    A, B, d, H, g = drawn_chain(3, 6, 4, 2)
+    H[2, :2, :2] -= 1e4 * np.eye(2)
+    assert solve_chain(A, B, d, H, g) is None
+
+
+def test_the_central_path_satisfies_its_equations() -> None:
+    r = np.concatenate([-np.logspace(-8, 3, 12), [0.0], np.logspace(-8, 3, 12)])
+    for mu in (1e-9, 1e-4, 0.1):
+        for price in (100.0, 1e5):
+            a, b, z = central(r, mu, price, np.zeros(25, dtype=bool))
+            np.testing.assert_allclose(a - b, r, rtol=1e-12, atol=1e-12)
+            rounding = 2.0 * np.finfo(float).eps * price  # of z
+            assert (np.abs(a * z - mu) <= rounding * a + 1e-12 * mu).all()
+            assert (np.abs(b * (price - z) - mu) <= rounding * b + 1e-12 * mu).all()
+
+
+def test_eliminated_rows_give_newtons_step() -> None:
+    """D and e against Newton's method on the equations of the rows, all unknowns kept."""
+    rng = np.random.default_rng(2)
+    ends, rigid = np.array([False, False, True, True]), np.array([True, False, False, False])
+    price, mu = 50.0, 0.2
+    z = np.where(ends, rng.uniform(-40.0, 40.0, 4), rng.uniform(1.0, 40.0, 4))
+    a, b = rng.uniform(0.1, 1.0, (2, 4))
+    r, r_slope = rng.normal(size=4), rng.normal(size=4)  # rows change by r_slope
+    b[rigid] = 0.0
+    rows = Elastic(a, b, z, ends, rigid, price)
+    dz = rows.stiffness() * (rows.pull(r, mu) - r_slope)
+    da, db = rows.step(dz, mu)
+    p = np.where(ends, price, 0.0)
+    proximal = 1e-8  # of D
+    np.testing.assert_allclose(r + r_slope - (a + da) + (b + db) + proximal * dz, 0.0, atol=1e-12)
+    np.testing.assert_allclose(a * (z + p) + da * (z + p) + a * dz, mu, rtol=1e-12)
+    np.testing.assert_allclose((b * (price - z) + db * (price - z) - b * dz)[1:], mu, rtol=1e-12)
+    assert db[0] == 0.0

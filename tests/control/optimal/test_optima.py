@@ -1,0 +1,174 @@
+"""Optima against closed forms, SciPy and other programs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_discrete_are
+from tests.control.optimal.robots import acrobot, cart_pole, gantry
+
+import chasles as ch
+from chasles.control.optimal import OptimalControl, Plan, Residual, residuals
+from chasles.distances import Body
+
+INERTIA = np.array([5.0, 2.0])  # of the gantry
+
+
+@pytest.mark.parametrize("integrator", ["leapfrog", "semi-implicit-euler"])
+def test_a_linear_problem_gives_the_riccati_equation(integrator: str) -> None:
+    """With the stationary cost at the end, a finite horizon has the stationary regulator's cost and gains."""
+    h, sigma = 0.1, 0.5 if integrator == "leapfrog" else 0.0
+    drift, kick = (
+        np.block([[np.eye(2), sigma * h * np.eye(2)], [np.zeros((2, 2)), np.eye(2)]]),
+        h * np.diag(1.0 / INERTIA),
+    )
+    after = np.block([[np.eye(2), (1.0 - sigma) * h * np.eye(2)], [np.zeros((2, 2)), np.eye(2)]])
+    A, B = after @ drift, after @ np.concatenate([np.zeros((2, 2)), kick])
+    Q, R = h * np.diag([3.0, 1.0, 0.5, 0.2]), h * np.diag([0.1, 0.4])
+    P = solve_discrete_are(A, B, Q, R)
+    K = np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+    root = np.linalg.cholesky(P).T
+
+    def end(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return root @ np.concatenate([q, qd])
+
+    problem = OptimalControl(
+        gantry(),
+        duration=1.2,
+        nodes=12,
+        running=[
+            Residual(lambda q: q, weight=[3.0, 1.0]),
+            Residual(lambda qd: qd, weight=[0.5, 0.2]),
+            [0.1, 0.4] * residuals.torque(),
+        ],
+        final=[end],
+        limits=(),
+        integrator=integrator,
+    )
+    x0 = np.array([1.0, -2.0, 0.3, 0.1])
+    plan = problem.solve(x0[:2], x0[2:])
+    assert plan.success
+    assert plan.cost == pytest.approx(0.5 * x0 @ P @ x0, rel=1e-10)
+    np.testing.assert_allclose(plan.gains, np.broadcast_to(K, plan.gains.shape), atol=1e-8)
+    states = [x0]
+    for _ in range(12):
+        states.append((A - B @ K) @ states[-1])
+    np.testing.assert_allclose(plan.states, states, atol=1e-8)
+
+
+def test_least_effort_between_rests_is_the_least_norm() -> None:
+    N, h, move = 20, 0.05, np.array([0.7, -0.3])
+    problem = OptimalControl(
+        gantry(),
+        duration=N * h,
+        nodes=N,
+        running=[residuals.torque()],
+        exact_end=[residuals.position("goal"), residuals.velocity()],
+        limits=(),
+    )
+    plan = problem.solve([0.0, 0.0], goal=move)
+    lever = np.stack([h**2 * (N - np.arange(N) - 0.5), np.full(N, h)])  # of held accelerations on position and velocity
+    for joint in range(2):
+        force = INERTIA[joint] * np.linalg.pinv(lever) @ [move[joint], 0.0]
+        np.testing.assert_allclose(plan.torques[:, joint], force, atol=1e-7 * np.abs(force).max())
+    assert plan.success
+
+
+def test_the_least_time_under_a_force_limit_is_bang_bang() -> None:
+    """A move in the least time for a force leaves no choice: full force forward, then backward; 2 % less has none."""
+    duration, force = 1.0, 10.0
+    problem = OptimalControl(
+        gantry(),
+        duration=duration,
+        nodes=20,
+        running=[residuals.torque()],
+        exact_end=[residuals.position("goal"), residuals.velocity()],
+        limits={"torque": force},
+    )
+    furthest = force / INERTIA * duration**2 / 4.0
+    plan = problem.solve([0.0, 0.0], goal=[0.999 * furthest[0], 0.0])
+    assert plan.success
+    assert np.sort(np.abs(plan.torques[:, 0]))[2:].min() > 0.97 * force
+    assert np.abs(plan.torques[:, 1]).max() < 1e-6
+    beyond = problem.solve([0.0, 0.0], goal=[1.02 * furthest[0], 0.0])
+    assert beyond.status == "no motion found"
+    assert all(finding.value > 1e-6 for finding in beyond.findings)
+
+
+def panda_reach(**options: object) -> OptimalControl:
+    """The problem of a benchmark that Crocoddyl ships, on a Panda."""
+    return OptimalControl(
+        ch.load("panda"),
+        duration=1.0,
+        nodes=100,
+        running=[
+            residuals.pose("goal"),
+            *(0.1 * r for r in (residuals.position(), residuals.velocity(), residuals.torque())),
+        ],
+        final=[1e3 * residuals.pose("goal")],
+        integrator="semi-implicit-euler",
+        **options,
+    )
+
+
+@pytest.mark.slow
+def test_a_reach_among_limits_and_obstacles_costs_more_with_each() -> None:
+    arm = ch.load("panda")
+    goal = arm.forward_kinematics(arm.home + 0.5)
+    free = panda_reach(limits=()).solve(arm.home, goal=goal)
+    limited = panda_reach().solve(arm.home, goal=goal)
+    hand = Body("panda_hand", [0.0, 0.0, -0.04], [0.0, 0.0, 0.08], radius=0.06)
+    half_way = arm.forward_kinematics(limited.states[50, :7])[:3, 3]
+    ball = Body(None, half_way + np.array([0.0, 0.0, 0.08]), radius=0.03)
+    apart = ch.clearance(arm, bodies=[hand], obstacles=[ball])
+    around = panda_reach(clearance=apart, margin=0.02).solve(arm.home, goal=goal)
+    assert free.success
+    assert limited.success
+    assert around.success
+    assert free.cost < limited.cost < around.cost
+    assert apart(limited.states[:, :7]).min() < 0.0
+    assert apart(around.states[1:, :7]).min() == pytest.approx(0.02, abs=1e-7)
+    assert np.abs(around.states[:, 7:] / arm.velocity_limits).max() <= 1.0 + 1e-6
+    assert "within the limits" in str(ch.check(arm, around))
+
+
+def swing_up(robot: ch.Robot, limit: float, goal: list[float], duration: float, nodes: int) -> OptimalControl:
+    return OptimalControl(
+        robot,
+        duration=duration,
+        nodes=nodes,
+        running=[residuals.torque()],
+        exact_end=[residuals.position(goal), residuals.velocity()],
+        limits={"torque": limit, "position": None},
+        integrator="semi-implicit-euler",
+    )
+
+
+def from_many_guesses(problem: OptimalControl, goal: list[float], count: int) -> list[Plan]:
+    """Plans from the straight way and from ways with their middle moved aside."""
+    rng, plans = np.random.default_rng(0), []
+    times = np.linspace(0.0, problem.duration, 5)
+    for k in range(count):
+        ways = np.linspace(0.0, 1.0, 5)[:, None] * np.array(goal)
+        ways[1:-1] += (k > 0) * 0.3 * rng.normal(size=2)
+        plans.append(problem.solve([0.0, 0.0], guess=ch.CubicSpline(times, ways), iterations=1000))
+    return plans
+
+
+@pytest.mark.slow
+def test_cart_pole_swings_up_from_all_guesses() -> None:
+    plans = from_many_guesses(swing_up(cart_pole(), 10.0, [0.0, np.pi], 2.0, 100), [0.0, np.pi], 12)
+    assert all(plan.success for plan in plans)
+    for plan in plans:
+        np.testing.assert_allclose(plan.states[-1], [0.0, np.pi, 0.0, 0.0], atol=1e-6)
+        assert np.abs(plan.torques).max() < 10.0 + 1e-5
+        assert np.abs(plan.states[:, 0]).max() < 2.0 + 1e-6
+
+
+@pytest.mark.slow
+def test_acrobot_swings_up_from_all_guesses() -> None:
+    plans = from_many_guesses(swing_up(acrobot(), 10.0, [np.pi, 0.0], 4.0, 200), [np.pi, 0.0], 12)
+    assert all(plan.success for plan in plans)
+    for plan in plans:
+        np.testing.assert_allclose(plan.states[-1], [np.pi, 0.0, 0.0, 0.0], atol=1e-6)
+        assert (plan.torques[:, 0] == 0.0).all()

@@ -1,0 +1,143 @@
+"""What cannot be solved is said in a sentence; nothing that is wrong is called solved."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.control.optimal.robots import gantry
+
+import chasles as ch
+from chasles.base.errors import ArgumentError, ChaslesError
+from chasles.control.optimal import OptimalControl, Residual, Status, residuals
+from chasles.control.optimal.certificate import certify
+from chasles.engine import sign, sqrt
+
+TORQUE = residuals.torque()
+AT_GOAL = [residuals.position("goal"), residuals.velocity()]
+
+
+def problem(**changes: Any) -> OptimalControl:
+    options: dict[str, Any] = {"duration": 1.0, "nodes": 20, "running": [TORQUE], "exact_end": AT_GOAL}
+    options["limits"] = {"torque": 10.0}
+    return OptimalControl(changes.pop("robot", gantry()), **(options | changes))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"nodes": 0}, "nodes must be a whole number from 1"),
+        ({"duration": 0.0}, "duration is 0.0"),
+        ({"duration": np.nan}, "duration"),
+        ({"limits": "torque"}, "list of names"),
+        ({"limits": ["power"]}, "there is no limit 'power'"),
+        ({"limits": {"torque": -1.0}}, "the torque limit of joint 'joint1' is -1"),
+        ({"limits": {"velocity": np.nan}}, "velocity"),
+        ({"motors": ["elbow"]}, "there is no joint 'elbow'"),
+        ({"motors": []}, "no motors"),
+        ({"integrator": "rk4"}, "there is no integrator 'rk4'"),
+        ({"running": TORQUE}, "put it in brackets"),
+        ({"running": [lambda q, mass: q]}, "there is no argument 'mass'"),
+        ({"running": [3.0]}, "a residual is a function"),
+        ({"running": [Residual(lambda tau: tau, weight=[1.0, 2.0, 3.0])]}, r"weight \(3,\)"),
+        ({"running": [Residual(lambda q, goal: q, goal=(3,))]}, "of shapes"),
+        ({"running": [lambda q: sign(q)]}, "uses 'sign', which jumps"),
+        ({"final": [TORQUE]}, "no torque acts at the end"),
+        ({"robot": ch.load("panda").with_free_base()}, "quaternions"),
+        ({"robot": ch.load("stewart")}, "loops"),
+    ],
+)
+def test_what_is_no_problem(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises(ChaslesError, match=message):
+        problem(**changes).solve([0.0, 0.0], goal=[0.1, 0.1])
+
+
+def test_friction_that_jumps_is_refused() -> None:
+    rough = ch.load("planar2r").with_friction(coulomb=1.0)
+    with pytest.raises(ArgumentError, match=r"friction of joint 'joint1' .* jumps at rest"):
+        problem(robot=rough)
+    smooth = ch.load("planar2r").with_friction(coulomb=1.0, coulomb_velocity=0.1)
+    assert problem(robot=smooth, limits=()).solve([0.0, 0.0], goal=[0.1, 0.1]).success
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"start": [0.0]}, r"start has shape \(1,\)"),
+        ({"start": [np.nan, 0.0]}, r"start\[0\] is nan"),
+        ({"velocity": [np.inf, 0.0]}, "velocity"),
+        ({"goal": None}, "give goal="),
+        ({"goal": [0.0, np.nan]}, "goal"),
+        ({"target": 1.0}, "there is no value 'target'"),
+        ({"iterations": -1}, "iterations"),
+        ({"guess": ch.PointToPoint([0.0], [1.0], duration=1.0)}, "one motion of 2 joints"),
+        ({"start": np.zeros((3, 2)), "goal": np.zeros((2, 2))}, "do not broadcast"),
+        ({"start": np.zeros((0, 2))}, "no problems"),
+    ],
+)
+def test_what_is_no_call(arguments: dict[str, Any], message: str) -> None:
+    values = {"start": [0.0, 0.0], "goal": [0.1, 0.1]} | arguments
+    values = {name: value for name, value in values.items() if value is not None}
+    with pytest.raises(ChaslesError, match=message):
+        problem().solve(**values)
+
+
+def test_limits_without_a_motion_are_named_with_their_units() -> None:
+    plan = problem(limits={"torque": 10.0, "velocity": 0.1}).solve([0.0, 0.0], goal=[0.5, 0.0])
+    assert plan.status is Status.NO_MOTION
+    assert not plan.success
+    assert re.search(r"(velocity of joint 'joint1' exceeds its limit by \S+ m/s|exact ends)", str(plan))
+
+
+def test_a_start_beyond_its_limits_that_cannot_brake() -> None:
+    """At 3 m/s the bridge, M = 5 kg, needs 22.5 N to stop within 1 m."""
+    plan = problem(limits={"torque": 10.0, "position": 1.0}, exact_end=[]).solve([0.0, 0.0], [3.0, 0.0])
+    assert plan.status is Status.NO_MOTION
+    assert "osition of joint 'joint1' exceeds its limit by" in str(plan)
+    assert problem(limits={"torque": 30.0, "position": 1.0}, exact_end=[]).solve([0.0, 0.0], [3.0, 0.0]).success
+
+
+def test_too_few_iterations_are_no_success() -> None:
+    plan = problem().solve([0.0, 0.0], goal=[0.3, 0.0], iterations=1)
+    assert plan.status in (Status.STOPPED, Status.FEASIBLE)
+    assert plan.iterations == 1
+
+
+def test_values_that_are_not_finite() -> None:
+    plan = problem(running=[TORQUE, lambda q: sqrt(q - 1.0)]).solve([0.0, 0.0], goal=[0.3, 0.0])
+    assert plan.status is Status.NOT_FINITE
+    assert "not finite" in str(plan)
+
+
+def test_one_node_is_a_problem() -> None:
+    """One force over one step can reach a position or a velocity: the position of least cost of both."""
+    plan = problem(nodes=1, exact_end=[], final=[residuals.position("goal")], limits=()).solve(
+        [0.0, 0.0], goal=[1.0, 0.0]
+    )
+    assert plan.success
+    reach = 1.0 / (2.0 * 5.0)  # q = u h² / 2m, which minimises ½ u² + ½ (q - 1)²
+    assert plan.torques[0, 0] == pytest.approx(reach / (1.0 + reach**2), rel=1e-8)
+
+
+def test_the_certificate_refutes_what_is_not_optimal() -> None:
+    control = problem()
+    plan = control.solve([0.0, 0.0], goal=[0.3, 0.0])
+    times = np.linspace(0.0, 1.0, 21)
+    nodes = control._on_nodes(times, np.zeros(2), np.zeros(2), [np.array([0.3, 0.0])])
+    W = np.zeros((21, 6))
+    W[:-1, :2], W[:, 2:] = plan.torques, plan.states
+    assert not certify(nodes, W, np.zeros(nodes.rows.count)).is_optimal  # without the ends' multipliers
+    W[:-1, 0] *= 1.01
+    assert not certify(nodes, nodes.rolled_out(W), np.zeros(nodes.rows.count)).is_feasible
+
+
+def test_an_interrupt_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    control = problem()
+    monkeypatch.setattr("chasles.control.optimal.interior_point.solve_chain", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        control.solve([0.0, 0.0], goal=[0.3, 0.0])
