@@ -237,9 +237,9 @@ def test_intervals_cover() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["ur5", "xarm6", "z1", "iiwa14"])
+@pytest.mark.parametrize("name", ["ur5", "xarm6", "z1", "puma560"])  # PUMA's wrist is lighter than any reference
 def test_intervals_cover_93_to_97_percent(name: str) -> None:
-    assert 0.93 < coverage(ch.load(name), 40) < 0.97
+    assert 0.93 < coverage(ch.load(name), 50) < 0.97
 
 
 def test_what_the_motion_does_not_excite_stays_near_the_prior_and_is_said() -> None:

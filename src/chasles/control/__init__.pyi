@@ -9,6 +9,7 @@ from chasles.control.c_code import controller_to_c as controller_to_c
 from chasles.control.c_code import law_cost as law_cost
 from chasles.control.c_code import law_program as law_program
 from chasles.control.closed_loop_kinematics import ClosedLoopKinematics as ClosedLoopKinematics
+from chasles.control.collision_alarm import CollisionAlarm as CollisionAlarm
 from chasles.control.compliant_frame import CompliantFrame as CompliantFrame
 from chasles.control.computed_torque import ComputedTorque as ComputedTorque
 from chasles.control.contact import Contact as Contact
@@ -27,7 +28,6 @@ from chasles.control.linear_quadratic import LinearQuadraticRegulator as LinearQ
 from chasles.control.linear_quadratic import TimeVaryingRegulator as TimeVaryingRegulator
 from chasles.control.loop_margins import LoopMargins as LoopMargins
 from chasles.control.loop_margins import loop_margins as loop_margins
-from chasles.control.momentum_observer import CollisionAlarm as CollisionAlarm
 from chasles.control.momentum_observer import MomentumObserver as MomentumObserver
 from chasles.control.nominal_torque import NominalTorque as NominalTorque
 from chasles.control.now import Now as Now

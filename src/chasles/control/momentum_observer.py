@@ -8,16 +8,14 @@ and identification" (IEEE Trans. Robotics 33(6), 2017).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
-from scipy.stats import chi2, norm
 
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, IdentificationError
+from chasles.control.collision_alarm import CollisionAlarm, alarm_from_residuals
 from chasles.engine.function import Function, function
 from chasles.engine.validators import real, reals, truth
 from chasles.robot.robot import Robot
@@ -25,13 +23,19 @@ from chasles.robot.robot import Robot
 FloatArray = NDArray[np.float64]
 
 LEAST_RESIDUALS = 200
-HIGHEST_THRESHOLD = 30.0
-"""Largest threshold in standard deviations."""
-LOST = 0.05
-"""Autocorrelation below which residuals are taken to be independent."""
-QUANTILES = 32
-"""Quantiles of the deviation's distribution that stand for it."""
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(100)
+FAST = 1e6
+"""Velocity, rad/s or m/s, at which dry friction has passed all transitions."""
+
+
+class IdentifiedModel(Protocol):
+    """Model with the uncertainty of its torques, such as `chasles.identification.Identification`."""
+
+    @property
+    def model(self) -> Robot:
+        """Identified robot."""
+
+    def torque_deviation(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+        """Standard deviations of the predicted torques along a motion (k, n), shape (k, n)."""
 
 
 class MomentumObserver:
@@ -40,7 +44,8 @@ class MomentumObserver:
     Parameters
     ----------
     robot
-        Model, preferably identified: unmodelled torques appear as external torques.
+        Model, preferably identified: unmodelled torques appear as external torques. A robot, or the result of
+        `chasles.identify`, whose covariance then tells how far residuals may be off.
     bandwidth
         Bandwidth K, 1/s: a scalar or shape (n,). Residuals follow external torques with the time constant 1/K.
     period
@@ -51,6 +56,8 @@ class MomentumObserver:
 
     Attributes
     ----------
+    robot, identified
+        Model, and the identification that it comes from, or None.
     law
         Compiled step: ``(integral, q, qd, tau) -> (integral, residual)``, each (n,). ``law.to_c()`` is its C source and
         header.
@@ -69,8 +76,11 @@ class MomentumObserver:
     array([1., 0.])
     """
 
-    def __init__(self, robot: Robot, *, bandwidth: ArrayLike, period: float, commanded: bool = False) -> None:
-        self.robot = robot
+    def __init__(
+        self, robot: Robot | IdentifiedModel, *, bandwidth: ArrayLike, period: float, commanded: bool = False
+    ) -> None:
+        self.identified = None if isinstance(robot, Robot) else robot
+        self.robot = robot = robot if isinstance(robot, Robot) else robot.model
         self.commanded = truth(commanded, "commanded")
         self.bandwidth = reals(bandwidth, "bandwidth", (robot.n,), broadcast=True, above=0.0)
         self.period = real(period, "period", above=0.0)
@@ -135,94 +145,94 @@ class MomentumObserver:
             integral = integral + before[k] + after[k] + self.period * estimates[k]
         return estimates
 
-    def alarm(self, residuals: ArrayLike, *, false_alarms_per_hour: float = 1.0) -> CollisionAlarm:
-        """Return alarm thresholds from residuals, shape (k, n), of a motion without contact.
+    def model_deviation(self, q: ArrayLike, qd: ArrayLike) -> FloatArray:
+        """Standard deviations of the residuals by the uncertainty of an identified model, shape (k, n), N·m.
 
-        The thresholds allow for the uncertainty of standard deviations estimated from k residuals.
+        Those of the torques along the motion, from the covariance of the identification; zeros for a plain robot.
+
+        Parameters
+        ----------
+        q, qd
+            Motion at the observer's period, shapes (k, nq) and (k, n).
+        """
+        positions = reals(q, "q", ("k", self.robot.nq))
+        rates = reals(qd, "qd", (len(positions), self.robot.n))
+        if self.identified is None or len(rates) < 2:
+            return np.zeros_like(rates)
+        accelerations = np.gradient(rates, self.period, axis=0)
+        return np.asarray(self.identified.torque_deviation(positions, rates, accelerations))
+
+    def stiction_band(self, q: ArrayLike, tau: ArrayLike) -> FloatArray:
+        """Largest torques that dry friction may hide while joints rest, shape (..., n), N·m.
+
+        At rest, friction takes any value between minus and plus this band, and residuals may be off by as much: a
+        contact that pushes less cannot be told from stiction.
+
+        Parameters
+        ----------
+        q, tau
+            Configurations and motor torques at rest, shapes (..., nq) and (..., n).
+        """
+        positions = reals(q, "q", (..., self.robot.nq))
+        torques = reals(tau, "tau", (*positions.shape[:-1], self.robot.n))
+        return self._stiction(positions, self.robot.transmitted_torque(positions, 0.0 * torques, torques))
+
+    def _stiction(self, q: Any, load: Any) -> FloatArray:
+        """Friction of fast joints without its viscous part, shape (..., n): the mean size of both directions."""
+        sizes = []
+        for velocity in (FAST, -FAST):
+            once, twice = (
+                np.asarray(self.robot.loaded_friction_torque(q, k * velocity + 0.0 * load, load)) for k in (1.0, 2.0)
+            )
+            sizes.append(np.abs(2.0 * once - twice))
+        return np.asarray(0.5 * (sizes[0] + sizes[1]))
+
+    def alarm(
+        self,
+        residuals: ArrayLike,
+        qd: ArrayLike | None = None,
+        *,
+        q: ArrayLike | None = None,
+        false_alarms_per_hour: float = 1.0,
+    ) -> CollisionAlarm:
+        """Return alarm thresholds from residuals of a motion without contact.
+
+        Thresholds are extrapolated from the largest residuals, so they hold for whatever distribution these have, and
+        allow for how few they are: the number of false alarms is what is to be expected. Alarms that follow each other
+        within the correlation time of the residuals count as one.
+
+        Parameters
+        ----------
+        residuals
+            Residuals, shape (k, n), of motions as those in which the alarm is to watch.
+        qd
+            Joint velocities, shape (k, n). With them joints have thresholds of their own near rest, where friction is
+            known least, if the record shows that 20 times.
+        q
+            Configurations, shape (k, nq). With them and `qd`, thresholds of an identified model allow for its
+            covariance: they are higher in motions that its log did not determine.
+        false_alarms_per_hour
+            Expected number of alarms without contact, of all joints together.
 
         Raises
         ------
         IdentificationError
-            If there are too few residuals.
+            If there are too few independent residuals.
+
+        Notes
+        -----
+        S. Coles, "An introduction to statistical modeling of extreme values" (Springer, 2001), ch. 4, 5 and 9.
         """
         quiet = reals(residuals, "residuals", ("k", self.robot.n))
         rate = real(false_alarms_per_hour, "false_alarms_per_hour", above=0.0)
+        rates = None if qd is None else reals(qd, "qd", quiet.shape)
         if len(quiet) < LEAST_RESIDUALS:
             raise IdentificationError(f"{len(quiet)} residuals are too few; at least {LEAST_RESIDUALS} are needed")
-        centred = quiet - quiet.mean(axis=0)
-        deviation = np.maximum(centred.std(axis=0), 1e-12)
-        probability = rate * self.period / (3600.0 * self.robot.n)
-        factor = np.array([_threshold(_autocorrelation(column), len(quiet), probability) for column in centred.T])
-        return CollisionAlarm(quiet.mean(axis=0), factor * deviation, rate)
-
-
-@dataclass(frozen=True)
-class CollisionAlarm:
-    """Thresholds of a collision detector.
-
-    Attributes
-    ----------
-    mean, threshold
-        Mean residual without contact, and distance from it that raises the alarm, shape (n,), N·m.
-    false_alarms_per_hour
-        Expected number of alarms without contact, for residuals that are a Gaussian process with one time constant.
-    """
-
-    mean: FloatArray
-    threshold: FloatArray
-    false_alarms_per_hour: float
-
-    def __call__(self, residuals: ArrayLike) -> NDArray[np.bool_]:
-        """Whether residuals (..., n) are an alarm, shape (...)."""
-        return np.asarray((np.abs(np.asarray(residuals, dtype=np.float64) - self.mean) > self.threshold).any(axis=-1))
-
-
-def crossing_probability(threshold: ArrayLike, correlation: float) -> FloatArray:
-    """Probability that a unit Gaussian sequence goes beyond ±threshold from one sample to the next.
-
-    Examples
-    --------
-    Without correlation: it is outside with 0.0455, and was inside before.
-
-    >>> float(crossing_probability(2.0, 0.0).round(4))
-    0.0434
-    """
-    a = np.asarray(threshold, dtype=np.float64)[..., None]
-    rho = min(max(correlation, -0.999999), 0.999999)
-    width = np.sqrt(1.0 - rho**2)  # deviation of the next sample from the mean that this one, x, tells
-    middle = np.maximum(a - 10.0 * width / max(abs(rho), 0.1), -a)
-    total = np.zeros(a.shape[:-1])
-    for low, high in ((-a, middle), (middle, a)):
-        x = 0.5 * (low + high) + 0.5 * (high - low) * _NODES
-        leaves = norm.sf((a - abs(rho) * x) / width)
-        total += np.sum(0.5 * (high - low) * _WEIGHTS * norm.pdf(x) * leaves, axis=-1)
-    return np.asarray(2.0 * total)
-
-
-def _autocorrelation(centred: FloatArray) -> FloatArray:
-    """Autocorrelation from lag 1 to the first lag where it is lost, at least one."""
-    power = np.abs(np.fft.rfft(centred, 2 * len(centred))) ** 2
-    rho = np.fft.irfft(power)[1 : len(centred) // 2] / max(float(np.sum(centred**2)), 1e-300)
-    lost = np.flatnonzero(rho < LOST)
-    return np.asarray(rho[: max(int(lost[0]) if len(lost) else len(rho), 1)])
-
-
-def _threshold(autocorrelation: FloatArray, count: int, probability: float) -> float:
-    """Threshold, in estimated standard deviations, that is expected to be crossed with this probability in each step.
-
-    The expectation is over the true deviation, of which the estimate from `count` correlated residuals is as good as
-    one from `freedom` independent ones. The error of their mean makes that estimate too small, and adds to the
-    distance from it.
-    """
-    correlation = float(autocorrelation[0])
-    freedom = count / (1.0 + 2.0 * float(np.sum(autocorrelation**2)))
-    ratios = np.sqrt(freedom / chi2.ppf((np.arange(QUANTILES) + 0.5) / QUANTILES, freedom))
-    ratios *= np.sqrt(1.0 + 2.0 * (1.0 + 2.0 * float(np.sum(autocorrelation))) / count)
-
-    def excess(threshold: float) -> float:
-        crossing = float(np.mean(crossing_probability(threshold / ratios, correlation)))
-        return float(np.log(max(crossing, 1e-300)) - np.log(probability))
-
-    if excess(0.5) < 0.0:
-        return 0.5
-    return float(brentq(excess, 0.5, HIGHEST_THRESHOLD))
+        deviation = np.zeros_like(quiet)
+        if q is not None and rates is not None:
+            deviation = self.model_deviation(q, rates)
+        stiction = self._stiction(np.asarray(self.robot.home), np.zeros(self.robot.n))
+        return alarm_from_residuals(
+            quiet, rates, deviation, false_alarms_per_hour=rate, period=self.period,
+            bandwidth=float(self.bandwidth.min()), friction=stiction,
+        )  # fmt: skip

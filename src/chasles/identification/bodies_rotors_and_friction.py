@@ -82,6 +82,18 @@ class References(NamedTuple):
         """References themselves."""
         return Point(np.tile(np.eye(4), (len(self.L), 1, 1)), np.ones(len(self.sizes)), np.zeros(len(self.signed)))
 
+    def apart(self, bodies: FloatArray, point: Point) -> FloatArray:
+        """Distances of the references from bodies (b, 4, 4) in the local coordinates at a point, shape (b, 10).
+
+        None is above 1 along an axis: a reference pulls with γ at most, however much heavier it is.
+        """
+        inverse = np.linalg.inv(self.L @ np.linalg.cholesky(point.X))
+        lengths, axes = np.linalg.eigh(
+            inverse @ (self.L @ np.swapaxes(self.L, 1, 2) - bodies) @ np.swapaxes(inverse, 1, 2)
+        )
+        S = (axes * np.clip(lengths, -1.0, 1.0)[:, None]) @ np.swapaxes(axes, 1, 2)
+        return np.asarray(np.einsum("bij,kij->bk", S, BASIS))
+
     def unknowns(self, point: Point) -> FloatArray:
         """Unknowns x at a point, shape (unknowns,)."""
         bodies = np.asarray(inertial_parameters_from_pseudo_inertia(self.L @ point.X @ np.swapaxes(self.L, 1, 2)))
@@ -112,6 +124,8 @@ class Minimum(NamedTuple):
         Second derivatives in local coordinates, shape (unknowns, unknowns).
     slope, curvature
         The share of the references in the first derivatives, and in the second ones: its diagonal, shapes (unknowns,).
+    references
+        What the problem was solved with.
     """
 
     point: Point
@@ -120,6 +134,7 @@ class Minimum(NamedTuple):
     hessian: FloatArray
     slope: FloatArray
     curvature: FloatArray
+    references: References
 
 
 def minimum(G: FloatArray, g: FloatArray, references: References, start: Point | None = None) -> Minimum:
@@ -150,7 +165,8 @@ def minimum(G: FloatArray, g: FloatArray, references: References, start: Point |
         point = _descend(share * G, share * g, references, point, FOUND if last else FOLLOWED, last)
     motions = _motions(references, point)
     hessian = motions.T @ G @ motions + np.diag(references.curvature)
-    return Minimum(point, references.unknowns(point), motions, hessian, _slope(references, point), references.curvature)
+    slope, curvature = _slope(references, point), references.curvature
+    return Minimum(point, references.unknowns(point), motions, hessian, slope, curvature, references)
 
 
 def _descend(G: FloatArray, g: FloatArray, references: References, point: Point, enough: float, last: bool) -> Point:

@@ -43,6 +43,8 @@ OFFSET = 0.3
 LEAST_MASS, LEAST_RADIUS = 0.05, 0.1
 """A reference body has this share of the moving mass, and this gyration radius of the arm's: a gripper or load weigh
 that."""
+WEIGHTLESS = 1e-6
+"""Share of the moving mass below which a body has none, as in files that give no mass to a body that only turns."""
 UNCORRELATED = 0.05
 """Autocorrelation that ends the correlation time: its own error in 400 samples."""
 LONGEST_LAG = 400
@@ -295,7 +297,7 @@ def _references(robot: Robot, equations: TorqueEquations, used: NDArray[np.bool_
     }
     signed = [places(name) for name in terms.signed]
     return References(
-        np.asarray(np.linalg.cholesky(_reference_bodies(robot, bodies)), dtype=np.float64),
+        np.asarray(np.linalg.cholesky(reference_bodies(robot, bodies)), dtype=np.float64),
         np.concatenate(positive), np.concatenate(sizes),
         np.concatenate([np.zeros(0, dtype=np.intp), *signed]),
         np.concatenate([np.zeros(0), *(deviations[name] for name in terms.signed)]),
@@ -309,7 +311,7 @@ def _root_mean_square(values: FloatArray, used: NDArray[np.bool_]) -> FloatArray
     return np.where(count > 0, np.sqrt(mean) + 1e-9, 1.0)
 
 
-def _reference_bodies(robot: Robot, bodies: int) -> FloatArray:
+def reference_bodies(robot: Robot, bodies: int) -> FloatArray:
     """Pseudo-inertias of the prior's bodies, none lighter or smaller than what users mount, shape (bodies, 4, 4).
 
     The size of the arm is that of a rod of its mass: 2 √(M/m), with the largest mass M of its first two joints.
@@ -321,7 +323,8 @@ def _reference_bodies(robot: Robot, bodies: int) -> FloatArray:
     radius = LEAST_RADIUS * 2.0 * np.sqrt(np.diagonal(M, axis1=1, axis2=2)[:, :2].max(axis=1).mean() / mass)
     center = J[:, :3, 3] / np.maximum(J[:, 3, 3], 1e-9)[:, None]
     own = np.maximum(J[:, 3, 3], LEAST_MASS * mass)
-    spread = J[:, :3, :3] / np.maximum(J[:, 3, 3], 1e-9)[:, None, None] - np.einsum("bi,bj->bij", center, center)
+    weighed = np.where(J[:, 3, 3] > WEIGHTLESS * mass, J[:, 3, 3], own)  # a body may have an inertia and no mass
+    spread = (J[:, :3, :3] - J[:, 3, 3, None, None] * center[:, :, None] * center[:, None]) / weighed[:, None, None]
     w, V = np.linalg.eigh(spread)
     spread = V @ (np.maximum(w, radius**2)[..., None] * np.swapaxes(V, 1, 2)) + np.einsum("bi,bj->bij", center, center)
     thick = np.empty_like(J)

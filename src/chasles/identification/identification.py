@@ -18,6 +18,7 @@ from chasles.base.findings import Finding
 from chasles.identification import archive
 from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains
+from chasles.identification.equations import inertial_columns, inertial_unknowns
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
@@ -164,6 +165,22 @@ class Identification:
         moving, gains = signals.moving & own.measured, self.drive_gains
         scale = np.where(gains.known, gains.values, 1.0) if own.currents and gains is not None else 1.0
         return Prediction(tau, signals.effort * scale, moving, signals.saturated, signals.time).at(signals.kept())
+
+    def torque_deviation(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
+        """Standard deviations of the predicted torques, from the covariance of the estimates, shape (k, n), N·m.
+
+        Parameters
+        ----------
+        q, qd, qdd
+            Motion of the joints, shapes (k, n).
+        """
+        unknowns, coupling = inertial_unknowns(self.robot, self.log.coupling), self.log.coupling
+        columns = inertial_columns(self.robot, unknowns.bodies, coupling, q, qd, qdd)
+        load = np.linalg.solve(coupling.T, (columns @ self.values[: columns.shape[2]]).T).T
+        of_motors = self.terms.columns(qd @ coupling.T, q @ coupling.T, load)
+        friction = np.einsum("kmi,mj->kjmi", of_motors, coupling).reshape(*q.shape, -1)
+        A = np.concatenate([columns, friction], axis=2)
+        return np.asarray(np.sqrt(np.einsum("kjp,pr,kjr->kj", A, self.covariance, A, optimize=True)))
 
     def score(self, log: Any) -> float:
         """Share of the squared efforts of another log that the model explains: mean over its moving joints, at best 1.

@@ -4,7 +4,8 @@ The estimate is the minimum of a convex problem; in its local coordinates the er
 W ε, and the references' deviation from the truth by H⁻¹ C ν, where C is the references' share of the second derivatives
 H. The covariance is therefore the sandwich H⁻¹ (Aᵀ W Ω W A + C) H⁻¹ with the covariance Ω of coloured errors; see
 `regression`. Friction has not just the transitions that it is fitted with: Ω includes torques of transitions that lie
-between them.
+between them. A light body's reference is heavier than the prior's (see `estimation.reference_bodies`), and the truth
+may lie anywhere between: the mean distance, of all bodies together, and the deviation of each add to the covariance.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.geometry import pseudo_inertia_from_inertial_parameters
 from chasles.identification.equations import TorqueEquations
 from chasles.identification.estimation import Estimate
 from chasles.identification.identification import Parameter
@@ -34,6 +36,8 @@ DETERMINED = 0.5
 
 BETWEEN_TRANSITIONS = float(np.log(5.0) / np.sqrt(12.0))
 """Deviation of a transition's logarithm: it is uniform between neighbours, half decades apart."""
+MEAN_BETWEEN, DEVIATION_BETWEEN = 0.5, 1.0 / np.sqrt(12.0)
+"""Mean distance from one end of what is uniform between two ends, and its deviation, relative to theirs."""
 
 
 class Combinations(NamedTuple):
@@ -83,7 +87,8 @@ def with_intervals(
     slopes = equations.transition_slopes(found.terms, found.coulomb)
     pull = np.einsum("kip,ki,kis->ps", A, found.weights, slopes, optimize=True)
     moved = BETWEEN_TRANSITIONS * np.linalg.solve(minimum.hessian, pull)
-    local = coloured_covariance(A, fit, prior, segments, errors) + moved @ moved.T
+    raised = _raised_references(robot, found)
+    local = coloured_covariance(A, fit, prior, segments, errors) + moved @ moved.T + raised @ raised.T
     rows = told.rows @ minimum.motions
     freedom = degrees_of_freedom(A, fit, segments, errors, rows)
     error = np.sqrt(np.einsum("pi,ij,pj->p", rows, local, rows))
@@ -105,3 +110,15 @@ def with_intervals(
         for name, expression, value, deviation, prior, determined, own_freedom in zip(*columns, strict=True)
     )
     return parameters, np.asarray(minimum.motions @ local @ minimum.motions.T)
+
+
+def _raised_references(robot: Robot, found: Estimate) -> FloatArray:
+    """Deviations of the local coordinates, as bodies may lie between reference and prior: (unknowns, 1 + bodies)."""
+    minimum, bodies = found.minimum, found.unknowns.bodies
+    values = found.unknowns.of(robot)[: 10 * bodies].reshape(-1, 10)
+    apart = minimum.references.apart(np.asarray(pseudo_inertia_from_inertial_parameters(values)), minimum.point)
+    pulls = np.zeros((len(minimum.curvature), bodies))
+    for body, distance in enumerate(apart):
+        pulls[10 * body : 10 * body + 10, body] = distance
+    moved = np.linalg.solve(minimum.hessian, minimum.curvature[:, None] * pulls)
+    return np.column_stack([MEAN_BETWEEN * moved.sum(axis=1), DEVIATION_BETWEEN * moved])
