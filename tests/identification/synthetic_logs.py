@@ -100,6 +100,8 @@ def drawn_arm(arm: ch.Robot, motion: Motion, seed: int) -> ch.Robot:
         load=rng.uniform(0.0, 0.15, n),
         load_velocity=0.05 * top,
         torque_offset=0.05 * rng.normal(size=n) * size,
+        torque_sine=0.02 * rng.normal(size=n) * size,
+        torque_cosine=0.02 * rng.normal(size=n) * size,
     )
 
 
@@ -124,6 +126,8 @@ def coverage(arm: ch.Robot, count: int, memory: float = 0.9) -> float:
                 f"{joint.name}.coulomb": joint.coulomb_friction,
                 f"{joint.name}.load": joint.load_friction,
                 f"{joint.name}.offset": joint.torque_offset,
+                f"{joint.name}.sine": joint.torque_sine,
+                f"{joint.name}.cosine": joint.torque_cosine,
             }
         for parameter in with_intervals(arm, estimate(arm, equations, equations.moving), equations)[0]:
             low, high = parameter.interval

@@ -176,7 +176,9 @@ class Identification:
         """
         unknowns, coupling = inertial_unknowns(self.robot, self.log.coupling), self.log.coupling
         columns = inertial_columns(self.robot, unknowns.bodies, coupling, q, qd, qdd)
-        load = np.linalg.solve(coupling.T, (columns @ self.values[: columns.shape[2]]).T).T
+        load = np.asarray(
+            np.linalg.solve(coupling.T, (columns @ self.values[: columns.shape[2]]).T).T, dtype=np.float64
+        )
         of_motors = self.terms.columns(qd @ coupling.T, q @ coupling.T, load)
         friction = np.einsum("kmi,mj->kjmi", of_motors, coupling).reshape(*q.shape, -1)
         A = np.concatenate([columns, friction], axis=2)
