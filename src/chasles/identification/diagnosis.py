@@ -27,6 +27,11 @@ OTHER_READING = Rule(
 )  # fmt: skip
 RIDGE = 1e-6
 """Weight of the least coefficients in these fits, beside columns of unit length."""
+MOUNTED = Rule(
+    "other-mounting", 45.0, "half way from upright to a wall",
+    "the efforts show gravity along ({x:.2f}, {y:.2f}, {z:.2f}) of the base, {value:.0f}° from the model's: if the "
+    "robot is mounted so, say it with robot.with_gravity(...)", "caution",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,8 +51,8 @@ def better_readings(
 ) -> tuple[Finding, ...]:
     """Find the reading of the log that fits the robot best, if it does so far better than the log as it is.
 
-    Every single change of a sign, every offset of a joint by a multiple of 90° and every exchange of two columns is
-    tried on a few hundred samples.
+    Every single change of a sign, that of all efforts, every offset of a joint by a multiple of 90° and every exchange
+    of two columns is tried on a few hundred samples.
     """
     names, n = robot.velocity_names, robot.n
     turning = np.array([unit == "rad" for unit in robot.description.coordinate_units])
@@ -68,6 +73,36 @@ def better_readings(
         if not best or gain > best[0].value:
             best = OTHER_READING.above(gain, robot=robot.name, reading=reading.words)
     return best
+
+
+def mounting(robot: Robot, signals: Signals, measured: NDArray[np.bool_]) -> tuple[Finding, ...]:
+    """Find whether gravity pulls otherwise than the model says: torques of the prior's weight are linear in it.
+
+    Of the measured joints, the efforts less the prior's other torques are fitted by the weight along each axis of the
+    base, and by each joint's friction and offset.
+    """
+    kept = signals.kept()
+    thin = _thinned(signals, kept[np.unique(np.linspace(0, len(kept) - 1, TRIED_SAMPLES).astype(int))])
+    along = [np.asarray(robot.gravity_torque(thin.q, vary={"gravity": np.eye(3)[k]})) for k in range(3)]
+    moved = np.asarray(robot.inverse_dynamics(thin.q, thin.qd, thin.qdd)) - np.asarray(robot.gravity_torque(thin.q))
+    top = np.abs(thin.qd).max(axis=0) + 1e-12
+    friction = [np.tanh(thin.qd / (0.05 * top)), thin.qd / top, np.ones_like(thin.qd)]
+    n, joints = robot.n, np.flatnonzero(measured)
+    rows, right = [], []
+    for joint in joints:
+        own = np.zeros((len(thin.q), 3 + 3 * n))
+        own[:, :3] = np.stack([torque[:, joint] for torque in along], axis=1)
+        own[:, 3 + 3 * joint : 6 + 3 * joint] = np.stack([column[:, joint] for column in friction], axis=1)
+        scale = 1.0 / (thin.effort[:, joint].std() + 1e-12)
+        rows.append(scale * own)
+        right.append(scale * (thin.effort[:, joint] - moved[:, joint]))
+    pull = np.linalg.lstsq(np.concatenate(rows), np.concatenate(right), rcond=1e-9)[0][:3]
+    size, usual = float(np.linalg.norm(pull)), robot.description.gravity
+    if not size > 0.0 or not np.any(usual):
+        return ()
+    cosine = float(pull @ usual) / (size * float(np.linalg.norm(usual)))
+    x, y, z = (pull / size).tolist()
+    return MOUNTED.above(float(np.degrees(np.arccos(np.clip(cosine, -1.0, 1.0)))), x=x, y=y, z=z)
 
 
 def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:
@@ -120,6 +155,7 @@ def _readings(names: tuple[str, ...], n: int, turning: NDArray[np.bool_]) -> Ite
             straight,
             flipped(joint),
         )
+    yield LogInterpretation("all efforts with the opposite sign", straight, ones, straight, -ones)
     for a, b in combinations(range(n), 2):
         order = list(straight)
         order[a], order[b] = b, a

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from chasles.base.findings import Finding, Rule
 from chasles.identification.comparison import Prediction
 from chasles.identification.delays_and_offsets import FittedLog, misalignments
-from chasles.identification.diagnosis import OTHER_READING, better_readings
+from chasles.identification.diagnosis import MOUNTED, OTHER_READING, better_readings, mounting
 from chasles.identification.identification import NORMAL_QUANTILE, Identification
 from chasles.robot.robot import Robot
 
@@ -104,7 +104,7 @@ NOTHING_PREDICTED = Rule(
     "robot '{robot}', or its columns are not what they are read as", "refusal",
 )  # fmt: skip
 
-DOUBTS = {MISSED.code, WEIGHT.code, WEIGHT_SHAPE.code, OTHER_READING.code}
+DOUBTS = {MISSED.code, WEIGHT.code, WEIGHT_SHAPE.code, MOUNTED.code, OTHER_READING.code}
 """Findings that say that the log may be of another robot, or be read otherwise than it was written."""
 
 
@@ -132,13 +132,21 @@ def judge(
     if has_guessed_bodies:
         yield from GUESSED_MASSES.told(robot.description.mass, robot=robot.name)
     else:
-        yield from _weights(result)
-        yield from _masses(result)
+        yield from _likeness(result, fitted)
     yield from _friction_signs(robot, fitted)
     yield from _unseen_errors(result)
     inertial = fitted.equations.inertial
     yield from better_readings(robot, inertial, signals, result.log.coupling, result.log.measured)
     yield from misalignments(fitted, result.model)
+
+
+def _likeness(result: Identification, fitted: FittedLog) -> Iterator[Finding]:
+    """Compare weights and masses with the prior's; if they or the predictions are in doubt, gravity's direction too."""
+    told = [*_weights(result), *_masses(result)]
+    yield from told
+    doubtful = [*told, *_friction_signs(result.robot, fitted), *_unseen_errors(result)]
+    if not result.log.currents and any(one.rule.code in DOUBTS or one.rule.weight == "refusal" for one in doubtful):
+        yield from mounting(result.robot, result.signals, result.log.measured)
 
 
 def _determination(result: Identification, together: tuple[str, ...]) -> Iterator[Finding]:
