@@ -111,14 +111,14 @@ def coverage(arm: ch.Robot, count: int, memory: float = 0.9) -> float:
     Each log has another truth: an interval allows for how far the truth may be from the prior, so it holds on the
     average over truths, not for the noise of one.
     """
-    unknowns, held = inertial_unknowns(arm, np.eye(arm.n)), []
+    unknowns, held = inertial_unknowns(arm), []
     for seed in range(count):
         motion = everyday_motion(arm, seed)
         real = drawn_arm(arm, motion, seed)
         tau = np.asarray(real.inverse_dynamics(*motion[1:]))
         tau += 0.04 * tau.std(axis=0) * coloured_noise(tau.shape, 1.0, memory, seed)
         signals = filtered_signals(ch.Log(arm, table(motion, tau)))
-        equations = TorqueEquations(arm, unknowns, signals, np.eye(arm.n))
+        equations = TorqueEquations(arm, unknowns, signals)
         truth = dict(zip(unknowns.names, (unknowns.to_base @ unknowns.of(real)).tolist(), strict=True))
         for joint in real.description.joints:
             truth |= {

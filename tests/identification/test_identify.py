@@ -267,19 +267,35 @@ def test_currents_give_relative_gains_and_say_so() -> None:
     assert told.value == 2
 
 
-def test_coupled_joints_have_friction_at_the_motors() -> None:
-    """Motor 2 moves with both joints: its friction acts on both. The robot has it at the joints, and is judged so."""
-    G = np.array([[1.0, 0.0], [1.0, 1.0]])
+def test_coupled_drives_are_identified_and_the_file_has_them(tmp_path: Path) -> None:
+    """Motor 2 moves with both joints: its rotor and friction act on both, written out here."""
+    G, rotors = np.array([[50.0, 0.0], [-40.0, 80.0]]), np.array([1.5, 0.8])
+    C = np.array([[1.0, 0.0], [-0.5, 1.0]])
     smooth = REAL.with_friction(viscous=0.0, coulomb=0.0)
-    rates = MOTION.qd @ G.T
-    friction = (np.array([2.0, 1.5]) * rates + np.array([3.0, 2.5]) * np.tanh(rates / 0.08)) @ G
-    tau = np.asarray(smooth.inverse_dynamics(MOTION.q, MOTION.qd, MOTION.qdd)) + friction
+
+    def torques(motion: Motion) -> FloatArray:
+        rates = motion.qd @ C.T
+        dry = np.array([3.0, 2.5]) * np.tanh(rates / 0.08)
+        of_motors = np.array([2.0, 1.5]) * rates + dry + rotors * (motion.qdd @ C.T)
+        return np.asarray(smooth.inverse_dynamics(motion.q, motion.qd, motion.qdd)) + of_motors @ C
+
+    tau = torques(MOTION)
     motors = {"t": MOTION.t, "q": MOTION.q @ G.T, "tau": np.linalg.solve(G.T, tau.T).T}
-    log = ch.Log(ARM, motors, motor_from_joint=G)
-    with pytest.warns(ch.identification.IdentificationWarning, match=r"miss \d+% of the torques"):
-        found = ch.identify(ARM, log)
+    found = ch.identify(ARM, ch.Log(ARM, motors, motor_from_joint=G))
     assert abs(found["joint2.coulomb"].value - 2.5) < 0.1
     assert abs(found["joint2.viscous"].value - 1.5) < 0.1
+    found.model.save(tmp_path / "robot.toml")
+    robot, other = ch.load(tmp_path / "robot.toml"), fourier_motion(2, 12.0, seed=5, size=0.5)
+    assert np.array_equal(robot.description.drive_coupling, C)
+    expected, uncoupled = torques(other), robot.with_drive_coupling(np.eye(2))
+    errors = [np.asarray(one.inverse_dynamics(*other[1:])) - expected for one in (robot, uncoupled)]
+    sizes = [np.sqrt(np.mean(error**2, axis=0)) for error in errors]
+    assert (sizes[0] < 0.03 * np.sqrt(np.mean(expected**2, axis=0))).all()
+    assert (sizes[1] > 5.0 * sizes[0]).all()
+    # A log at the joints is read with the drives of the robot.
+    again = ch.identify(robot, table(MOTION, tau))
+    assert np.array_equal(again.log.coupling, C)
+    assert abs(again["joint2.coulomb"].value - 2.5) < 0.1
 
 
 def test_outliers_hardly_matter() -> None:

@@ -77,7 +77,7 @@ class FittedLog:
     def changed(self, change: Change, size: float, *, half: bool) -> FittedLog:
         """Estimate from changed signals, of all the log or of its first half."""
         own = change(self.equations.signals, size) if size else self.equations.signals
-        equations = TorqueEquations(self.robot, self.equations.inertial, own, self.log.coupling)
+        equations = TorqueEquations(self.robot, self.equations.inertial, own)
         used = equations.moving & self.log.measured
         if half:
             used = used & self._halves[0][:, None]

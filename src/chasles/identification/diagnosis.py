@@ -47,7 +47,7 @@ class LogInterpretation:
 
 
 def better_readings(
-    robot: Robot, unknowns: InertialUnknowns, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
+    robot: Robot, unknowns: InertialUnknowns, signals: Signals, measured: NDArray[np.bool_]
 ) -> tuple[Finding, ...]:
     """Find the reading of the log that fits the robot best, if it does so far better than the log as it is.
 
@@ -58,7 +58,7 @@ def better_readings(
     turning = np.array([unit == "rad" for unit in robot.description.coordinate_units])
     kept = signals.kept()
     thin = _thinned(signals, kept[np.unique(np.linspace(0, len(kept) - 1, TRIED_SAMPLES).astype(int))])
-    as_read = _log_errors(robot, unknowns, thin, coupling, measured)
+    as_read = _log_errors(robot, unknowns, thin, measured)
     best: tuple[Finding, ...] = ()
     for reading in _readings(names, n, turning):
         order, effort_order = list(reading.q_order), list(reading.effort_order)
@@ -68,7 +68,7 @@ def better_readings(
             qd=sign * thin.qd[:, order], qdd=sign * thin.qdd[:, order],
             effort=reading.effort_sign * thin.effort[:, effort_order],
         )  # fmt: skip
-        errors = _log_errors(robot, unknowns, other, coupling, measured)[measured]
+        errors = _log_errors(robot, unknowns, other, measured)[measured]
         gain = float(np.sum(as_read[measured] - errors))
         if not best or gain > best[0].value:
             best = OTHER_READING.above(gain, robot=robot.name, reading=reading.words)
@@ -114,11 +114,9 @@ def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:
     )  # fmt: skip
 
 
-def _log_errors(
-    robot: Robot, unknowns: InertialUnknowns, signals: Signals, coupling: FloatArray, measured: NDArray[np.bool_]
-) -> FloatArray:
+def _log_errors(robot: Robot, unknowns: InertialUnknowns, signals: Signals, measured: NDArray[np.bool_]) -> FloatArray:
     """Logarithm of each joint's relative residual in a fit of all joints, shape (n,)."""
-    equations = TorqueEquations(robot, unknowns, signals, coupling)
+    equations = TorqueEquations(robot, unknowns, signals)
     terms = FrictionTerms.of(equations.motor_rates, robot.description.coordinate_units, (0.05,), ("offset",))
     A = textbook_columns(equations, terms)
     scale = np.where(equations.moving & measured, 1.0 / (equations.effort.std(axis=0) + 1e-12), 0.0)

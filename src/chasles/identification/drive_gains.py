@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, IdentificationError
-from chasles.identification.equations import TorqueEquations, inertial_unknowns
+from chasles.identification.equations import TorqueEquations, inertial_unknowns, with_drives_of
 from chasles.identification.filtering import Cutoff, filtered_signals
 from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
@@ -136,13 +136,14 @@ def gains_from_payload(
     without, carrying = accepted_log(robot, log), accepted_log(robot, loaded)
     first = filtered_signals(without, cutoff)
     second = filtered_signals(carrying, Cutoff(first.cutoff.frequency, first.cutoff.bandwidth, "as without payload"))
-    own = inertial_unknowns(robot, without.coupling)
+    robot = with_drives_of(without, robot)
+    own = inertial_unknowns(robot)
     loads = robot.with_payload(mass, center_of_mass, inertia, frame=frame)
     bare = robot.with_payload(0.0) if frame is None else robot  # at the tool a payload replaces that of the model
     columns, payload, efforts, moving, segments = [], [], [], [], []
     start = 0
     for signals, is_loaded in ((first, 0.0), (second, 1.0)):
-        equations = TorqueEquations(robot, own, signals, without.coupling)
+        equations = TorqueEquations(robot, own, signals)
         friction = _friction(robot, equations)
         columns.append(np.concatenate([equations.base_columns, friction.reshape(*friction.shape[:2], -1)], axis=2))
         state = signals.q, signals.qd, signals.qdd

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles import algorithms
 from chasles.base.errors import ArgumentError
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import FrictionTerms
+from chasles.identification.logs.log import Log
 from chasles.mechanics.base_parameters import expressions
 from chasles.model import build_tree
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
-
-RANDOM_STATES = 150
-"""Random states that show which columns depend on others: some ten equations for an unknown."""
 
 
 @dataclass(frozen=True)
@@ -52,50 +49,35 @@ class InertialUnknowns:
         return np.concatenate([values[: 10 * self.bodies], values[self.rotors]])
 
 
-def inertial_unknowns(robot: Robot, coupling: FloatArray) -> InertialUnknowns:
-    """Inertial unknowns of a robot whose motors are coupled so.
+def with_drives_of(log: Log, robot: Robot) -> Robot:
+    """Robot whose drives are coupled as those of a log."""
+    known = robot.description.drive_coupling
+    return robot if np.array_equal(known, log.coupling) else robot.with_drive_coupling(log.coupling)
+
+
+def inertial_unknowns(robot: Robot) -> InertialUnknowns:
+    """Inertial unknowns of a robot.
 
     Raises
     ------
     ArgumentError
         If joints mimic others: their rotors are not those of motors.
     """
-    tree, n = build_tree(robot.description), robot.n
-    bodies = len(tree.carriers)
+    bodies = len(build_tree(robot.description).carriers)
     names = robot.inertial.names
     rotors = np.arange(10 * bodies + 2, len(names), 3, dtype=np.intp)
-    if len(rotors) != n:
+    if len(rotors) != robot.n:
         raise ArgumentError(
-            f"robot '{robot.name}' has {len(rotors)} moving joints and {n} independent ones: identify needs a motor "
-            "for each; lock the others with robot.edit.lock"
+            f"robot '{robot.name}' has {len(rotors)} moving joints and {robot.n} independent ones: identify needs a "
+            "motor for each; lock the others with robot.edit.lock"
         )
     used = np.concatenate([np.arange(10 * bodies), rotors])
-    if (coupling == np.eye(n)).all():
-        base = robot.inertial.base()
-        kept = np.isin(base.independent, used)
-        independent, matrix = np.searchsorted(used, base.independent[kept]), base.to_base[np.ix_(kept, used)]
-    else:
-        rng = np.random.default_rng(0)
-        q = rng.uniform(
-            np.maximum(robot.lower_limits, -np.pi), np.minimum(robot.upper_limits, np.pi), (RANDOM_STATES, n)
-        )
-        Y = inertial_columns(robot, bodies, coupling, q, rng.normal(size=q.shape), rng.normal(size=q.shape))
-        preferred = [k for k in algorithms.preferred_columns(tree) if k in set(used.tolist())]
-        order = np.searchsorted(used, preferred).tolist()
-        grouping, _ = algorithms.group_columns(Y.reshape(-1, len(used)), order)
-        independent, matrix = np.array(grouping.independent, dtype=np.intp), grouping.matrix
+    base = robot.inertial.base()
+    kept = np.isin(base.independent, used)
+    independent, matrix = np.searchsorted(used, base.independent[kept]), base.to_base[np.ix_(kept, used)]
     own = [names[k] for k in used]
     named = tuple(own[k] for k in independent)
     return InertialUnknowns(bodies, rotors, named, expressions(matrix, independent.tolist(), own), independent, matrix)
-
-
-def inertial_columns(
-    robot: Robot, bodies: int, coupling: FloatArray, q: FloatArray, qd: FloatArray, qdd: FloatArray
-) -> FloatArray:
-    """Torques of a unit of each body's parameters and of each motor's rotor inertia, shape (k, n, 10 bodies + n)."""
-    of_bodies = np.asarray(robot.regressors.torque(q, qd, qdd, columns=tuple(range(10 * bodies))))
-    of_rotors = np.einsum("km,mj->kjm", qdd @ coupling.T, coupling)
-    return np.concatenate([of_bodies, of_rotors], axis=2)
 
 
 class TorqueEquations:
@@ -104,13 +86,11 @@ class TorqueEquations:
     Parameters
     ----------
     robot
-        Robot; only its geometry counts.
+        Robot; only its geometry counts, and how its drives are coupled: rotors turn and friction acts at the motors.
     inertial
         Unknowns besides friction.
     signals
         Filtered log.
-    coupling
-        Motor rates from joint rates, shape (n, n); rotors turn and friction acts at the motors. See `chasles.Log`.
 
     Attributes
     ----------
@@ -126,12 +106,13 @@ class TorqueEquations:
         Slices of the kept samples without gaps.
     """
 
-    def __init__(self, robot: Robot, inertial: InertialUnknowns, signals: Signals, coupling: FloatArray) -> None:
-        self.inertial, self.signals, self.coupling = inertial, signals, coupling
-        self.motor_rates = signals.qd @ coupling.T
-        self._angles = signals.q @ coupling.T
+    def __init__(self, robot: Robot, inertial: InertialUnknowns, signals: Signals) -> None:
+        self.inertial, self.signals, self.coupling = inertial, signals, robot.description.drive_coupling
+        self.motor_rates = signals.qd @ self.coupling.T
+        self._angles = signals.q @ self.coupling.T
         self.kept = signals.kept()
-        self._raw = inertial_columns(robot, inertial.bodies, coupling, signals.q, signals.qd, signals.qdd)
+        columns = (*range(10 * inertial.bodies), *inertial.rotors.tolist())
+        self._raw = np.asarray(robot.regressors.torque(signals.q, signals.qd, signals.qdd, columns=columns))
         self.columns = signals.filter(self._raw)[self.kept]
         self.effort, self.time = signals.effort[self.kept], signals.time[self.kept]
         self.moving, self.saturated = signals.moving[self.kept], signals.saturated[self.kept]

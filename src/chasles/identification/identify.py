@@ -13,22 +13,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.errors import ArgumentError, IdentificationError, warn
-from chasles.base.findings import Rule
-from chasles.engine.validators import choice, real, truth, whole_number
+from chasles.base.errors import ArgumentError, warn
+from chasles.engine.validators import choice, truth, whole_number
 from chasles.identification.comparison import Prediction
 from chasles.identification.delays_and_offsets import FittedLog
-from chasles.identification.drive_gains import gains_from_model
-from chasles.identification.equations import TorqueEquations, inertial_unknowns
+from chasles.identification.equations import TorqueEquations
 from chasles.identification.estimation import Estimate, Friction, estimate
-from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.identification import Identification
 from chasles.identification.intervals import with_intervals
 from chasles.identification.judgement import DOUBTS, judge
-from chasles.identification.logs.acceptance import accepted_log, refuse
-from chasles.identification.logs.log import Log
+from chasles.identification.logs.acceptance import refuse
+from chasles.identification.preparation import GO_ON, Data, in_torques, prepared, require_rows
 from chasles.identification.regression import OUTLIER
-from chasles.model import has_masses
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -37,29 +33,6 @@ MOST_LOAD = 0.99
 """Largest load friction of a robot: at 1 it locks."""
 VOID = 1e-10
 """Singular value, relative to the largest, below which a direction of the unknowns has no effect."""
-SATURATES = Rule(
-    "saturates", 0.8, "a log has some five periods of its slowest motion: less than one of them is left",
-    "the effort of '{joint}' saturates in or near {value:.0%} of the samples; too few are left. Move slower or "
-    "carry less; if the robot's effort limit is wrong, correct it", "refusal",
-)  # fmt: skip
-RESTS = Rule(
-    "joint-rests", 2e-3, "such a motion is within the backlash of gears, and what the joint carries has no rank",
-    "joint '{joint}' rests throughout (it moves by {value:.2g}): what it carries cannot be "
-    "told apart. Move all joints at once (chasles.excite plans such a motion), add a log in which it moves, or fix it: "
-    "robot.edit.lock({{'{joint}': {place:.4g}}})", "refusal",
-)  # fmt: skip
-TOO_SHORT = Rule(
-    "too-short", 2.0, "rows for an unknown: one for the estimate, one for its error",
-    "the log leaves {rows} torques of moving joints below the cut-off of {cutoff:.3g} Hz for {unknowns} unknowns; "
-    "record {times:.1f} times as long", "refusal",
-)  # fmt: skip
-NO_UNIT_OF_EFFORT = Rule(
-    "no-unit-of-effort", 0.0, "a scale of all torques is free if neither gains nor masses are known",
-    "the log has currents and robot '{robot}' has no masses, so nothing tells newtons from amperes: give the log drive "
-    "gains (drive_gains=[...], N·m for an ampere), or the robot masses", "refusal",
-)  # fmt: skip
-
-GO_ON = " (check=False goes on nevertheless)"
 FRICTION: tuple[Friction, ...] = ("all", "urdf")
 
 
@@ -157,54 +130,10 @@ def identify(
     truth(check, "check")
     whole_number(parts, "parts", 2, 20)
     choice(friction, "friction", FRICTION)
-    own = _read(robot, log, check)
-    other = None if unseen is None else _read(robot, unseen, check)
-    signals = _signals(own, cutoff)
-    band = signals.cutoff.frequency if bandwidth is None else real(bandwidth, "bandwidth", above=0.0)
-    judged = (
-        signals
-        if other is None and bandwidth is None
-        else _signals(other or own, Cutoff(band, signals.cutoff.bandwidth, "given"))
-    )
-    for one in (signals, judged):
-        _require_unsaturated(one, robot.velocity_names)
-    _require_motion(signals, robot.velocity_names)
-    has_guessed_bodies = not has_masses(robot.description)
-    if has_guessed_bodies:
-        if own.currents:
-            refuse(NO_UNIT_OF_EFFORT.told(0.0, robot=robot.name))
-        robot = robot.edit.nominal_bodies()
-    unknowns = inertial_unknowns(robot, own.coupling)
-    equations = TorqueEquations(robot, unknowns, signals, own.coupling)
-    gains = gains_from_model(robot, equations, own.measured) if own.currents else None
-    if gains is not None:
-        scale = np.where(own.measured & gains.known, gains.values, 1.0)
-        same = judged is signals
-        signals = _scaled(signals, scale)
-        judged = signals if same else _scaled(judged, scale)
-        equations = TorqueEquations(robot, unknowns, signals, own.coupling)
-    test = equations if judged is signals else TorqueEquations(robot, unknowns, judged, own.coupling)
-    used = equations.moving & own.measured
-    left = [] if other is not None else [
-        (used & equations.held_out(part, parts)[0][:, None], test.held_out(part, parts)[1]) for part in range(parts)
-    ]  # fmt: skip
-    for rows in [rows for rows, _ in left] or [used]:
-        _require_rows(equations, rows)
-    fits = [(estimate(robot, equations, rows, friction), predicted) for rows, predicted in left]
-    found = estimate(robot, equations, used, friction)
-    model = exported(robot, found)
-    unseen_fits = fits or [(found, np.ones(len(test.time), dtype=bool))]
-    predictions = {**_predictions("training", robot, [(found, np.ones(len(equations.time), dtype=bool))], equations),
-                   **_predictions("unseen", robot, unseen_fits, test)}  # fmt: skip
-    parameters, covariance = with_intervals(robot, found, equations)
-    condition, together = _condition(found, robot)
-    result = Identification(
-        robot=robot, model=model, log=own, terms=found.terms, names=_names(robot, found), values=found.values,
-        covariance=covariance, parameters=parameters, condition=condition, predictions=predictions, noise=judged.noise,
-        expected=_expected(found, covariance, test, predictions, parts if fits else None), signals=signals, band=band,
-        drive_gains=gains, outliers=_outliers(found, used),
-    )  # fmt: skip
-    findings = tuple(judge(result, FittedLog(robot, own, equations, found, friction), together, has_guessed_bodies))
+    data = in_torques(prepared(robot, log, unseen, cutoff, bandwidth, check))
+    fits = () if data.has_unseen else _fits_without_parts(data, parts, friction)
+    result, fitted, together = _fitted(data, fits, friction)
+    findings = tuple(judge(result, fitted, together, data.has_guessed_bodies))
     if check:
         refuse(findings, GO_ON, doubts=DOUBTS)
     doubts = [finding for finding in findings if finding.rule.code in DOUBTS]
@@ -213,8 +142,42 @@ def identify(
     return replace(result, findings=findings)
 
 
+Fits = Sequence[tuple[Estimate, NDArray[np.bool_]]]
+"""Fits, each with the samples that it predicts, shape (k,)."""
+
+
+def _fits_without_parts(data: Data, parts: int, friction: Friction) -> Fits:
+    """Fit the log without each of its parts, which the fit predicts."""
+    left = [
+        (data.used & data.equations.held_out(part, parts)[0][:, None], data.test.held_out(part, parts)[1])
+        for part in range(parts)
+    ]
+    for rows, _ in left:
+        require_rows(data.equations, rows)
+    return [(estimate(data.robot, data.equations, rows, friction), predicted) for rows, predicted in left]
+
+
+def _fitted(data: Data, fits: Fits, friction: Friction) -> tuple[Identification, FittedLog, tuple[str, ...]]:
+    """Fit all of the log, and predict what the fits without its parts have not seen; name what acts only together."""
+    robot, equations, test = data.robot, data.equations, data.test
+    require_rows(equations, data.used)
+    found = estimate(robot, equations, data.used, friction)
+    predictions = _predictions("training", robot, [(found, np.ones(len(equations.time), dtype=bool))], equations)
+    predictions |= _predictions("unseen", robot, fits or [(found, np.ones(len(test.time), dtype=bool))], test)
+    parameters, covariance = with_intervals(robot, found, equations)
+    condition, together = _condition(found, robot)
+    result = Identification(
+        robot=robot, model=exported(robot, found), log=data.log, terms=found.terms, names=_names(robot, found),
+        values=found.values, covariance=covariance, parameters=parameters, condition=condition,
+        predictions=predictions, noise=data.judged.noise,
+        expected=_expected(found, covariance, test, predictions, len(fits) or None), signals=data.signals,
+        band=data.band, drive_gains=data.gains, outliers=_outliers(found, data.used),
+    )  # fmt: skip
+    return result, FittedLog(robot, data.log, equations, found, friction), together
+
+
 def exported(robot: Robot, found: Estimate) -> Robot:
-    """Robot with all that was estimated: bodies, rotors and friction, which it has at the joints."""
+    """Robot with all that was estimated: bodies, rotors and friction of the motors."""
     own = found.unknowns
     values = np.zeros(len(robot.inertial.names))
     values[: 10 * own.bodies] = found.inertial[: 10 * own.bodies]
@@ -245,47 +208,10 @@ def _names(robot: Robot, found: Estimate) -> tuple[str, ...]:
     return (*names[: 10 * own.bodies], *(names[k] for k in own.rotors), *of_friction)
 
 
-def _read(robot: Robot, source: Any, check: bool) -> Log:
-    """One log of all sources, if it fits the robot."""
-    sources = source if isinstance(source, list | tuple) else [source]
-    if not sources:
-        raise ArgumentError("identify needs a log; the list is empty")
-    return Log.joined([accepted_log(robot, one, check=check, advice=GO_ON) for one in sources])
-
-
-def _require_unsaturated(signals: Signals, names: Sequence[str]) -> None:
-    shares = signals.saturated.mean(axis=0)
-    joint = int(np.argmax(shares))
-    refuse(SATURATES.above(shares[joint], joint=names[joint]))
-
-
-def _require_motion(signals: Signals, names: Sequence[str]) -> None:
-    spans = np.max([np.ptp(signals.q[part], axis=0) for part in signals.segments], axis=0)
-    motions = zip(names, spans, signals.q.mean(axis=0), strict=True)
-    refuse([own for name, span, place in motions for own in RESTS.below(span, joint=name, place=float(place))])
-
-
-def _require_rows(equations: TorqueEquations, used: NDArray[np.bool_]) -> None:
-    rows, count = int(used.sum()), len(equations.inertial.names) + 3 * used.shape[1]
-    facts = {"unknowns": count, "cutoff": equations.signals.cutoff.frequency}
-    refuse(TOO_SHORT.below(rows / count, rows=rows, times=TOO_SHORT.limit * count / max(rows, 1), **facts))
-
-
 def _outliers(found: Estimate, used: NDArray[np.bool_]) -> FloatArray:
     """Share of each joint's samples that are outliers, shape (n,)."""
     beyond = np.abs(found.residuals) > OUTLIER * found.deviations
     return np.asarray((beyond & used).sum(axis=0) / np.maximum(used.sum(axis=0), 1))
-
-
-def _signals(log: Log, cutoff: float | Cutoff | None) -> Signals:
-    try:
-        return filtered_signals(log, cutoff)
-    except ArgumentError as error:
-        raise IdentificationError(str(error)) from None
-
-
-def _scaled(signals: Signals, gains: FloatArray) -> Signals:
-    return replace(signals, effort=signals.effort * gains, noise=signals.noise * np.abs(gains))
 
 
 def _condition(found: Estimate, robot: Robot) -> tuple[float, tuple[str, ...]]:
@@ -300,9 +226,7 @@ def _condition(found: Estimate, robot: Robot) -> tuple[float, tuple[str, ...]]:
     return float(singular[0] / singular[~void][-1]), tuple(together.tolist())
 
 
-def _predictions(
-    part: str, robot: Robot, fits: Sequence[tuple[Estimate, NDArray[np.bool_]]], equations: TorqueEquations
-) -> dict[tuple[str, str], Prediction]:
+def _predictions(part: str, robot: Robot, fits: Fits, equations: TorqueEquations) -> dict[tuple[str, str], Prediction]:
     """Predictions of samples, each by the fit that goes with it."""
     signals, rows = equations.signals, np.any([own for _, own in fits], axis=0)
     prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
@@ -317,9 +241,9 @@ def _predictions(
 
 
 def _of_file(robot: Robot, found: Estimate, equations: TorqueEquations) -> FloatArray:
-    """Torques of the exported robot at the kept samples: those of the estimate unless motors are coupled or lock."""
+    """Torques of the exported robot at the kept samples: those of the estimate unless a motor would lock."""
     signals, load = equations.signals, found.friction.get("load", np.zeros(robot.n))
-    if (equations.coupling == np.eye(robot.n)).all() and np.abs(load).max() <= MOST_LOAD:
+    if np.abs(load).max() <= MOST_LOAD:
         return found.torque(equations)
     tau = exported(robot, found).inverse_dynamics(signals.q, signals.qd, signals.qdd)
     return signals.filter(np.asarray(tau))[equations.kept]

@@ -136,7 +136,7 @@ def judge(
     yield from _friction_signs(robot, fitted)
     yield from _unseen_errors(result)
     inertial = fitted.equations.inertial
-    yield from better_readings(robot, inertial, signals, result.log.coupling, result.log.measured)
+    yield from better_readings(robot, inertial, signals, result.log.measured)
     yield from misalignments(fitted, result.model)
 
 

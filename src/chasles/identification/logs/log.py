@@ -91,8 +91,8 @@ class Log:
     currents
         Whether efforts are motor currents with unknown gains.
     coupling
-        Map from joint velocities to motor velocities at the joint side of the reductions, shape (n, n): the identity
-        unless `motor_from_joint` couples joints.
+        Map from joint velocities to motor velocities at the joint side of the reductions, shape (n, n): that of
+        `motor_from_joint`, or of the robot's `drive_coupling`.
     measured
         Whether the effort of each joint was measured, shape (n,).
     saturated
@@ -166,7 +166,7 @@ class Log:
         self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")
         self.currents = drive_gains is None and (found.currents or told.get("effort") in ("A", "mA"))
         self.columns: Columns = Columns(found.names, _fixed(told), self.currents, found.unused)
-        self.coupling = np.eye(robot.n) if G is None else G / np.diag(G)[:, None]
+        self.coupling = robot.description.drive_coupling if G is None else G / np.diag(G)[:, None]
         self.time, self.q, self.qd, self.effort = inspection.recording
         self.segments: tuple[slice, ...] = inspection.segments
         self.recordings: tuple[slice, ...] = (slice(0, len(self.time)),)
