@@ -95,7 +95,7 @@ def test_first_calls_at_the_same_time() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("allocator", ["default", "debug"])
 def test_first_calls_at_the_same_time_again_and_again(allocator: str) -> None:
-    run(FIRST_CALLS.replace("ROUNDS", "40"), PYTHONMALLOC=allocator, PYTHONDEVMODE="1", timeout=1200.0)
+    run(FIRST_CALLS.replace("ROUNDS", "16"), PYTHONMALLOC=allocator, PYTHONDEVMODE="1", timeout=1200.0)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
