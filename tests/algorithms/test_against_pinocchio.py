@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.oracles.example_robots import example, with_complete_digits_of_pi
+from tests.thinning import thinned
 
 from chasles import algorithms as alg
 from chasles.model.formats.urdf import parse_urdf
@@ -110,7 +111,7 @@ def test_random_trees(seed: int, trees: SimpleNamespace) -> None:
         assert trees.relative_error(ours, theirs) < TOLERANCE, name
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: Path(file).stem)
+@pytest.mark.parametrize("file", thinned(FILES, ids=[Path(file).stem for file in FILES]))
 def test_robots(file: str, trees: SimpleNamespace) -> None:
     text = with_complete_digits_of_pi(example(file).read_text())
     description = parse_urdf(re.sub(r"<mimic[^>]*/>", "", text), check=False)

@@ -79,7 +79,8 @@ def title(page: Path) -> str:
 
 
 #: Pages whose computations take seconds; quicker ones cover most of what these call.
-SLOW = {*(f"{number:02}-" for number in range(2, 11)), "serial-arms", "matrices"}
+SLOW = {f"{number:02}-" for number in range(2, 11)}
+SLOW |= {"serial-arms", "matrices", "identification", "control", "studies"}
 RUN = [
     pytest.param(page, marks=[pytest.mark.slow] * any(page.name.startswith(start) for start in SLOW), id=title(page))
     for page in PAGES

@@ -141,6 +141,7 @@ def test_trajectories(run: Any, tmp_path: Path) -> None:
     assert "Plotly" in (tmp_path / "time_optimal.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow
 def test_controllers(run: Any) -> None:
     """Springs in series: 600 N/m of the impedance and the table's 20,000 N/m over 1 cm, and 0.2 kg unknown to it."""
     printed, _ = run(10)

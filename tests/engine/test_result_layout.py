@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.engine.random_programs import random_program, safe_inputs
+from tests.thinning import thinned
 
 from chasles.engine import Function, Program, trace
 from chasles.engine.kernels import cache
@@ -26,7 +27,7 @@ def rows(size: int) -> Program:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("size", [1, 2, 3, 7, 8, 9, 15, 16, 17, 31, 33, 300])
+@pytest.mark.parametrize("size", thinned([1, 2, 3, 7, 8, 15, 9, 31, 16, 33, 17, 300]))
 def test_rows_of_all_sizes_arrive_and_nothing_around_them_changes(size: int, dtype: str) -> None:
     function = Function(rows(size), dtype=dtype)
     reference = compile_numpy(Kernel(rows(size)), dtype)

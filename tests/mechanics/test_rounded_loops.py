@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from tests.oracles.closed_machines import LINKAGES, MACHINES, Y, at, bar, four_bar, pivot
+from tests.thinning import thinned
 
 import chasles as ch
 from chasles.base.errors import ModelError
@@ -46,8 +47,15 @@ def as_exported(description: Description, digits: int, tolerance: float, seed: i
     )
 
 
-@pytest.mark.parametrize("digits", [4, 6, 9])
-@pytest.mark.parametrize("name", ["four-bar", "five-bar", "slider-crank", "scissor", "Stephenson"])
+#: Each linkage with one number of digits by default, and each number of digits with some linkage.
+ROUNDED = [
+    pytest.param(name, digits, marks=[] if k % 3 == place else [pytest.mark.slow])
+    for k, name in enumerate(["four-bar", "five-bar", "slider-crank", "scissor", "Stephenson"])
+    for place, digits in enumerate([4, 6, 9])
+]
+
+
+@pytest.mark.parametrize(("name", "digits"), ROUNDED)
 def test_a_rounded_linkage_moves_as_the_exact_one(name: str, digits: int) -> None:
     share, machine = 10.0**-digits, ALL[name]()
     exact = ch.Robot(machine.replace(independent=tuple(ch.Robot(machine).velocity_names)))
@@ -86,7 +94,7 @@ def third_bar(off: float, tolerance: float = 0.0) -> Description:
     return with_loop(tree, "near", "revolute", "coupler", "middle", **place, tolerance=tolerance, independent=("left",))
 
 
-@pytest.mark.parametrize("off", [1e-9, 1e-6, 1e-4])
+@pytest.mark.parametrize("off", thinned([1e-9, 1e-6, 1e-4]))
 def test_a_third_parallel_bar_that_is_a_little_too_long(off: float) -> None:
     with pytest.raises(ModelError, match="tolerance="):
         ch.Robot(third_bar(off)).n  # noqa: B018

@@ -88,7 +88,7 @@ def test_sample_of_robots_with_a_free_base(name: str) -> None:
         assert comparison.within(TOLERANCE), (comparison.name, comparison.error)
 
 
-@pytest.mark.parametrize("name", ["panda", "iiwa14"])
+@pytest.mark.parametrize("name", [pytest.param("panda", marks=pytest.mark.slow), "iiwa14"])  # a panda is in the sample
 def test_shipped_robots(name: str) -> None:
     pair = Pair.from_urdf(shipped_path(name), count=5, check=True)
     for comparison in pair.comparisons([pair.robot.description.link_names[-1]]):

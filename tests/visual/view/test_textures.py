@@ -138,7 +138,7 @@ def test_meshes_without_area_or_place_in_their_image(tmp_path: Path, changes: di
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         packed(bodies)
-        ch.picture(ch.Robot(_robot(path)), tmp_path / "board.png")
+        ch.picture(ch.Robot(_robot(path)), tmp_path / "board.png", size=(160, 120))
 
 
 def test_packed_places_are_those_given() -> None:
