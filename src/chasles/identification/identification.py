@@ -18,7 +18,7 @@ from chasles.base.findings import Finding
 from chasles.identification import archive
 from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains
-from chasles.identification.equations import inertial_columns, inertial_unknowns
+from chasles.identification.equations import inertial_unknowns, with_drives_of
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
@@ -174,8 +174,10 @@ class Identification:
         q, qd, qdd
             Motion of the joints, shapes (k, n).
         """
-        unknowns, coupling = inertial_unknowns(self.robot, self.log.coupling), self.log.coupling
-        columns = inertial_columns(self.robot, unknowns.bodies, coupling, q, qd, qdd)
+        robot, coupling = with_drives_of(self.log, self.robot), self.log.coupling
+        unknowns = inertial_unknowns(robot)
+        kept = (*range(10 * unknowns.bodies), *unknowns.rotors.tolist())
+        columns = np.asarray(robot.regressors.torque(q, qd, qdd, columns=kept))
         load = np.asarray(
             np.linalg.solve(coupling.T, (columns @ self.values[: columns.shape[2]]).T).T, dtype=np.float64
         )
