@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.controller import Controller
+from chasles.control.disk_margin import scaled
 from chasles.control.linear_law import (
     LARGE_MEMORY,
     MARGINAL,
@@ -161,22 +162,8 @@ def _disk_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floa
     L = open_loop(law, A, B_late, np.arange(len(A)), np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES))
     n = B_late[0].shape[-1]
     S = np.linalg.inv(np.eye(n) + L)
-    sizes = _scaled_size(np.asarray(S - 0.5 * np.eye(n), dtype=np.complex128))  # (S - T)/2 with T = 1 - S
+    sizes = np.linalg.norm(scaled(S - 0.5 * np.eye(n)), 2, axis=(-2, -1))  # (S - T)/2 with T = 1 - S
     return np.asarray(1.0 / sizes.max(axis=0))
-
-
-def _scaled_size(M: Complex) -> Floats:
-    """Return the largest singular value after the diagonal scaling that makes |M| least (Safonov)."""
-    sizes = np.abs(M) + 1e-12 * np.abs(M).max(axis=(-1, -2), keepdims=True)
-    right = np.ones(M.shape[:-1])
-    left = np.ones(M.shape[:-1])
-    for _ in range(30):  # the Perron vectors, by powers
-        right = (sizes @ right[..., None])[..., 0]
-        left = (left[..., None, :] @ sizes)[..., 0, :]
-        right, left = right / right.max(axis=-1, keepdims=True), left / left.max(axis=-1, keepdims=True)
-    D = np.sqrt(left / right)
-    scaled = D[..., :, None] * M / D[..., None, :]
-    return np.asarray(np.linalg.svd(scaled, compute_uv=False)[..., 0])
 
 
 def _lifted(loops: Floats, n: int, period: float, every: int, alone: NDArray[np.intp]) -> tuple[float, float]:
