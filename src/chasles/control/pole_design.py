@@ -5,7 +5,7 @@ Gains and weights place them exactly on a unit mass under a force that is held b
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -96,6 +96,7 @@ def held_weights(poles: Complex, period: float) -> Floats:
     return np.asarray(np.maximum(weights, 0.0)[: len(poles)])
 
 
+_SWING = 0.25  # of the rate at which the damping acts, which the swing of the estimates takes
 _MOMENTS = 50  # samples of the motion
 
 
@@ -126,6 +127,8 @@ class PoleDesign:
         faster than it samples.
     integral
         Third pole of laws with integral action, as a fraction of the frequency; 0 for no integral action.
+    delay, velocity_lag
+        Delay of the torques and lag of the measured velocities, in sample periods, for laws that can know them.
 
     Examples
     --------
@@ -148,10 +151,13 @@ class PoleDesign:
     damping: float = 1.0
     damping_times_period: float = 1.0
     integral: float = 0.0
+    delay: float = 0.0
+    velocity_lag: float = 0.0
 
     def __post_init__(self) -> None:
-        for name in ("period", "frequency", "damping", "damping_times_period"):
+        for name in ("period", "frequency", "damping"):
             real(getattr(self, name), name, above=0.0)
+        real(self.damping_times_period, "damping_times_period", above=0.0, infinite=True)
         real(self.integral, "integral", at_least=0.0)
 
     @cached_property
@@ -186,12 +192,35 @@ class PoleDesign:
     @cached_property
     def attainable_alone(self) -> float:
         """Natural frequency, rad/s, for gains of single joints, lowered as inertial coupling raises their modes."""
+        if np.isinf(self._limit):
+            return self.frequency
         coupling = np.linalg.eigvals(np.linalg.solve(self.mass_matrices, np.diag(self.inertia))).real.max()
         return min(self.frequency, self._limit / float(coupling))
 
     @property
     def _limit(self) -> float:
         return self.damping_times_period / ((2.0 * self.damping + self.integral) * self.period)
+
+    def changed(self, period: float, frequency: float) -> PoleDesign:
+        """Return the design for another period and frequency; what is known of model and motion is kept."""
+        other = replace(self, period=period, frequency=frequency)
+        kept = ("mass_matrices", "inertia", "peak_torque", "excitations")
+        other.__dict__.update({name: value for name, value in vars(self).items() if name in kept})
+        return other
+
+    @cached_property
+    def excitations(self) -> dict[object, Floats]:
+        """What adaptive laws have computed of the motion, by the parameters that they estimate."""
+        return {}
+
+    def swing(self, frequency: float) -> float:
+        """Return the square of the frequency, 1/s², at which the estimates of adaptive laws may swing.
+
+        With damping at a rate ω and torques held for h, it is damped as long as it is well below ω / h: a quarter of
+        that. In designs with margins, which hold for the loop as it is and not for one that changes as fast as its
+        errors, the estimates swing at a quarter of ω.
+        """
+        return _SWING * frequency / self.period if np.isfinite(self._limit) else (_SWING * frequency) ** 2
 
     def poles(self, frequency: float) -> Complex:
         """Poles of the error in 1/s: the roots of (s² + 2 ζ ω s + ω²)(s + κ ω), without the last factor for κ = 0."""

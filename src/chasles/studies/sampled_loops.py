@@ -14,6 +14,7 @@ from chasles.control.linear_quadratic import LinearModel, discrete_riccati
 from chasles.control.linear_quadratic.along_motion import with_integral, with_pending
 from chasles.control.linear_quadratic.delayed_hold import delayed_hold, pending_count
 from chasles.control.linear_quadratic.kalman import encoders, stationary_kalman_gains
+from chasles.control.linear_quadratic.weights import ENCODER_NOISE
 from chasles.control.pole_design import Complex, SampledGains, held_gains, held_weights
 
 Floats = NDArray[np.float64]
@@ -23,7 +24,6 @@ Call = Callable[[Floats, Floats], tuple[float, Floats]]
 #: A unit mass: ẋ = A x + B u with x = (e, ė).
 _A, _B = np.array([[0.0, 1.0], [0.0, 0.0]]), np.array([[0.0], [1.0]])
 _FORGOTTEN = 1e-300  # magnitude of the eigenvalues of what is forgotten at once
-_ENCODER_NOISE = 1e-4  # default of the Kalman filter
 
 
 def sampled_poles(call: Call, memory: int, period: float, delay: float) -> Complex:
@@ -105,7 +105,7 @@ def filtered(design: PoleDesign, frequency: float, delay: float, given: Mapping[
     B = np.concatenate(B_late, axis=-1)
     pushed = delayed_hold(_A, _B, design.period, 0.0).B_late[0]
     # In units of the encoders' noise and of the unknown accelerations only the measurement differs from joint to joint.
-    share = np.asarray(given["torque_error"]) / design.inertia / np.asarray(given.get("encoder_noise", _ENCODER_NOISE))
+    share = np.asarray(given["torque_error"]) / design.inertia / np.asarray(given.get("encoder_noise", ENCODER_NOISE))
     L = stationary_kalman_gains(A, share[:, None, None] * encoders(1), pushed @ pushed.T, 1.0).L[..., 0]
 
     def law(gains: Floats) -> Call:

@@ -251,7 +251,7 @@ class Execution:
 
 
 #: Settings of a controller's rule that a search may change, in the order of its tables.
-KNOBS = ("frequency", "damping", "integral", "observer", "reaching", "learning", "disturbance")
+KNOBS = ("frequency", "damping", "integral", "observer", "reaching", "learning", "filter")
 #: Bound on damping times period that leaves a search free.
 UNBOUNDED = 1e6
 
@@ -276,7 +276,7 @@ class Tuning:
         Range of the damping ratio; at least 1/√2, the lowest that regulators can have.
     integral
         Range of the third pole as a fraction of the frequency, for controllers with integral action.
-    observer, reaching, learning, disturbance
+    observer, reaching, learning, filter
         Ranges of settings of particular tuning rules; see `gains` of the laws.
     """
 
@@ -289,7 +289,7 @@ class Tuning:
     observer: Range = (0.1, 10.0)
     reaching: Range = (1.0, 100.0)
     learning: Range = (0.01, 100.0)
-    disturbance: Range = (0.02, 5.0)
+    filter: Range = (1.0, 100.0)
 
     def __post_init__(self) -> None:
         whole(self.evaluations, "evaluations", 8, 10_000)

@@ -149,7 +149,16 @@ def held_torques(robot: Robot, motion: Motion, delay: float = 0.0) -> Floats:
 
 def regulator_rows(robot: Robot, motion: Motion, gains: Floats, delay: float = 0.0) -> Floats:
     """Row of each call: nominal torque and gains, shape (..., k, n, 1 + m) for m states."""
-    tau = held_torques(robot, motion, delay)
+    return joined_rows(held_torques(robot, motion, delay), gains)
+
+
+def settled_rows(robot: Robot, motion: Motion, gains: Floats) -> Floats:
+    """Row of each place of a motion: its torque and gains, shape (..., k, n, 1 + m)."""
+    return joined_rows(robot.inverse_dynamics(motion.q, motion.qd, motion.qdd), gains)
+
+
+def joined_rows(tau: Floats, gains: Floats) -> Floats:
+    """Torques (..., n) and gains (..., n, m) side by side."""
     rows = empty((*tau.shape, 1 + gains.shape[-1]), "float64")
     rows[..., 0], rows[..., 1:] = tau, gains
     return rows

@@ -15,6 +15,7 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_memory,
     regulator_rows,
     regulator_weights,
+    settled_rows,
     stationary_gains,
 )
 from chasles.control.linear_quadratic.weights import regulator_gains
@@ -64,6 +65,7 @@ class GainScheduledRegulator(RobotController):
     """
 
     name = "nominal torque + gain-scheduled regulator"
+    design_damping = 1.1
     kind = "gain-scheduled-regulator"
     refuses_free_joints = NO_REGULATOR
 
@@ -100,6 +102,10 @@ class GainScheduledRegulator(RobotController):
             share = ((calls - updates[before]) / length)[:, None, None]
             held = held + share * (gains[..., before + 1, :, :] - held)
         return regulator_rows(self.robot, motion, held)
+
+    def settled_schedule(self, motion: Motion, period: float) -> Floats:
+        """Nominal torque and gains of each place, shape (k, n, 1 + m)."""
+        return settled_rows(self.robot, motion, stationary_gains(self.robot, motion, self.weights, period))
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:

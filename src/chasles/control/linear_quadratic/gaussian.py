@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,9 +23,9 @@ from chasles.control.linear_quadratic.along_motion import (
 )
 from chasles.control.linear_quadratic.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stationary_kalman_gains
-from chasles.control.linear_quadratic.linear_model import discretize, linear_model
+from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.riccati import backward_riccati
-from chasles.control.linear_quadratic.weights import filtered_regulator_gains
+from chasles.control.linear_quadratic.weights import ENCODER_NOISE, filtered_regulator_gains
 from chasles.control.now import Now
 from chasles.control.pid import saturated
 from chasles.control.pole_design import PoleDesign
@@ -36,6 +36,17 @@ from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]
+
+
+class _Sampled(NamedTuple):
+    """Sampled model with the torques on their way, the same joined with integrals, weights, and torque noise W."""
+
+    A: Floats
+    B: Floats
+    joined: LinearModel
+    Q: Floats
+    R: Floats
+    W: Floats
 
 
 class LinearQuadraticGaussian(RobotController):
@@ -81,6 +92,7 @@ class LinearQuadraticGaussian(RobotController):
 
     name = "linear-quadratic-Gaussian control"
     kind = "linear-quadratic-gaussian"
+    design_damping = 0.9
     refuses_free_joints = NO_REGULATOR
 
     def __init__(
@@ -92,7 +104,7 @@ class LinearQuadraticGaussian(RobotController):
         R: ArrayLike | None = None,
         integral_error: ArrayLike | None = None,
         torque_error: ArrayLike | None = None,
-        encoder_noise: ArrayLike = 1e-4,
+        encoder_noise: ArrayLike = ENCODER_NOISE,
         delay: float = 0.0,
         initial_position_error: ArrayLike = 0.01,
         initial_velocity_error: ArrayLike = 0.1,
@@ -118,36 +130,52 @@ class LinearQuadraticGaussian(RobotController):
         )
 
     @classmethod
-    def gains(cls, design: PoleDesign, *, disturbance: float = 0.2) -> dict[str, Any]:
-        """Return weights and noise; unmodelled torques are a share of each joint's peak torque in the motion."""
-        return filtered_regulator_gains(design, disturbance)
+    def gains(cls, design: PoleDesign, *, filter: float = 10.0) -> dict[str, Any]:
+        """Return weights and noise by `filtered_regulator_gains`; the filter is so many times as fast as the poles."""
+        return filtered_regulator_gains(design, filter) | {"delay": design.delay}
 
     def schedule(self, times: Floats, motion: Motion) -> Record:
         """Nominal torque, gains K and L, and sampled model A, B of every call, each (..., k, *shape)."""
         period = period_of(times)
         if period is None:
             raise ArgumentError("linear-quadratic-Gaussian control needs at least two calls")
-        n, batch = self.robot.n, np.shape(motion.q)[:-1]
+        model = self._sampled(motion, period)
+        if self.q is not None:
+            return self._rows(held_torques(self.robot, motion, self.delay), model, *self._stationary(model))
+        last = discrete_riccati(model.joined.A[..., -1, :, :], model.joined.B[..., -1, :, :], model.Q, model.R).P
+        K = backward_riccati(*model.joined, model.Q, model.R, last).K
+        L = kalman_gains(model.A, encoders(self.robot.n), model.W, self.encoder_noise**2, self.initial_error**2).L
+        return self._rows(held_torques(self.robot, motion, self.delay), model, K, L)
+
+    def settled_schedule(self, motion: Motion, period: float) -> Record:
+        """The rows of `schedule` at each place, with the regulator and the filter for all time there."""
+        model, torque = self._sampled(motion, period), self.robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
+        return self._rows(torque, model, *self._stationary(model))
+
+    def _sampled(self, motion: Motion, period: float) -> _Sampled:
+        n = self.robot.n
         where = motion if self.q is None else Motion(self.q, np.zeros(n), np.zeros(n))
         model = linear_model(self.robot, where)
         A, B_late = delayed_hold(*model, period, self.delay)
         has_integral = integral_count(self.weights) > 0
         joined = sampled_model(self.robot, where, period, integral=has_integral, delay=self.delay)
         weights = with_pending_weights(self.weights, self.delay)
-        Q, R = period * weights.Q, period * weights.R
-        C, V = encoders(n), self.encoder_noise**2
         scaled = discretize(*model, period).B * self.torque_error
         W = scaled @ np.swapaxes(scaled, -1, -2)
-        if self.q is None:
-            last = discrete_riccati(joined.A[..., -1, :, :], joined.B[..., -1, :, :], Q, R).P
-            K = backward_riccati(*joined, Q, R, last).K
-            L = kalman_gains(A, C, W, V, self.initial_error**2).L
-        else:
-            K, L = discrete_riccati(*joined, Q, R).K, stationary_kalman_gains(A, C, W, V).L
-        tau = held_torques(self.robot, motion, self.delay)
-        matrices = {"K": K, "L": L, "A": A, "B": np.concatenate(B_late, axis=-1)}
+        return _Sampled(A, np.concatenate(B_late, axis=-1), joined, period * weights.Q, period * weights.R, W)
+
+    def _stationary(self, model: _Sampled) -> tuple[Floats, Floats]:
+        """Gains K and L for all time."""
+        C, V, n = encoders(self.robot.n), self.encoder_noise**2, 2 * self.robot.n
+        each = zip(model.A.reshape(-1, n, n), model.W.reshape(-1, n, n), strict=True)
+        L = np.array([stationary_kalman_gains(A, C, W, V).L for A, W in each]).reshape(*model.A.shape[:-1], -1)
+        return discrete_riccati(*model.joined, model.Q, model.R).K, L
+
+    def _rows(self, torque: Floats, model: _Sampled, K: Floats, L: Floats) -> Record:
+        matrices = {"K": K, "L": L, "A": model.A, "B": model.B}
+        batch = torque.shape[:-1]
         each = {name: np.broadcast_to(part, (*batch, *part.shape[-2:])) for name, part in matrices.items()}
-        return Record({"torque": tau, **each})
+        return Record({"torque": torque, **each})
 
     def law(self, now: Now) -> Any:
         """Return the torques; the memory is the prediction of δx, its integral, and corrections still to act."""

@@ -75,6 +75,7 @@ class LinearQuadraticRegulator(RobotController):
 
     name = "linear-quadratic regulator"
     kind = "linear-quadratic-regulator"
+    design_damping = 1.1
     refuses_free_joints = NO_REGULATOR
 
     def __init__(

@@ -18,6 +18,7 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_rows,
     regulator_weights,
     sampled_model,
+    settled_rows,
     stationary_gains,
     with_pending_weights,
 )
@@ -70,6 +71,9 @@ class TimeVaryingRegulator(RobotController):
         Design delay from a call to the effect of its torque, in sample periods, 0 to 10: the delay of
         `chasles.simulate` divided by the period. Torques still to act become states, and the nominal torques are
         evaluated at the time at which they act. Source: Åström and Wittenmark, Computer-Controlled Systems (1997).
+    velocity_lag
+        Lag of the measured velocities, in sample periods: a half for differences of positions. The gains, but not the
+        nominal torques, are designed for so much more delay.
 
     Examples
     --------
@@ -83,6 +87,7 @@ class TimeVaryingRegulator(RobotController):
 
     name = "nominal torque + time-varying regulator"
     kind = "time-varying-regulator"
+    design_damping = 1.1
     refuses_free_joints = NO_REGULATOR
 
     def __init__(
@@ -94,22 +99,25 @@ class TimeVaryingRegulator(RobotController):
         terminal: ArrayLike | None = None,
         integral_error: ArrayLike | None = None,
         delay: float = 0.0,
+        velocity_lag: float = 0.0,
     ) -> None:
         weights = regulator_weights(robot, Q, R, integral_error)
         self.delay = real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
-        super().__init__(robot, {}, regulator_memory(robot, weights, self.delay))
+        self.velocity_lag = real(velocity_lag, "velocity_lag", at_least=0.0, at_most=MOST_DELAY)
+        late = self.delay + self.velocity_lag
+        super().__init__(robot, {}, regulator_memory(robot, weights, late))
         self.weights = weights
         if integral_count(weights):
             self.name += ", with integral action"
         if self.delay:
             self.name += f", for a delay of {self.delay:g} periods"
-        size = len(with_pending_weights(self.weights, self.delay).Q)
+        size = len(with_pending_weights(weights, late).Q)
         self.terminal = None if terminal is None else weight_matrix(terminal, size, "terminal", definite=False)
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
         """Return weights that give the regulator of the mean mass matrix the designed poles; see `regulator_gains`."""
-        return regulator_gains(design)
+        return regulator_gains(design) | {"delay": design.delay, "velocity_lag": design.velocity_lag}
 
     def horizon(self, times: ArrayLike, motion: Motion) -> FiniteHorizon:
         """Gains and cost-to-go along a motion.
@@ -129,15 +137,24 @@ class TimeVaryingRegulator(RobotController):
         period = period_of(np.asarray(times, dtype=float))
         if period is None:
             raise ArgumentError("a horizon needs at least two times")
-        A, B = sampled_model(self.robot, motion, period, integral=integral_count(self.weights) > 0, delay=self.delay)
-        weights = with_pending_weights(self.weights, self.delay)
+        late = self.delay + self.velocity_lag
+        A, B = sampled_model(self.robot, motion, period, integral=integral_count(self.weights) > 0, delay=late)
+        weights = with_pending_weights(self.weights, late)
         Q, R = period * weights.Q, period * weights.R
         last = discrete_riccati(A[..., -1, :, :], B[..., -1, :, :], Q, R).P if self.terminal is None else self.terminal
         return backward_riccati(A, B, Q, R, last)
 
+    def settled_schedule(self, motion: Motion, period: float) -> Floats:
+        """Nominal torque and stationary gains of each place, shape (k, n, 1 + m)."""
+        late = self.delay + self.velocity_lag
+        model = sampled_model(self.robot, motion, period, integral=integral_count(self.weights) > 0, delay=late)
+        weights = with_pending_weights(self.weights, late)
+        K = discrete_riccati(*model, period * weights.Q, period * weights.R).K
+        return settled_rows(self.robot, motion, K)
+
     def schedule(self, times: Floats, motion: Motion) -> Floats:
         """Nominal torque and gains of every call, shape (..., k, n, 1 + m)."""
-        if len(times) < 2 and not self.delay:
+        if len(times) < 2 and not self.delay + self.velocity_lag:
             return regulator_rows(self.robot, motion, stationary_gains(self.robot, motion, self.weights, None))
         return regulator_rows(self.robot, motion, self.horizon(times, motion).K, self.delay)
 

@@ -22,6 +22,10 @@ _LEAST_DAMPING = 0.5**0.5  # of a regulator
 _NATURAL_FREQUENCY = 30.0  # 1/s, of joints whose greatest torque is not known
 
 
+ENCODER_NOISE = 1e-4
+"""Standard deviation of measured positions that filters expect by default, rad (m)."""
+
+
 class Weights(NamedTuple):
     """Weights of the cost ∫ (δxᵀ Q δx + δuᵀ R δu) dt: Q (2n, 2n) of δx = (δq, δq̇) and R (n, n) of torques.
 
@@ -245,6 +249,12 @@ def regulator_gains(design: PoleDesign) -> dict[str, Any]:
     return {"Q": Q, "R": R}
 
 
-def filtered_regulator_gains(design: PoleDesign, disturbance: float = 0.2) -> dict[str, Any]:
-    """Return `regulator_gains` and the filter's torque error, a share of each joint's planned peak torque."""
-    return regulator_gains(design) | {"torque_error": disturbance * design.peak_torque}
+def filtered_regulator_gains(design: PoleDesign, filter: float = 10.0) -> dict[str, Any]:
+    """Return `regulator_gains` and noises for which the Kalman filter is ``filter`` times as fast as the poles.
+
+    Encoders with noise v and a unit mass under unknown accelerations a, held for short periods, have the filter
+    s² + √2 Ω s + Ω² with Ω² = a / v. The unknown torque of each joint is Ω² v times its inertia: as large as the torque
+    with which a load resists, and not as the torque of the plan, which is zero at a joint that carries nothing.
+    """
+    torque_error = (filter * design.attainable) ** 2 * ENCODER_NOISE * design.inertia
+    return regulator_gains(design) | {"torque_error": torque_error, "encoder_noise": ENCODER_NOISE}
