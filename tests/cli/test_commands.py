@@ -372,7 +372,9 @@ def test_simulate_saves_what_it_simulated(tmp_path):
     with xarray.open_dataset(samples) as saved:
         arm = ch.load("planar2r")
         motion = ch.PointToPoint(arm.home, [0.5, -0.3], duration=0.5)
-        expected = ch.simulate(arm.with_payload(1.0), ch.ComputedTorque.tuned(arm, motion, 1e-3), motion)
+        expected = ch.simulate(
+            arm.with_payload(1.0), ch.ComputedTorque.tuned(arm, motion, 1e-3, frequency=20.0), motion
+        )
         np.testing.assert_array_equal(saved["q"].values, expected["q"].values)
     assert report.stat().st_size > 1e6
 

@@ -31,9 +31,9 @@ def errors(arm: ch.Robot, law: Any, motion: ch.PointToPoint) -> np.ndarray:
 
 
 def test_laws_that_learn_err_less_under_an_unknown_payload(arm: ch.Robot, motion: ch.PointToPoint) -> None:
-    fixed = errors(arm, ComputedTorque.tuned(arm, motion, PERIOD), motion)
+    fixed = errors(arm, ComputedTorque.tuned(arm, motion, PERIOD, frequency=20.0), motion)
     for kind in (NaturalAdaptive, ModelReferenceAdaptive):
-        learnt = errors(arm, kind.tuned(arm, motion, PERIOD), motion)
+        learnt = errors(arm, kind.tuned(arm, motion, PERIOD, frequency=20.0), motion)
         assert learnt[1] < 0.35 * fixed[1], kind
         assert learnt[0] < 0.1 * fixed[1], kind
 
@@ -51,7 +51,7 @@ def test_first_gains_of_the_model_free_law_are_those_of_the_model(arm: ch.Robot,
 @pytest.mark.filterwarnings("ignore::chasles.simulation.StickingWarning")  # it ends within the layer
 def test_the_layer_is_as_narrow_as_the_period_allows(arm: ch.Robot, motion: ch.PointToPoint) -> None:
     """s is damped at most at ω in the layer, and errors under a torque within the bound end as the theorem says."""
-    law = SlidingMode.tuned(arm, motion, PERIOD, uncertainty_share=0.0, disturbance_share=0.5)
+    law = SlidingMode.tuned(arm, motion, PERIOD, frequency=20.0, uncertainty_share=0.0, disturbance_share=0.5)
     design = ch.control.PoleDesign(arm, motion, PERIOD)
     bound, mobility = law.disturbance, np.abs(np.linalg.inv(design.mass_matrices))
     gain = np.sqrt(np.einsum("i,kij,j->k", bound, mobility, bound).max()) + law.reaching * law.layer
@@ -66,17 +66,19 @@ def test_friction_of_the_model_is_no_positive_feedback(kind: Any, arm: ch.Robot,
     """Viscous friction whose feedback gain D h / M is 14 at the second joint: at the measured speed it would shake."""
     rubbing = arm.with_friction(viscous=[40.0, 400.0])
     assert 400.0 * PERIOD / arm.mass_matrix([0.0, 0.0])[1, 1] > 10.0
-    run = ch.simulate(rubbing, kind.tuned(rubbing, motion, PERIOD), motion, period=PERIOD, progress=False)
+    run = ch.simulate(
+        rubbing, kind.tuned(rubbing, motion, PERIOD, frequency=20.0), motion, period=PERIOD, progress=False
+    )
     assert np.abs(run["error"].values).max() < 5e-3
 
 
 def test_given_parameters_replace_those_of_the_rule_and_wrong_ones_are_refused(
     arm: ch.Robot, motion: ch.PointToPoint
 ) -> None:
-    law = NaturalAdaptive.tuned(arm, motion, PERIOD, adaptation=0.5)
+    law = NaturalAdaptive.tuned(arm, motion, PERIOD, frequency=20.0, adaptation=0.5)
     assert law.adaptation.tolist() == [0.5]
     assert law.parameter_names[0] == "link2.m"
-    assert ComputedTorque.tuned(arm, motion, 0.1).kp[0] < 5.0**2  # 20 rad/s are lowered at 10 Hz
+    assert ComputedTorque.tuned(arm, motion, 0.1, frequency=20.0).kp[0] < 5.0**2  # 20 rad/s are lowered at 10 Hz
     for wrong in ({"payload": -1.0}, {"frequency": 0.0}, {"bodies": "elbow"}):
         with pytest.raises((ArgumentError, UnknownNameError)):
             NaturalAdaptive.tuned(arm, motion, PERIOD, **wrong)

@@ -239,7 +239,7 @@ def test_enough_steps_are_not_warned_of() -> None:
 def test_ordinary_robots_keep_their_steps(name: str, period: float) -> None:
     arm = ch.load(name)
     motion = ch.PointToPoint(arm.home, arm.home + 0.5, duration=1.5)
-    law = ch.ComputedTorque.tuned(arm, motion, period)
+    law = ch.ComputedTorque.tuned(arm, motion, period, frequency=20.0)
     for method in ("automatic", "rk4", "semi-implicit-euler"):
         with warnings.catch_warnings():
             warnings.simplefilter("error", StiffnessWarning)

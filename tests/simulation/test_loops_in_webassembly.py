@@ -35,13 +35,13 @@ def _agree(robot: ch.Robot, law: Any, integrator: Any) -> None:
 def test_laws_in_steps_of_a_fixed_length(kind: str) -> None:
     planar = ch.load("planar2r")
     motion = ch.PointToPoint(planar.home, planar.home + 0.4, 0.3)
-    law = ch.control.laws()[kind].tuned(planar, motion, 1e-2)
+    law = ch.control.laws()[kind].tuned(planar, motion, 1e-2, frequency=20.0)
     _agree(planar, law, Steps("rk4", 2))
 
 
 def test_steps_that_the_error_controls_are_repeated() -> None:
     planar = ch.load("planar2r")
-    law = ch.PDGravity.tuned(planar, ch.PointToPoint(planar.home, planar.home + 0.4, 0.3), 1e-2)
+    law = ch.PDGravity.tuned(planar, ch.PointToPoint(planar.home, planar.home + 0.4, 0.3), 1e-2, frequency=20.0)
     _agree(planar, law, "dormand-prince")
 
 

@@ -28,6 +28,8 @@ from chasles.control.linear_quadratic import LinearQuadraticRegulator as LinearQ
 from chasles.control.linear_quadratic import TimeVaryingRegulator as TimeVaryingRegulator
 from chasles.control.loop_margins import LoopMargins as LoopMargins
 from chasles.control.loop_margins import loop_margins as loop_margins
+from chasles.control.margin_design import DesignError as DesignError
+from chasles.control.margin_design import MarginDesign as MarginDesign
 from chasles.control.momentum_observer import MomentumObserver as MomentumObserver
 from chasles.control.nominal_torque import NominalTorque as NominalTorque
 from chasles.control.now import Now as Now
@@ -48,6 +50,7 @@ from chasles.control.task_space import pose_reference as pose_reference
 from chasles.control.torque_filters import LeadLagFilter as LeadLagFilter
 from chasles.control.torque_filters import LowPassFilter as LowPassFilter
 from chasles.control.torque_filters import NotchFilter as NotchFilter
+from chasles.control.vertex_plants import Uncertainty as Uncertainty
 from chasles.control.whole_body import Forces as Forces
 from chasles.control.whole_body import Stance as Stance
 from chasles.control.whole_body import WholeBodyFollowing as WholeBodyFollowing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, ClassVar, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -69,6 +69,9 @@ class Controller(HasBounds, Sealed):
     follows_reference
         Whether the law tracks the reference (default), so that summaries report its tracking error. False for laws with
         other tasks.
+    is_linear
+        Whether the law is linear for small errors and its behaviour for large ones follows from that (default). False
+        for laws that learn or switch.
     measured_wrench
         Frame or link at which the loop measures the wrench from the environment, passed to the law as ``now.wrench``;
         default None.
@@ -96,6 +99,7 @@ class Controller(HasBounds, Sealed):
     robot: Robot | None = None
     reference_kind: ReferenceKind = "joint"
     follows_reference: bool = True
+    is_linear: ClassVar[bool] = True
     measured_wrench: str | None = None
     traceable: bool = True
 
@@ -168,6 +172,21 @@ class Controller(HasBounds, Sealed):
         if self.inner is None:
             raise ArgumentError(f"controller '{self.name}' has no schedule")
         return self.inner.schedule(times, motion)
+
+    def settled_schedule(self, motion: PlannedMotion, period: float) -> Memory:
+        """Return rows of `schedule` at places of a motion, (k, ...), with gains as if the robot stayed at each of them.
+
+        Designs with margins take them; the default is the inner law's, or none for laws without a schedule.
+        """
+        if not self.has_schedule:
+            return None
+        if self.inner is None:
+            raise ArgumentError(f"controller '{self.name}' has no settled schedule: give its gains")
+        return self.inner.settled_schedule(motion, period)
+
+    def matching_memory(self, robot: Robot) -> Mapping[str, Any] | None:
+        """Return parts of the memory that match a robot's parameters; None for laws that estimate none."""
+        return None
 
     def evaluate(
         self,

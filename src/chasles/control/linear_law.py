@@ -28,6 +28,7 @@ LARGE_MEMORY = 60  # values, from which on a law is differentiated by central di
 _DIFFERENCE = 1e-5  # their half width, relative to values above 1
 _UNFELT = 1e-9  # share of a value that counts as rounding
 _SETTLING, _MOST_SETTLING = 0.5, 500  # s, and calls at most, at rest before a motion
+_BY_EIGENVECTORS, _BEST_CONDITIONED = 40, 1e8  # memory from which on responses use them, if they lose few digits
 _DIGITS = 8  # of poles, up to which filters have the same
 
 
@@ -202,7 +203,13 @@ def response(law: LinearLaw, z: Complex) -> Complex:
     alone, coupled = alone_and_coupled(law.A)
     of_alone = law.B[:, alone] / (z - np.diagonal(law.A, axis1=-2, axis2=-1)[:, alone, None])
     driven = law.B[:, coupled] + law.A[:, coupled[:, None], alone] @ of_alone
-    of_coupled = np.linalg.solve(z * np.eye(len(coupled)) - law.A[:, coupled[:, None], coupled], driven)
+    A = law.A[:, coupled[:, None], coupled]
+    if len(coupled) > _BY_EIGENVECTORS:
+        poles, V = np.linalg.eig(A)
+        if np.linalg.cond(V).max(initial=0.0) < _BEST_CONDITIONED:
+            of_coupled = V @ (np.linalg.solve(V, driven) / (z - poles[..., None]))
+            return np.asarray(law.D + law.C[..., alone] @ of_alone + law.C[..., coupled] @ of_coupled)
+    of_coupled = np.linalg.solve(z * np.eye(len(coupled)) - A, driven)
     return np.asarray(law.D + law.C[..., alone] @ of_alone + law.C[..., coupled] @ of_coupled)
 
 

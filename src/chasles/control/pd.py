@@ -43,6 +43,7 @@ class PD(RobotController):
     name = "PD"
     kind = "pd"
     designs_joints_alone = True
+    design_damping = 0.6
     kp: Array
     kd: Array
 
@@ -86,6 +87,7 @@ class PDGravity(RobotController):
     name = "PD + gravity"
     kind = "pd-gravity"
     designs_joints_alone = True
+    design_damping = 0.6
     kp: Array
     kd: Array
 

@@ -50,6 +50,7 @@ class PID(RobotController):
     name = "PID"
     kind = "pid"
     designs_joints_alone = True
+    design_damping = 0.9
     default_integral = 0.25
     kp: Array
     ki: Array

@@ -13,11 +13,20 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.controller import Controller, checked_memory
+from chasles.control.margin_design import Demand, MarginDesign, MarginSearch
 from chasles.control.pole_design import PoleDesign
+from chasles.control.vertex_plants import Uncertainty
 from chasles.engine.validators import NOT_NEGATIVE, Bound, reals
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
+
+#: Settings of poles by name, fields of `PoleDesign`.
+_OF_POLES = ("frequency", "damping", "damping_times_period", "integral")
+#: What designs with margins take: fields of `Demand` and of `Uncertainty`.
+DEMANDS = ("margin", "cap", "delay")
+UNKNOWNS = ("payload", "payload_radius", "model_error", "unknown_friction", "jitter")
+_INTEGRAL = 0.3  # third pole of designs with margins, as a share of the frequency
 
 
 class RobotController(Controller):
@@ -47,10 +56,12 @@ class RobotController(Controller):
     kind: ClassVar[str] = ""
     #: Whether its rule treats each joint as if the others were locked, which leaves less room to the frequency.
     designs_joints_alone: ClassVar[bool] = False
-    #: Whether the law is linear for small errors, so that its sampled loop has poles.
-    is_linear: ClassVar[bool] = True
     #: Third pole of the rule as a share of the frequency, for laws with integral action.
     default_integral: ClassVar[float] = 0.0
+    #: Damping ratio of designs with margins without integral action, whose third pole adds a third of its share.
+    design_damping: ClassVar[float] = 0.75
+    #: What the design with margins promises, of laws that `tuned` has designed so; otherwise None.
+    designed: MarginDesign | None = None
     #: Why the law cannot take a robot with free joints, and what can; empty where it can.
     refuses_free_joints: ClassVar[str] = ""
 
@@ -80,30 +91,111 @@ class RobotController(Controller):
 
     @classmethod
     def tuned(
-        cls, robot: Robot, motion: JointTrajectory, period: float, *, frequency: float = 20.0, **settings: Any
+        cls, robot: Robot, motion: JointTrajectory, period: float, *, frequency: float | None = None, **settings: Any
     ) -> Self:
-        """Return the law for a motion and a sample period, with gains from its tuning rule.
+        """Return the law for a motion and a sample period, with gains as fast as a disk margin allows.
+
+        All gains follow from one natural frequency. It is the highest at which the sampled loop, with velocities
+        differentiated from encoders, has the margin on plants at the vertices of everything that is declared unknown.
+        Laws that learn or switch must besides lose none of 24 drawn plants in simulation. The model of the returned law
+        carries a share of the payload, and `designed` says what is promised.
 
         Parameters
         ----------
         robot, motion, period
             Controller's model of the robot, planned motion, and sample period, s.
         frequency
-            Natural frequency of the error, rad/s, lowered where the period is too long for it.
+            Natural frequency of the error, rad/s, for gains without a promise: poles are placed by name, lowered where
+            the period is too long for them. Laws of frames and robots with free joints need it.
         settings
-            ``damping``, the damping ratio of the error, and other arguments of `PoleDesign`; settings of the tuning
-            rule, which are the keywords of `gains`; and constructor parameters, which override the rule.
+            What is unknown: ``payload``, the largest mass at the tool, kg (default 0), ``payload_radius`` of its centre
+            about the tool's origin, m, ``model_error``, ``unknown_friction`` and ``jitter``, see `Uncertainty`.
+            What is asked for: ``delay``, in sample periods, ``margin`` (0.3) and ``cap``, the highest frequency (60
+            rad/s), see `Demand`. Besides ``damping``, ``integral``, the settings of the law's rule, which are the
+            keywords of `gains`, and constructor parameters, which override the rule.
+
+        Raises
+        ------
+        DesignError
+            No gains have the margin. The message says which margin can be had, and the sample rate, payload or cap that
+            would allow it.
+        ArgumentError
+            The law has no tuning rule; or it follows a frame or a robot with free joints, and no frequency is given.
 
         Examples
         --------
         >>> import chasles as ch
         >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-        >>> law = ch.ComputedTorque.tuned(arm, motion, period=0.01, integral=1.0)
+        >>> law = ch.ComputedTorque.tuned(arm, motion, period=0.01, integral=0.3, payload=1.0)
+        >>> law.designed.margin >= 0.3
+        True
         >>> run = ch.simulate(arm.with_payload(1.0), law, motion, period=0.01)
         >>> bool(abs(run["error"]).isel(time=-1).max() < 0.02)
         True
         """
-        return cls(robot, **cls.arguments(robot, motion, period, {"frequency": frequency, **settings}))
+        if frequency is not None:
+            return cls(robot, **cls.arguments(robot, motion, period, {"frequency": frequency, **settings}))
+        cls.check_settings(settings)
+        if why := cls.without_margins(robot):
+            raise ArgumentError(f"{cls.__name__} cannot be designed by margins: {why}; give frequency=, rad/s")
+        if "damping_times_period" in settings:
+            raise ArgumentError(
+                "'damping_times_period' lowers a frequency that is given; the margin needs no such bound"
+            )
+        asked = {name: settings[name] for name in UNKNOWNS + DEMANDS if name in settings}
+        unknown = Uncertainty(**{name: asked[name] for name in UNKNOWNS if name in asked})
+        demand = Demand(period=period, **{name: asked[name] for name in DEMANDS if name in asked})
+        search = MarginSearch(cls._maker(robot, motion, demand, settings), robot, motion, unknown)
+        law, designed = search.designed(demand)
+        if not isinstance(law, cls):
+            raise TypeError(law)
+        law.__dict__["designed"] = designed
+        return law
+
+    @classmethod
+    def _maker(
+        cls, robot: Robot, motion: JointTrajectory, demand: Demand, settings: Mapping[str, Any]
+    ) -> Callable[[Robot, float, float], Controller]:
+        """Return a function of model, period and frequency to the law with its gains."""
+        rule = {name: settings[name] for name in rule_settings(cls) if name in settings}
+        taken = {*design_settings(cls), *UNKNOWNS, *DEMANDS, *rule}
+        given = {name: value for name, value in settings.items() if name not in taken}
+        integral = settings.get("integral", cls.default_integral and _INTEGRAL) if has_integral_action(cls) else 0.0
+        damping = settings.get("damping", cls.design_damping + integral / 3.0)
+        designs: dict[int, PoleDesign] = {}
+
+        def make(model: Robot, period: float, frequency: float) -> Controller:
+            design = designs.get(id(model))
+            if design is None:
+                design = PoleDesign(
+                    model, motion, period, 1.0, damping, np.inf, integral, delay=demand.delay, velocity_lag=0.5
+                )
+                _ = design.mass_matrices, design.inertia, design.peak_torque, design.excitations
+                designs[id(model)] = design
+            timing = {"period": period} if "period" in keywords(cls) else {}
+            return cls(model, **(cls.gains(design.changed(period, frequency), **rule) | timing | given))
+
+        return make
+
+    @classmethod
+    def without_margins(cls, robot: Robot) -> str:
+        """Return why the law's gains cannot be designed by margins on a robot; empty where they can."""
+        if free_velocities(robot).any() or robot.nq != robot.n:
+            return "the robot has free or spherical joints"
+        if {"target", "targets", "task"} & set(inspect.signature(cls).parameters):
+            return "it follows a frame, and margins are those of motions of all joints"
+        return ""
+
+    @classmethod
+    def check_settings(cls, settings: Mapping[str, Any]) -> None:
+        """Raise `ArgumentError` for a law without rule, and `UnknownNameError` for a setting that does not exist."""
+        if not has_rule(cls):
+            cls.gains(None)  # type: ignore[arg-type]
+        by_place = [name for name in inspect.signature(cls).parameters if name not in ("robot", "task")]
+        known = dict.fromkeys([*design_settings(cls), *rule_settings(cls), *keywords(cls), *by_place])
+        for name in settings:
+            if name not in known:
+                raise UnknownNameError("setting", name, known, of=cls.__name__)
 
     @classmethod
     def arguments(
@@ -114,24 +206,26 @@ class RobotController(Controller):
         Raises
         ------
         ArgumentError
-            The law has no tuning rule.
+            The law has no tuning rule, or a setting belongs to designs by margins.
         UnknownNameError
             A setting does not exist.
         """
-        by_place = [name for name in inspect.signature(cls).parameters if name not in ("robot", "task")]
-        known = dict.fromkeys([*design_settings(cls), *rule_settings(cls), *keywords(cls), *by_place])
-        for name in settings if has_rule(cls) else ():
-            if name not in known:
-                raise UnknownNameError("setting", name, known, of=cls.__name__)
+        cls.check_settings(settings)
+        for name in DEMANDS + UNKNOWNS:
+            if name in settings and name not in (*rule_settings(cls), *keywords(cls)):
+                raise ArgumentError(
+                    f"'{name}' is a setting of designs by margins, which find the frequency: leave out the "
+                    f"frequency and give the margin, or leave out {name}"
+                )
         rule = {name: settings[name] for name in rule_settings(cls) if name in settings}
-        taken = {*design_settings(cls), *rule}
+        taken = {*design_settings(cls), *rule} - {"delay"}
         given = {name: value for name, value in settings.items() if name not in taken}
         return cls.gains(cls.design(robot, motion, period, settings), **rule) | given
 
     @classmethod
     def design(cls, robot: Robot, motion: JointTrajectory, period: float, settings: Mapping[str, Any]) -> PoleDesign:
         """Return the poles that settings ask for."""
-        own = {name: settings[name] for name in design_settings(cls) if name in settings}
+        own = {name: settings[name] for name in _OF_POLES if name in settings}
         integral = {"integral": cls.default_integral} if has_integral_action(cls) else {}
         return PoleDesign(robot, motion, period, **(integral | own))
 
@@ -158,9 +252,11 @@ def has_integral_action(law: type[RobotController]) -> bool:
 
 
 def design_settings(law: type[RobotController]) -> tuple[str, ...]:
-    """Return the settings of a law's poles, fields of `PoleDesign`; none for laws without a rule."""
-    integral = ("integral",) if has_integral_action(law) else ()
-    return ("frequency", "damping", "damping_times_period", *integral) if has_rule(law) else ()
+    """Return the settings of a law's poles and of designs with margins; none for laws without a rule."""
+    if not has_rule(law):
+        return ()
+    poles = tuple(name for name in _OF_POLES if name != "integral" or has_integral_action(law))
+    return (*poles, *DEMANDS, *UNKNOWNS)
 
 
 def rule_settings(law: type[RobotController]) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ from chasles.control.controller import Controller
 from chasles.control.laws import laws
 from chasles.control.laws import settings_of as settings_of_law
 from chasles.control.python_law import as_controller
-from chasles.control.robot_controller import design_settings, has_rule, keywords, rule_settings
+from chasles.control.robot_controller import UNKNOWNS, design_settings, has_rule, keywords, rule_settings
 from chasles.engine.validators import reals, truth
 from chasles.robot.robot import Robot
 from chasles.studies.attained import Attained, attained
@@ -27,6 +27,8 @@ Settings = Mapping[str, Any]
 INTEGRAL = "integral"
 #: Setting of kinds that can design for the delay.
 KNOWS_DELAY = "knows_delay"
+#: Setting of kinds whose gains can be as fast as a margin allows.
+MARGIN = "margin"
 KINDS = tuple(laws())
 
 
@@ -46,8 +48,8 @@ def settings_of(kind: str) -> tuple[str, ...]:
 
     Examples
     --------
-    >>> settings_of("pd-gravity")
-    ('frequency', 'damping', 'damping_times_period', 'kp', 'kd')
+    >>> settings_of("pd-gravity")[:5]
+    ('frequency', 'damping', 'damping_times_period', 'margin', 'cap')
     """
     law = laws()[kind]
     aware = (KNOWS_DELAY,) if "delay" in keywords(law) else ()
@@ -63,7 +65,7 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
     for name, value in settings.items():
         if name not in allowed:
             raise UnknownNameError("setting", str(name), allowed, of=f"controller '{kind}'")
-        if name == INTEGRAL:
+        if name in (INTEGRAL, *UNKNOWNS):
             checked[name] = number(value, name)
         elif name in _positive_settings(kind):
             checked[name] = number(value, name, above=0.0)
@@ -107,7 +109,9 @@ def make_controller(
         Gains by name. Those that are missing follow from ``frequency`` (natural frequency of the error, rad/s) and
         ``damping``. The frequency is lowered where the period is too long for it: the rate at which the damping acts,
         times the period, does not exceed ``damping_times_period``. ``integral`` is the gain of integral action as a
-        share of the stiffness times the frequency, for kinds that can have it.
+        share of the stiffness times the frequency, for kinds that can have it. With ``margin`` in place of a frequency
+        they are as fast as this disk margin allows with the delay and with what is declared unknown, see
+        `RobotController.tuned`.
     model
         Controller's model of the robot.
     motion
@@ -124,6 +128,8 @@ def make_controller(
     ------
     ArgumentError
         A setting is missing, or controllers of this kind know of no supports.
+    DesignError
+        No gains have the margin that is asked for.
 
     Examples
     --------
@@ -147,6 +153,8 @@ def make_controller(
         able = ", ".join(name for name in KINDS if "supports" in keywords(laws()[name]))
         raise ArgumentError(f"a controller of kind '{kind}' knows of no frames that stand on the ground; use {able}")
     law_settings = {name: value for name, value in settings.items() if name != KNOWS_DELAY}
+    if MARGIN in settings:
+        return law.tuned(model, motion, period, **{"delay": delay, **law_settings})
     arguments = law.arguments(model, motion, period, law_settings) if has_rule(law) else law_settings
     if settings.get(KNOWS_DELAY, False):
         arguments["delay"] = delay
@@ -162,7 +170,7 @@ def make_controller(
 
 def follows_rule(kind: str | Callable[..., Any], settings: Settings) -> bool:
     """Whether the gains of a controller follow from poles, rather than being given."""
-    return not (callable(kind) or not has_rule(laws()[kind]) or set(settings) & {"kp", "kd", "ki", "Q", "R"})
+    return not (callable(kind) or not has_rule(laws()[kind]) or set(settings) & {"kp", "kd", "ki", "Q", "R", MARGIN})
 
 
 def knobs(kind: str | Callable[..., Any], settings: Settings) -> tuple[str, ...]:
@@ -214,7 +222,7 @@ def _positive_settings(kind: str) -> frozenset[str]:
     law = laws()[kind]
     rule = inspect.signature(law.gains).parameters
     numbers = [name for name in rule_settings(law) if isinstance(rule[name].default, float)]
-    return frozenset({*design_settings(law), *numbers} - {INTEGRAL})
+    return frozenset({*design_settings(law), *numbers} - {INTEGRAL, *UNKNOWNS})
 
 
 @cache

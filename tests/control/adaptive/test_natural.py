@@ -129,8 +129,8 @@ def test_projection_keeps_the_bounds_and_never_leads_away_from_a_true_body() -> 
 def test_gains_that_are_too_high_do_not_let_estimates_or_errors_grow(excess: float) -> None:
     model = ch.load("planar2r")
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-    fitting = NaturalAdaptive.tuned(model, motion, 1e-3)
-    law = NaturalAdaptive.tuned(model, motion, 1e-3, adaptation=excess * fitting.adaptation)
+    fitting = NaturalAdaptive.tuned(model, motion, 1e-3, frequency=20.0)
+    law = NaturalAdaptive.tuned(model, motion, 1e-3, frequency=20.0, adaptation=excess * fitting.adaptation)
     run = ch.simulate(model.with_payload(1.0), law, motion, duration=1.5, record=ch.Recording(memory=True))
     assert float(run.memory.sel(element="link2.m").max()) <= law.largest_mass[0] * (1.0 + 1e-12)
     assert smallest_eigenvalue(run.memory.values) > 0.0

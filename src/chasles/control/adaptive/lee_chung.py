@@ -78,6 +78,7 @@ class LeeChung(RobotController):
     name = "Lee-Chung"
     kind = "lee-chung"
     is_linear = False
+    design_damping = 1.0
     state_weight: Array
     torque_weight: Array
     forgetting: Array

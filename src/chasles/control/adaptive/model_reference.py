@@ -72,6 +72,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
     name = "model-reference adaptive"
     kind = "model-reference-adaptive"
     is_linear = False
+    design_damping = 0.65
     designs_joints_alone = True
     bounds: Mapping[str, Bound] = {
         **RobotController.bounds,

@@ -88,6 +88,7 @@ class NaturalAdaptive(ContinuousLaw):
     name = "natural adaptive"
     kind = "natural-adaptive"
     is_linear = False
+    design_damping = 0.65
     rate: Array
     damping: Array
     adaptation: Array
@@ -110,6 +111,7 @@ class NaturalAdaptive(ContinuousLaw):
     ) -> None:
         named = [bodies] if isinstance(bodies, str) else list(bodies)
         which = "payload" if bodies == "payload" else [f"{body}.{name}" for body in named for name in OF_BODY]
+        self.unknown = which
         self.unknowns = Unknowns.of(robot, which)
         start = reals(self.unknowns.values if initial is None else initial, "initial", (len(self.unknowns),))
         first = pseudo_inertia_from_inertial_parameters(start.reshape(-1, 10))
@@ -145,6 +147,10 @@ class NaturalAdaptive(ContinuousLaw):
     ) -> dict[str, Any]:
         """Return gains and initial estimates by `natural_gains` for unknown bodies and a payload, kg."""
         return natural_gains(design, learning, bodies, payload)
+
+    def matching_memory(self, robot: Robot) -> Mapping[str, Any]:
+        """Return a robot's values of the unknown parameters."""
+        return {"estimate": Unknowns.of(robot, self.unknown).values}
 
     @property
     def memory_names(self) -> tuple[str, ...]:

@@ -72,6 +72,7 @@ class SlotineLi(ContinuousLaw):
     name = "Slotine-Li"
     kind = "slotine-li"
     is_linear = False
+    design_damping = 0.65
     rate: Array
     damping: Array
     adaptation: Array
@@ -98,6 +99,7 @@ class SlotineLi(ContinuousLaw):
         start = reals(first, "initial", (count,), broadcast=True)
         own = gains(robot.n, rate=rate, damping=damping) | gains(count, adaptation=adaptation)
         self._first = start
+        self.unknown = unknown
         super().__init__(robot, own | estimate_bounds(lower, upper, count), {"estimate": start})
 
     def relations(self, parameters: Mapping[str, Any]) -> list[Relation]:
@@ -112,6 +114,10 @@ class SlotineLi(ContinuousLaw):
     ) -> dict[str, Any]:
         """Return gains by `adaptation_gains`; ``learning`` scales the adaptation gains."""
         return adaptation_gains(design, learning, unknown) | {"unknown": unknown}
+
+    def matching_memory(self, robot: Robot) -> Mapping[str, Any]:
+        """Return a robot's values of the unknown parameters."""
+        return {"estimate": Unknowns.of(robot, self.unknown).values}
 
     @property
     def parameter_names(self) -> tuple[str, ...]:

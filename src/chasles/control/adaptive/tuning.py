@@ -22,7 +22,6 @@ _UNITS = np.array([pseudo_inertia_from_inertial_parameters.formula(unit) for uni
 DUALS = np.linalg.solve(np.einsum("kij,lij->kl", _UNITS, _UNITS), _UNITS.reshape(10, 16))
 """Symmetric matrices L_k with tr(L_k J) the k-th inertial parameter of the body of pseudo-inertia J, as rows."""
 
-_SWING = 0.25  # of the rate at which the damping acts, which the swing of the estimates takes
 _EXPECTED = 0.1  # of a joint's range of motion: errors that adaptation reckons with
 _LEAST_SHARE = 1e-3  # of a pseudo-inertia's trace, in each direction
 _PAYLOAD_SHARE = 0.2  # of the moved mass, the largest payload that natural adaptation expects
@@ -50,9 +49,12 @@ def adaptation_gains(
         Unknown parameters, as `SlotineLi` takes them.
     """
     unknowns = Unknowns.of(design.model, unknown)
-    felt = np.diagonal(excitation(design, unknowns))
+    key = unknown if isinstance(unknown, str) else tuple(unknown)
+    if key not in design.excitations:
+        design.excitations[key] = excitation(design, unknowns)
+    felt = np.diagonal(design.excitations[key])
     known = felt > 0.0
-    swing = _SWING * learning * design.attainable_alone / design.period
+    swing = learning * design.swing(design.attainable_alone)
     gain = np.where(known, swing / (max(known.sum(), 1) * np.where(known, felt, 1.0)), 0.0)
     return {"rate": design.attainable, "damping": design.attainable_alone * design.inertia, "adaptation": gain}
 
@@ -90,7 +92,7 @@ def model_reference_gains(design: PoleDesign, learning: float = 1.0) -> dict[str
     of_errors = design.inertia * np.array([[kp], [kd]])
     square = np.concatenate([(signals[:1] ** 2).mean(axis=1), errors**2, (signals[1:] ** 2).mean(axis=1)])
     known = square > 0.0
-    share = _SWING * learning * frequency / design.period / np.maximum(known.sum(axis=0), 1)
+    share = learning * design.swing(frequency) / np.maximum(known.sum(axis=0), 1)
     zeta = design.damping
     return {
         "frequency": frequency,
@@ -146,7 +148,7 @@ def natural_gains(
         moved_by_units = J @ DUALS.reshape(10, 4, 4) @ J
         G = inertial_parameters_from_pseudo_inertia(moved_by_units)
         strength.append(float((G * felt[10 * k : 10 * k + 10, 10 * k : 10 * k + 10]).sum()))
-    swing, size = _SWING * learning * design.attainable_alone / design.period, np.array(strength)
+    swing, size = learning * design.swing(design.attainable_alone), np.array(strength)
     return {
         "rate": design.attainable,
         "damping": design.attainable_alone * design.inertia,

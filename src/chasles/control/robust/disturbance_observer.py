@@ -67,6 +67,7 @@ class DisturbanceObserver(RobotController):
 
     bounds: Mapping[str, Bound] = {"bandwidth": POSITIVE}
     kind = "disturbance-observer"
+    design_damping = 1.1
     bandwidth: Array
     compensation: Array
     inner: Controller

@@ -79,6 +79,7 @@ class SlidingMode(RobotController):
     name = "sliding mode"
     kind = "sliding-mode"
     is_linear = False
+    design_damping = 1.0
     rate: Array
     reaching: Array
     layer: Array

@@ -1,0 +1,196 @@
+"""A law at a few places of a motion, as a linear system whose gains and sample period may change without compiling."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.errors import ArgumentError
+from chasles.control.controller import Controller
+from chasles.control.linear_law import LinearLaw, differenced, memory_that_acts, merged, sizes_of
+from chasles.control.now import Now, PlannedMotion
+from chasles.engine import Function, Layout, trace
+from chasles.engine.program.records import Memory, is_record
+from chasles.engine.program.scalar import Array, Real
+from chasles.trajectories import JointTrajectory, Motion
+
+Floats = NDArray[np.float64]
+
+_CALLS = 200  # before a place, in which the law's memory settles
+_DIFFERENCE = 1e-5  # half width of central differences, relative to values above 1
+
+
+class FrozenLaw(NamedTuple):
+    """A law frozen at places of a motion, with velocities differentiated from positions.
+
+    Attributes
+    ----------
+    linear
+        The law as a linear system at each place.
+    torque
+        Torques without error, (places, n).
+    """
+
+    linear: LinearLaw
+    torque: Floats
+
+
+class LawFunction:
+    """One call of a law as a compiled function of state, memory, schedule, period and parameters.
+
+    Parameters
+    ----------
+    controller
+        The law; other laws of the same class and model with memories and schedules of the same shapes may take its
+        place in `frozen`.
+    rows
+        Schedule at one place or more, each part (places, ...); None for laws without.
+    """
+
+    def __init__(self, controller: Controller, rows: Memory = None) -> None:
+        if controller.reference_kind != "joint" or controller.measured_wrench is not None or controller.robot is None:
+            raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
+        self.shapes = _shapes(controller, rows)
+        memory, row, parameters = self._layouts = tuple(Layout(shapes) for shapes in self.shapes)
+        nq, n = controller.robot.nq, controller.robot.n
+
+        def law(
+            t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, given: Memory, h: Any, gains: Memory
+        ) -> tuple[Any, Any]:
+            motion = Motion(*np.split(reference, [nq, nq + n]))
+            scheduled = row.split(given).row if rows is not None else None
+            now = Now(t, q, qd, motion, memory.split(state), h, scheduled)
+            tau = controller.with_values(dict(parameters.split(gains).items())).law(now)
+            return np.asarray(tau), memory.join(now.memory)
+
+        inputs: dict[str, Any] = {"t": (), "q": (nq,), "qd": (n,), "reference": (nq + 2 * n,)}
+        inputs |= {"memory": (memory.size,), "schedule": (row.size,), "period": (), "parameters": (parameters.size,)}
+        self._function = Function(trace(law, inputs, name="law", outputs=["tau", "following"]))
+
+    def takes(self, controller: Controller, rows: Memory = None) -> bool:
+        """Whether a law's memory, schedule and parameters have the shapes of this function."""
+        return _shapes(controller, rows) == self.shapes
+
+    def frozen(
+        self,
+        controller: Controller,
+        motion: JointTrajectory,
+        places: Floats,
+        period: float,
+        rows: Memory = None,
+        estimates: Mapping[str, Any] = MappingProxyType({}),
+    ) -> FrozenLaw:
+        """Linearise a law at times of a motion that it follows without error.
+
+        Parameters
+        ----------
+        controller, motion
+            The law, and its reference.
+        places
+            Times, (places,), s.
+        period
+            Sample period, s.
+        rows
+            Schedule at the places.
+        estimates
+            Parts of the memory that keep these values, while the others settle.
+        """
+        layout, _, parameters = self._layouts
+        memory = np.repeat(np.asarray(layout.join(controller.memory), dtype=np.float64)[None], len(places), axis=0)
+        for name, value in estimates.items():
+            memory[:, layout.slices[name]] = np.ravel(value)
+        values = np.asarray(parameters.join(controller.parameters), dtype=np.float64)
+        schedule = self._schedule(rows, len(places))
+        rests = ~np.any(motion(places).qd, axis=-1)
+        for before in range(_CALLS if memory.size and rows is None else 0, 0, -1):
+            earlier = np.where(rests, places, np.maximum(places - before * period, float(motion.start_time)))
+            following = np.array(self._function(*self._along(motion, earlier), memory, schedule, period, values)[1])
+            for name in estimates:
+                following[:, layout.slices[name]] = memory[:, layout.slices[name]]
+            if before == _CALLS and np.array_equal(following, memory):
+                break
+            memory = following
+        t, q, qd, reference = self._along(motion, places)
+        given = (reference, memory, schedule, period, values)
+        torque = np.asarray(self._function(t, q, qd, *given)[0])
+        linear = self._differences(t, np.concatenate([q, qd, memory], axis=-1), reference, schedule, period, values)
+        n = torque.shape[-1]
+        by_tau, by_memory = linear[:, :n], linear[:, n:]
+        states = 2 * n
+        kept = memory_that_acts(
+            by_tau[..., states:],
+            by_memory[..., states:],
+            sizes_of(memory),
+            float(sizes_of(np.ravel(torque)[:, None])[0]),
+        )
+        law = LinearLaw(
+            by_memory[:, kept][..., states + kept],
+            by_memory[:, kept, :states],
+            by_tau[..., states + kept],
+            by_tau[..., :states],
+        )
+        return FrozenLaw(differenced(merged(law)[0], period), torque)
+
+    def stepper(
+        self, controller: Controller, count: int, period: float, rows: Memory = None
+    ) -> Callable[[int, float, Floats, Floats, Floats], Floats]:
+        """Return a function of a call's number, time, positions, velocities and reference: torques of `count` loops.
+
+        It keeps their memories. `rows` is the schedule of all calls.
+        """
+        layout, _, parameters = self._layouts
+        values = np.asarray(parameters.join(controller.parameters), dtype=np.float64)
+        memory = np.repeat(np.asarray(layout.join(controller.memory), dtype=np.float64)[None], count, axis=0)
+        schedule = (
+            None if rows is None else self._schedule(rows, len(next(iter(rows.values())) if is_record(rows) else rows))
+        )
+
+        def step(call: int, time: float, q: Floats, qd: Floats, reference: Floats) -> Floats:
+            nonlocal memory
+            row = np.zeros(0) if schedule is None else schedule[min(call, len(schedule) - 1)]
+            tau, memory = self._function(time, q, qd, reference, memory, row, period, values)
+            return np.asarray(tau)
+
+        return step
+
+    def _schedule(self, rows: Memory, count: int) -> Floats:
+        """Rows of a schedule as vectors, (count, m)."""
+        if rows is None:
+            return np.zeros((count, 0))
+        each = [{name: part[k] for name, part in rows.items()} if is_record(rows) else rows[k] for k in range(count)]
+        return np.array([self._layouts[1].join({"row": row}) for row in each], dtype=np.float64)
+
+    def _along(self, motion: JointTrajectory, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
+        """Times, positions, velocities and references along a motion."""
+        q, qd, qdd = motion(times)
+        return times, q, qd, np.concatenate([q, qd, qdd], axis=-1)
+
+    def _differences(
+        self, t: Floats, point: Floats, reference: Floats, schedule: Floats, period: float, values: Floats
+    ) -> Floats:
+        """Derivatives (places, n + memory, 2n + memory) of torques and memory by q, q̇ and memory."""
+        count, n = point.shape[-1], self._layouts[0].size
+        states = count - n
+        h = _DIFFERENCE * np.maximum(1.0, np.abs(point))
+        moved = np.repeat(point[:, None, None], 2, axis=1).repeat(count, axis=2)
+        step = h[:, :, None] * np.eye(count)
+        moved[:, 0] += step
+        moved[:, 1] -= step
+        q, qd, memory = np.split(moved, [states // 2, states], axis=-1)
+        tau, following = self._function(
+            t[:, None, None], q, qd, reference[:, None, None], memory, schedule[:, None, None], period, values
+        )
+        ends = np.concatenate([tau, following], axis=-1)
+        return np.swapaxes((ends[:, 0] - ends[:, 1]) / (2.0 * h[:, :, None]), -1, -2)
+
+
+def _shapes(controller: Controller, rows: Memory) -> tuple[Any, Any, Any]:
+    row: Any = {}
+    if rows is not None:
+        row = {"row": {k: np.shape(v)[1:] for k, v in rows.items()} if is_record(rows) else np.shape(rows)[1:]}
+    parameters = {name: np.shape(value) for name, value in controller.parameters.items()}
+    return Layout.of(controller.memory).shapes, row, parameters

@@ -1,0 +1,110 @@
+"""Disk margin, stability and expected error of loops frozen along a motion, over all vertex plants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.control.disk_margin import largest_singular_value, scaled
+from chasles.control.frozen_law import FrozenLaw
+from chasles.control.linear_law import MARGINAL, LinearLaw, closed_loops, response
+from chasles.control.vertex_plants import FrozenPlants
+
+Floats = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+#: Angles z h of the frequency response up to the Nyquist frequency: a coarse part for integral action, a fine part
+#: where loops cross over and are held.
+_ANGLES = np.pi * np.concatenate([np.logspace(-3.2, -1.2, 16, endpoint=False), np.logspace(-1.2, 0.0, 32)])
+_LEAST_FREQUENCY = 0.3  # rad/s; slower changes take longer than the motions that are planned
+_CYCLES = np.array([0.5, 1.0, 2.0])  # of unknown torques in a motion
+_PERRON = 12  # power iterations for the diagonal scaling
+
+
+class FrozenLoops:
+    """Loops of vertex plants with a sample period and a delay.
+
+    Parameters
+    ----------
+    plants
+        Vertex plants.
+    period, delay
+        Sample period, s, and delay in sample periods.
+    duration
+        Duration of the motion, s.
+    """
+
+    def __init__(self, plants: FrozenPlants, period: float, delay: float, duration: float) -> None:
+        self.n, self.period, self.vertices = plants.B.shape[-1], period, len(plants.B)
+        self._held = plants.sampled(period, delay)
+        self._torque = plants.torque
+        angles = _ANGLES[_LEAST_FREQUENCY * period <= _ANGLES]
+        self._angles = np.concatenate([np.minimum(2.0 * np.pi / duration * _CYCLES * period, np.pi), angles])
+        self._z = np.exp(1j * self._angles)[:, None, None, None]
+        eye = np.eye(2 * self.n)
+        positions = [
+            np.linalg.solve(self._z * eye - A, sum(B * self._z**-i for i, B in enumerate(late)))[..., : self.n, :]
+            for A, late in self._held
+        ]
+        self._plants: Complex = np.stack(positions, axis=2)  # (angles, places, vertices, n, n)
+
+    def disk(self, law: FrozenLaw, matched: Sequence[FrozenLaw] = ()) -> float:
+        """Return the least disk margin of all frozen loops, cut at the torques; 0 if one is unstable.
+
+        Source: Seiler, Packard and Gahinet, "An introduction to disk margins", IEEE Control Systems 40(5), 2020.
+
+        Parameters
+        ----------
+        law
+            The law with its first estimates.
+        matched
+            An adaptive law with the estimates that match each vertex; empty for other laws.
+        """
+        first = len(_CYCLES)
+        plants, z = self._plants[first:], self._z[first:]
+        F = _positions(law, z)
+        L = F[:, :, None] @ plants
+        if matched:
+            own = np.stack([_positions_beside(law, F, one, z) for one in matched], axis=2)
+            L = np.concatenate([L, own @ plants], axis=2)
+        if not np.isfinite(L).all():
+            return 0.0
+        S = np.linalg.inv(np.eye(self.n) + L)
+        return 1.0 / largest_singular_value(scaled(S - 0.5 * np.eye(self.n), _PERRON))  # (S - T)/2 with T = 1 - S
+
+    def is_stable(self, law: FrozenLaw, matched: Sequence[FrozenLaw] = ()) -> bool:
+        """Return whether no frozen loop has a pole outside of the unit circle."""
+        pairs = [(law.linear, plant) for plant in self._held]
+        pairs += [(one.linear, plant) for one, plant in zip(matched, self._held, strict=False)]
+        loops = (closed_loops(linear, held.A, held.B_late) for linear, held in pairs)
+        return all(np.abs(np.linalg.eigvals(maps)).max() <= 1.0 + MARGINAL for maps in loops)
+
+    def expected_error(self, law: FrozenLaw) -> float:
+        """Return the root mean square joint error that unknown torques leave in the frozen loops, rad (m).
+
+        They are the torques that the vertices need beyond those that the law gives without error, at half a cycle, one
+        and two cycles of a motion.
+        """
+        slow = len(_CYCLES)
+        plants = self._plants[:slow]
+        F = _positions(law, self._z[:slow])[:, :, None]
+        missing = np.moveaxis(self._torque - law.torque, 0, 1)[..., None]
+        error = np.linalg.solve(np.eye(self.n) + plants @ F, plants @ missing)
+        return float(np.sqrt((np.abs(error) ** 2).mean()))
+
+
+def _positions(law: FrozenLaw, z: Complex) -> Complex:
+    """Return F(z) of δτ = -F δq, (angles, places, n, n); the velocities of a differentiated law do not count."""
+    n = law.torque.shape[-1]
+    linear = LinearLaw(law.linear.A, law.linear.B[..., :n], law.linear.C, law.linear.D[..., :n])
+    return np.asarray(-response(linear, z * (1.0 + MARGINAL)))
+
+
+def _positions_beside(law: FrozenLaw, F: Complex, other: FrozenLaw, z: Complex) -> Complex:
+    """Return `_positions` of a law that differs from another in what acts at once, as estimates do, or in all."""
+    parts = list(zip(law.linear[:3], other.linear[:3], strict=True))
+    if all(a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in parts):
+        return np.asarray(F - (other.linear.D - law.linear.D)[..., : F.shape[-1]])
+    return _positions(other, z)

@@ -1,0 +1,307 @@
+"""Gains of one scalar, as large as a disk margin over everything declared unknown allows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from chasles.base.errors import ArgumentError
+from chasles.base.findings import Finding, Rule
+from chasles.control.controller import Controller
+from chasles.control.drawn_plants import survives_drawn_plants
+from chasles.control.frozen_law import FrozenLaw, LawFunction
+from chasles.control.frozen_loops import FrozenLoops
+from chasles.control.vertex_plants import FrozenPlants, Uncertainty, frozen_plants
+from chasles.engine.validators import real
+from chasles.robot.robot import Robot
+from chasles.trajectories import JointTrajectory
+from chasles.trajectories.joint.closed import on_manifold
+
+_PLACES = 5  # of the motion, its start and end among them
+_SHARES = (0.15, 0.4, 0.8)  # of the payload, which the law's model carries
+_SCAN = 1.5  # factor between the frequencies of the first search
+_BISECTIONS = 5  # which leave 1 % of the frequency
+_SLOWEST = 0.8  # rad/s: slower loops do not follow a motion
+_FASTEST = 2.5  # rad in a period: no sampled loop is faster
+_RATES, _LIGHTER = (2.0, 4.0, 8.0), (0.5, 0.25, 0.0)  # of rate and payload, which are tried for those who are refused
+_SLOWER, _TRIES = 0.8, 5  # factor of the frequency, and tries, where drawn plants are lost
+
+_UNITS = {"cap": "rad/s", "rate": "Hz", "payload": "kg"}  # of what would allow a margin
+
+#: The refusal where the margin cannot be had.
+NO_MARGIN = Rule(
+    "no-margin", math.nan,
+    "a disk margin of 0.3 bears gains 0.74 to 1.35 times those of the model on every joint at once",
+    "{law} reaches a disk margin of {value:.2g}, at {frequency:.3g} rad/s, where {asked:g} is asked for",
+    "refusal",
+)  # fmt: skip
+
+#: The refusal where no frequency gives stable loops.
+NO_STABLE_LOOP = Rule(
+    "no-stable-loop", 0.0, "loops with a pole outside of the unit circle diverge",
+    "{law} has unstable loops at every frequency from {least:g} to {frequency:.3g} rad/s, where a disk margin of "
+    "{asked:g} is asked for",
+    "refusal",
+)  # fmt: skip
+
+#: The refusal of laws that learn or switch, where they have the margin.
+LOSES_PLANTS = Rule(
+    "loses-drawn-plants", math.nan,
+    "the margin holds for small errors; 24 plants drawn from what is unknown show what becomes of larger ones",
+    "{law} has a disk margin of {value:.2g} and loses plants drawn from what is unknown, down to {frequency:.3g} rad/s",
+    "refusal",
+)  # fmt: skip
+
+
+class DesignError(ArgumentError):
+    """No gains have the margin that is asked for; the message says which margin can be had and what would allow more.
+
+    Attributes
+    ----------
+    finding
+        The refusal: its value is the largest margin that can be had, its facts are ``frequency``, rad/s, and what
+        allows the margin asked for, where something does: ``rate``, Hz, ``payload``, kg, or ``cap``, rad/s.
+    """
+
+    def __init__(self, finding: Finding) -> None:
+        self.finding = finding
+        facts, is_short = finding.facts, finding.rule.code == NO_MARGIN.code
+        margin = math.floor(100.0 * finding.value) / 100.0 if is_short else 0.0
+        ways = [f"a {name} of {facts[name]:.4g} {unit}" for name, unit in _UNITS.items() if name in facts]
+        ways = [f"it is met with {' or '.join(ways)}"] if ways else []
+        ways += [f"accept margin={margin:g}"] if margin > 0.0 else []
+        super().__init__("; ".join([str(finding), ", or ".join(ways)] if ways else [str(finding)]))
+
+    def __reduce__(self) -> tuple[type[DesignError], tuple[Finding]]:
+        return type(self), (self.finding,)
+
+
+@dataclass(frozen=True)
+class MarginDesign:
+    """What a design with margins promises.
+
+    Attributes
+    ----------
+    frequency
+        Natural frequency ω from which all gains follow, rad/s.
+    margin
+        Least disk margin of the loops frozen at five places of the motion, over all vertex plants.
+    expected_error
+        Root mean square joint error that the unknown torques are expected to leave, rad (m).
+    model_payload
+        Mass at the tool that the law's model carries, kg.
+    period, delay
+        Sample period, s, and delay in sample periods.
+    promised
+        Margin that was asked for.
+    unknown
+        What was declared unknown.
+    """
+
+    frequency: float
+    margin: float
+    expected_error: float
+    model_payload: float
+    period: float
+    delay: float
+    promised: float
+    unknown: Uncertainty
+
+    def __str__(self) -> str:
+        carried = f", model with {self.model_payload:.3g} kg at the tool" if self.model_payload else ""
+        return (
+            f"{self.frequency:.3g} rad/s{carried}: disk margin {self.margin:.2f}, expected error "
+            f"{1e3 * self.expected_error:.3g} mrad"
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demand:
+    """What a design has to reach.
+
+    Attributes
+    ----------
+    period, delay
+        Sample period, s, and delay from a call to the effect of its torque, in sample periods.
+    margin
+        Least disk margin.
+    cap
+        Highest natural frequency, rad/s: what gears and drives bear.
+    """
+
+    period: float
+    delay: float = 0.0
+    margin: float = 0.3
+    cap: float = 60.0
+
+    def __post_init__(self) -> None:
+        real(self.period, "period", above=0.0)
+        real(self.delay, "delay", at_least=0.0, at_most=9.0)
+        real(self.margin, "margin", above=0.0, at_most=1.5)
+        real(self.cap, "cap", above=_SLOWEST)
+
+
+class Candidate(NamedTuple):
+    """A law with gains of one frequency, frozen along the motion, and its least margin (0: unstable)."""
+
+    controller: Controller
+    frequency: float
+    margin: float
+    frozen: FrozenLaw
+
+
+#: Function of model, sample period and frequency to the law with its gains.
+Make = Callable[[Robot, float, float], Controller]
+
+
+class MarginSearch:
+    """Search for the frequency of a law's gains.
+
+    Parameters
+    ----------
+    make
+        Function of model, sample period and frequency to the law.
+    robot, motion
+        Controller's model of the robot without unknown payload, and reference.
+    unknown
+        What the model does not know.
+    """
+
+    def __init__(self, make: Make, robot: Robot, motion: JointTrajectory, unknown: Uncertainty) -> None:
+        self._make, self._robot, self._unknown = make, robot, unknown
+        self._motion = on_manifold(robot, motion)
+        self._reference = motion
+        self._times = float(motion.start_time) + np.linspace(0.0, motion.duration, _PLACES)
+        self._places = self._motion(self._times)
+        masses = [share * unknown.payload for share in _SHARES] if unknown.payload else [0.0]
+        self._models = {mass: unknown.with_model_payload(robot, mass) for mass in masses}
+        self._functions: dict[float, LawFunction] = {}
+        self._plants: dict[float, FrozenPlants] = {}
+        self._matching: list[Mapping[str, Any]] | None = None
+
+    def designed(self, demand: Demand) -> tuple[Controller, MarginDesign]:
+        """Return the law with the least expected error that has the margin, of all design payloads.
+
+        Raises
+        ------
+        DesignError
+            None has it.
+        """
+        loops = self._loops(self._unknown, demand)
+        best: tuple[float, float, Candidate] | None = None
+        tried: list[Candidate] = []
+        for mass in self._models:
+            candidate = self._fastest(mass, loops, demand, tried)
+            if candidate is not None:
+                error = loops.expected_error(candidate.frozen)
+                if best is None or error < best[0]:
+                    best = error, mass, candidate
+        if best is None:
+            raise DesignError(self._refusal(demand, tried))
+        error, mass, chosen = best
+        design = MarginDesign(
+            chosen.frequency, chosen.margin, error, mass, demand.period, demand.delay, demand.margin, self._unknown
+        )
+        return chosen.controller, design
+
+    def _fastest(self, mass: float, loops: FrozenLoops, demand: Demand, tried: list[Candidate]) -> Candidate | None:
+        """Return the candidate of the highest frequency that has the margin: scan down, then bisect."""
+        high = frequency = min(demand.cap, _FASTEST / demand.period)
+        best = None
+        while frequency > _SLOWEST and best is None:
+            tried.append(self._candidate(mass, frequency, loops))
+            if tried[-1].margin >= demand.margin:
+                best = tried[-1]
+            else:
+                high, frequency = frequency, frequency / _SCAN
+        for _ in range(_BISECTIONS if best is not None and best.frequency < high else 0):
+            tried.append(self._candidate(mass, math.sqrt(frequency * high), loops))
+            if tried[-1].margin >= demand.margin:
+                best, frequency = tried[-1], tried[-1].frequency
+            else:
+                high = tried[-1].frequency
+        if best is None or best.controller.is_linear:
+            return best
+        return self._safe(mass, best, loops, demand, tried)
+
+    def _safe(
+        self, mass: float, candidate: Candidate, loops: FrozenLoops, demand: Demand, tried: list[Candidate]
+    ) -> Candidate | None:
+        """Return a candidate that loses no drawn plant, slower if need be: a margin does not bind laws that learn."""
+        for _ in range(_TRIES):
+            if self._survives(mass, candidate.controller, demand):
+                return candidate
+            candidate = self._candidate(mass, _SLOWER * candidate.frequency, loops)
+            if candidate.margin < demand.margin:
+                return None
+            tried.append(candidate)
+        return None
+
+    def _survives(self, mass: float, controller: Controller, demand: Demand) -> bool:
+        function = self._functions[mass]
+        return survives_drawn_plants(
+            function, controller, self._robot, self._reference, self._unknown, demand.period, demand.delay
+        )
+
+    def _candidate(self, mass: float, frequency: float, loops: FrozenLoops) -> Candidate:
+        """Return a law for a design payload and a frequency, with its margin; 0 if a loop is unstable."""
+        controller = self._make(self._models[mass], loops.period, frequency)
+        rows = controller.settled_schedule(self._places, loops.period)
+        function = self._functions.get(mass)
+        if function is None:
+            function = self._functions[mass] = LawFunction(controller, rows)
+        where = controller, self._motion, self._times, loops.period, rows
+        matching = self._estimates(controller)[: loops.vertices]
+        frozen = function.frozen(*where, {name: controller.memory[name] for name in (matching[0] if matching else ())})
+        matched = [function.frozen(*where, estimates) for estimates in matching]
+        margin = loops.disk(frozen, matched)
+        if not loops.is_stable(frozen, matched):
+            margin = 0.0
+        return Candidate(controller, frequency, margin, frozen)
+
+    def _estimates(self, controller: Controller) -> list[Mapping[str, Any]]:
+        """Estimates of an adaptive law that match each vertex; none for other laws."""
+        if self._matching is None:
+            robots = self._unknown.robots(self._robot)
+            self._matching = [known for robot in robots if (known := controller.matching_memory(robot)) is not None]
+        return self._matching
+
+    def _loops(self, unknown: Uncertainty, demand: Demand) -> FrozenLoops:
+        if unknown.payload not in self._plants:
+            self._plants[unknown.payload] = frozen_plants(self._robot, self._places, unknown)
+        return FrozenLoops(self._plants[unknown.payload], demand.period, demand.delay, float(self._reference.duration))
+
+    def _refusal(self, demand: Demand, tried: Sequence[Candidate]) -> Finding:
+        """Return the largest margin that was met, and the cap, rate and payload that allow the one asked for."""
+        best = max(tried, key=lambda candidate: candidate.margin)
+        rule = NO_MARGIN if best.margin else NO_STABLE_LOOP
+        if best.margin >= demand.margin:
+            rule, best = LOSES_PLANTS, min((one for one in tried if one.margin >= demand.margin), key=_frequency)
+        facts: dict[str, object] = {"law": best.controller.name, "frequency": best.frequency, "asked": demand.margin}
+        wide = replace(demand, cap=max(demand.cap, _FASTEST / demand.period))
+        if (faster := self._with_less(self._unknown, wide)) is not None:
+            facts["cap"] = faster.frequency
+        for factor in _RATES:
+            quicker = replace(demand, period=demand.period / factor)
+            if self._with_less(self._unknown, quicker) is not None:
+                facts["rate"] = 1.0 / quicker.period
+                break
+        for share in _LIGHTER if self._unknown.payload else ():
+            lighter = replace(self._unknown, payload=share * self._unknown.payload)
+            if self._with_less(lighter, demand) is not None:
+                facts["payload"] = lighter.payload
+                break
+        (finding,) = rule.told(best.margin, least=_SLOWEST, **facts)
+        return finding
+
+    def _with_less(self, unknown: Uncertainty, demand: Demand) -> Candidate | None:
+        """Return the fastest candidate, with the lightest design payload, where something else is asked for."""
+        return self._fastest(next(iter(self._models)), self._loops(unknown, demand), demand, [])
+
+
+def _frequency(candidate: Candidate) -> float:
+    return candidate.frequency
