@@ -9,7 +9,8 @@ velocities than coordinates.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from functools import cache
+from typing import Literal, assert_never, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,23 +32,13 @@ JointKind = Literal[
 JOINT_KINDS: tuple[JointKind, ...] = get_args(JointKind)
 _ANGULAR = ("wx", "wy", "wz")
 _QUATERNION = ("qw", "qx", "qy", "qz")
-#: Coordinates and velocities of joints with several freedoms.
+#: Coordinates and velocities of joints with several degrees of freedom.
 _LABELS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "universal": (("first", "second"), ("first", "second")),
     "cylindrical": (("angle", "distance"), ("angle", "distance")),
     "planar": (("x", "y", "angle"), ("x", "y", "angle")),
     "spherical": (_QUATERNION, _ANGULAR),
     "free": ((*_QUATERNION, "x", "y", "z"), (*_ANGULAR, "vx", "vy", "vz")),
-}
-#: Units of displacements of joints other than revolute ones.
-_UNITS: dict[str, tuple[str, ...]] = {
-    "prismatic": ("m",),
-    "universal": ("rad", "rad"),
-    "cylindrical": ("rad", "m"),
-    "planar": ("m", "m", "rad"),
-    "spherical": ("rad",) * 3,
-    "free": (*("rad",) * 3, *("m",) * 3),
-    "fixed": (),
 }
 
 
@@ -95,6 +86,7 @@ def velocity_labels(kind: JointKind) -> tuple[str, ...]:
     return () if kind == "fixed" else _LABELS.get(kind, (("",), ("",)))[1]
 
 
+@cache
 def displacement_units(kind: JointKind) -> tuple[str, ...]:
     """Units of displacements of a joint, which are those of its velocities times s.
 
@@ -103,7 +95,8 @@ def displacement_units(kind: JointKind) -> tuple[str, ...]:
     >>> displacement_units("cylindrical")
     ('rad', 'm')
     """
-    return _UNITS.get(kind, ("rad",))
+    of_kind = freedoms(kind, np.array([0.0, 0.0, 1.0]), 0.0, np.array([0.0, 1.0, 0.0]))
+    return tuple("rad" if freedom.angular else "m" for freedom in sorted(of_kind, key=lambda freedom: freedom.velocity))
 
 
 def coordinate_units(kind: JointKind) -> tuple[str, ...]:
@@ -132,7 +125,7 @@ def has_quaternion(kind: JointKind) -> bool:
 def freedoms(
     kind: JointKind, axis: NDArray[np.float64], pitch: float, second_axis: NDArray[np.float64]
 ) -> tuple[Freedom, ...]:
-    """Freedoms of a joint, in the order in which they move the child: each moves with all before it.
+    """Return the degrees of freedom of a joint, in the order in which they move the child.
 
     Parameters
     ----------
@@ -142,21 +135,26 @@ def freedoms(
     Examples
     --------
     >>> z = np.array([0.0, 0.0, 1.0])
-    >>> [freedom.angular for freedom in freedoms("planar", z, 0.0, z)]  # two slides, then a turn
+    >>> [freedom.angular for freedom in freedoms("planar", z, 0.0, z)]  # two translations, then a rotation
     [0.0, 0.0, 1.0]
     """
-    if kind == "fixed":
-        return ()
-    if has_quaternion(kind):
-        # The turn about z first: the first of the frames is then that of the joint, without a change of axes.
-        turns = tuple(Freedom(np.eye(3)[k], 1.0, 0.0, k) for k in (2, 0, 1))
-        slides = tuple(Freedom(np.eye(3)[k], 0.0, 1.0, 3 + k) for k in range(3))
-        return turns + slides if kind == "free" else turns
-    if kind == "universal":
-        return Freedom(axis, 1.0, 0.0, 0), Freedom(second_axis, 1.0, 0.0, 1)
-    if kind == "cylindrical":
-        return Freedom(axis, 1.0, 0.0, 0), Freedom(axis, 0.0, 1.0, 1)
-    if kind == "planar":
-        x, y, _ = rotation_taking_z_to(axis).T
-        return Freedom(x, 0.0, 1.0, 0), Freedom(y, 0.0, 1.0, 1), Freedom(axis, 1.0, 0.0, 2)
-    return (Freedom(axis, 0.0, 1.0, 0) if kind == "prismatic" else Freedom(axis, 1.0, pitch, 0),)
+    match kind:
+        case "fixed":
+            return ()
+        case "revolute" | "continuous" | "helical":
+            return (Freedom(axis, 1.0, pitch, 0),)
+        case "prismatic":
+            return (Freedom(axis, 0.0, 1.0, 0),)
+        case "universal":
+            return Freedom(axis, 1.0, 0.0, 0), Freedom(second_axis, 1.0, 0.0, 1)
+        case "cylindrical":
+            return Freedom(axis, 1.0, 0.0, 0), Freedom(axis, 0.0, 1.0, 1)
+        case "planar":
+            x, y, _ = rotation_taking_z_to(axis).T
+            return Freedom(x, 0.0, 1.0, 0), Freedom(y, 0.0, 1.0, 1), Freedom(axis, 1.0, 0.0, 2)
+        case "spherical" | "free":
+            # The rotation about z first: the first of the frames is then that of the joint, without a change of axes.
+            rotations = tuple(Freedom(np.eye(3)[k], 1.0, 0.0, k) for k in (2, 0, 1))
+            translations = tuple(Freedom(np.eye(3)[k], 0.0, 1.0, 3 + k) for k in range(3))
+            return rotations + translations if kind == "free" else rotations
+    assert_never(kind)

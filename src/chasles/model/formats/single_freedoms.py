@@ -15,20 +15,23 @@ from chasles.model.record import shortened
 
 
 def with_single_freedoms(
-    description: Description, kinds: tuple[JointKind, ...] = ("universal", "cylindrical", "planar")
+    description: Description, *, also: tuple[JointKind, ...] = (), keep: tuple[JointKind, ...] = ()
 ) -> Description:
-    """Make a copy in which joints of some kinds are chains of revolute and prismatic ones.
+    """Make a copy in which joints with several degrees of freedom are chains of revolute and prismatic ones.
 
     Between the joints of a chain are links without mass. Coordinates, their names and the mechanics stay what they are:
-    joint "hip" of kind universal becomes "hip.first" and "hip.second". A helical joint becomes a revolute one of the
-    same name and a prismatic one, with ".travel" added, that follows it.
+    joint "hip" of kind universal becomes "hip.first" and "hip.second". Spherical and free joints stay: their rotations
+    are those of a quaternion.
 
     Parameters
     ----------
     description
         The robot.
-    kinds
-        Kinds of joints to replace: any of "universal", "cylindrical", "planar" and "helical".
+    also
+        "helical": such a joint becomes a revolute one of the same name, and a prismatic one, with ".travel" added, that
+        follows it.
+    keep
+        Kinds of joints that stay.
 
     Examples
     --------
@@ -37,12 +40,17 @@ def with_single_freedoms(
     >>> with_single_freedoms(robot).joint_names == robot.coordinate_names
     True
     """
-    if not any(joint.kind in kinds for joint in description.joints):
+
+    def is_replaced(joint: Joint) -> bool:
+        several = len(joint.freedoms) > 1 and not joint.has_quaternion and joint.kind not in keep
+        return several or joint.kind in also
+
+    if not any(map(is_replaced, description.joints)):
         return description
     taken = set(description.frame_names)
     links, joints = list(description.links), []
     for joint in description.joints:
-        if joint.kind not in kinds:
+        if not is_replaced(joint):
             joints.append(joint)
             continue
         parts = list(_helical_parts(joint) if joint.kind == "helical" else _parts(joint))

@@ -53,7 +53,7 @@ def to_urdf(description: Description) -> str:
     True
     """
     require_no_first_moments(description, "URDF file")
-    description = with_single_freedoms(description, ("universal", "cylindrical", "helical"))
+    description = with_single_freedoms(description, also=("helical",), keep=("planar",))
     require_kinds(description, tuple(JOINT_TYPES.values()), "URDF")
     links, joints = _with_urdf_frames(description)
     extras = {"tool": description.tool}
