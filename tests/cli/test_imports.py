@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from chasles.cli.options import LAWS_OF_FRAMES, LAWS_OF_JOINTS
+from chasles.cli.options import law_names
 from chasles.studies.controllers import KINDS
 
 #: Packages that cost half of a second and more.
@@ -75,4 +75,4 @@ def test_completion_imports_nothing_heavy(words, completed):
 
 
 def test_the_command_line_names_the_controllers_of_studies():
-    assert sorted(LAWS_OF_JOINTS + LAWS_OF_FRAMES) == sorted(KINDS)
+    assert sorted(law_names()) == sorted(KINDS)

@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import re
+from functools import cache
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-#: Kinds of controllers, as in studies: what importing them costs is too much for a shell that completes a name.
-LAWS_OF_JOINTS = (
-    "pd", "pd-gravity", "pid", "computed-torque", "disturbance-observer", "nominal-torque", "time-varying-regulator",
-    "gain-scheduled-regulator", "linear-quadratic-regulator", "linear-quadratic-gaussian", "lee-chung", "slotine-li",
-    "composite-adaptive", "model-reference-adaptive", "natural-adaptive", "sliding-mode",
-)  # fmt: skip
-LAWS_OF_FRAMES = ("operational-space", "resolved-acceleration", "impedance", "whole-body-torque")
+
+@cache
+def law_names() -> tuple[str, ...]:
+    """Return the names of the control laws, read from their files: completion in a shell has no time for imports.
+
+    Examples
+    --------
+    >>> "computed-torque" in law_names()
+    True
+    """
+    files = sorted((Path(__file__).parents[1] / "control").rglob("*.py"))
+    return tuple(name for file in files for name in re.findall(r'^    kind = "(.+)"$', file.read_text("utf-8"), re.M))
 
 
 def control_laws(incomplete: str) -> list[str]:
     """Return the names of control laws that begin so."""
-    return [name for name in LAWS_OF_JOINTS + LAWS_OF_FRAMES if name.startswith(incomplete)]
+    return [name for name in law_names() if name.startswith(incomplete)]
 
 
 def shipped_robots(incomplete: str) -> list[str]:

@@ -15,14 +15,13 @@ import typer
 from chasles.base.errors import ArgumentError, import_extra
 from chasles.base.writing import NETCDF, PAGE
 from chasles.cli.options import (
-    LAWS_OF_FRAMES,
-    LAWS_OF_JOINTS,
     JsonOption,
     PackagesOption,
     RobotArgument,
     ToolOption,
     UncheckedOption,
     control_laws,
+    law_names,
 )
 from chasles.cli.output import errors, joint_table, require_writable, results, say, show_json
 from chasles.cli.signatures import takes
@@ -62,7 +61,7 @@ def simulate(
         str,
         typer.Option(
             metavar="LAW",
-            help=f"Control law: {', '.join(LAWS_OF_JOINTS)}. Laws of frames: {', '.join(LAWS_OF_FRAMES)}.",
+            help=f"Control law: {', '.join(law_names())}. `chasles laws` shows their settings.",
             autocompletion=control_laws,
         ),
     ] = "computed-torque",
@@ -145,7 +144,7 @@ def simulate(
     from chasles.engine.validators import choice, real
     from chasles.simulation.simulate import simulated
 
-    choice(law, "control law", LAWS_OF_JOINTS + LAWS_OF_FRAMES)
+    choice(law, "control law", law_names())
     folders, chosen = package_folders(packages), Settings.of(settings or [], law)
     model = chosen.known_robot(motions.movable(loaded(robot, folders, tool=tool, unchecked=unchecked), free_base))
     real(period, "--period", above=0.0)

@@ -15,6 +15,7 @@ from chasles.cli.options import (
     ToolOption,
     UncheckedOption,
     control_laws,
+    law_names,
 )
 from chasles.cli.output import results, say
 
@@ -84,7 +85,7 @@ def view(
     folders = package_folders(packages)
     arm = loaded(robot, folders, tool=tool, unchecked=unchecked)
     kinds = list(laws or USUAL)
-    chosen = [Settings.of(settings or [], choice(kind, "control law", control_laws(""))) for kind in kinds]
+    chosen = [Settings.of(settings or [], choice(kind, "control law", law_names())) for kind in kinds]
     for name in chosen[0].plant:
         raise ArgumentError(f"--set: '{name}' belongs to the plant, which the sliders of the page set")
     subjects = []
