@@ -7,6 +7,7 @@ import importlib
 import inspect
 import json
 import pickle
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -127,6 +128,24 @@ def test_the_stub_states_each_implementation() -> None:
             options = [] if len(names) == len(parameters) else list(verbs.ViewOptions.__annotations__)
             acting.setdefault((name, len(kinds)), set()).add(frozenset(names + options))
         assert acting == {key: value for key, value in stated.items() if key[0] == name}
+
+
+def test_each_module_that_registers_is_named_and_each_type_has_an_overload() -> None:
+    """What `chasles/verbs.py` does not name is found only if something else has imported it."""
+    import chasles.verbs
+
+    source = Path(ch.__file__).parent
+    stub = Path(chasles.verbs.__file__).with_suffix(".pyi").read_text()
+    stated = {name: " ".join(re.findall(rf"def {name}\((.*?)/,", stub, re.S)) for name in chasles.verbs.__all__}
+    for file in source.rglob("*.py"):
+        text = file.read_text("utf-8")
+        module = ".".join(("chasles", *file.relative_to(source).with_suffix("").parts))
+        for name, kinds in re.findall(r"^@verbs\.(\w+)\.register\((.*)\)$", text, re.M):
+            defines_type = f"\nclass {kinds.split(', ')[-1]}(" in text
+            assert defines_type or module in getattr(verbs, name)._modules, f"name {module} in chasles/verbs.py"
+            if name in stated and kinds not in ("str", "os.PathLike"):  # a file, by an alias
+                missing = [kind for kind in kinds.split(", ") if kind.rpartition(".")[2] not in stated[name]]
+                assert not missing, f"chasles/verbs.pyi: no overload of {name} takes {missing}"
 
 
 def test_verbs_pickle_by_name() -> None:

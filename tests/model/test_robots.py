@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -21,7 +21,9 @@ from chasles.model import (
     Description,
     InertiaWarning,
     ModelWarning,
+    ReadFormat,
     build_tree,
+    formats,
     load,
     parse_toml,
     parse_urdf,
@@ -190,7 +192,7 @@ def test_a_file_is_loaded_by_its_path(write: Callable[[str, str | bytes], Path])
 def test_unknown_robots_are_answered_with_what_exists(tmp_path: Path) -> None:
     with pytest.raises(UnknownNameError, match=r"'pandaa'. Did you mean 'panda'.*iiwa14,.* panda, planar2r") as caught:
         load("pandaa")
-    assert ".urdf, .xacro, .sdf, .xml, .toml, .dat or .conf file" in str(caught.value)
+    assert "the path of a file that ends in .conf, .dat, .mjcf, .sdf, .toml, .urdf" in str(caught.value)
     with pytest.raises(ModelError, match=r"robot file .*missing.urdf' does not exist.*panda"):
         load(tmp_path / "missing.urdf")
     with pytest.raises(UnknownNameError):
@@ -202,6 +204,10 @@ def test_other_formats_are_refused_with_those_supported(suffix: str, write: Call
     supported = ".conf, .dat, .mjcf, .sdf, .toml, .urdf, .world, .xacro, .xml"
     with pytest.raises(ModelError, match=f"files of type '.{suffix}' cannot be read; supported: {supported}"):
         load(write(f"robot.{suffix}", "<mujoco/>"))
+
+
+def test_each_format_has_a_name_for_type_checkers() -> None:
+    assert set(get_args(ReadFormat)) == {reader.format.lower() for reader in formats._READERS.values()}
 
 
 def test_the_tool_can_be_named(write: Callable[[str, str | bytes], Path]) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from chasles.base.errors import ArgumentError, ModelError, UnknownNameError, warn
 from chasles.model.consistency import missing_rotors, several_tools
 from chasles.model.description import Description
-from chasles.model.formats import ReadFormat, read
+from chasles.model.formats import ReadFormat, endings, read
 from chasles.model.inertia import ModelWarning
 from chasles.model.record import naming
 from chasles.model.robots import shipped, shipped_path
@@ -101,9 +101,7 @@ def _path(name_or_path: str | Path, is_file: bool) -> tuple[str | Path, bool]:
         return text, False
     if means_a_file:
         raise ModelError(f"the robot file '{text}' does not exist; robots by name: {', '.join(shipped())}")
-    raise UnknownNameError(
-        "robot", text, [*shipped(), "or the path of a .urdf, .xacro, .sdf, .xml, .toml, .dat or .conf file"]
-    )
+    raise UnknownNameError("robot", text, [*shipped(), f"or the path of a file that ends in {', '.join(endings())}"])
 
 
 def _with_semantics(description: Description, srdf: Path, group: str, tool: str, *, is_chosen: bool) -> Description:

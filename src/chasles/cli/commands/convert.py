@@ -16,7 +16,7 @@ from chasles.cli.options import ForceOption, PackagesOption, RobotArgument, Tool
 from chasles.cli.output import errors, say
 
 if TYPE_CHECKING:
-    from chasles.model import Description, Mesh, TomlForm
+    from chasles.model import Description, FileForm, Mesh, WrittenFormat
 
 
 class Form(StrEnum):
@@ -32,13 +32,26 @@ class Form(StrEnum):
     MODIFIED_ROBOOP = "modified-roboop"
 
 
+#: What each format is for `chasles.model.write`: the format of the file, and its form.
+_WRITTEN: dict[Form, tuple[WrittenFormat, FileForm | None]] = {
+    Form.URDF: ("urdf", None),
+    Form.MJCF: ("mjcf", None),
+    Form.TOML: ("toml", "links"),
+    Form.DH: ("toml", "dh"),
+    Form.MODIFIED_DH: ("toml", "modified-dh"),
+    Form.SCREWS: ("toml", "screws"),
+    Form.ROBOOP: ("roboop", "dh"),
+    Form.MODIFIED_ROBOOP: ("roboop", "modified-dh"),
+}
+
+
 def convert(
     robot: RobotArgument,
     out: Annotated[
         Path,
         typer.Argument(
             metavar="OUT",
-            help="File to write: .urdf, .xml (MJCF), .conf (ROBOOP) or .toml (all other formats). `-` prints the text.",
+            help="File to write: .urdf, .xml or .mjcf (MJCF), .conf (ROBOOP), .toml (all others). `-` prints the text.",
         ),
     ],
     to: Annotated[
@@ -73,9 +86,9 @@ def convert(
         chasles convert puma560 - --to screws
     """
     form = to or _form(out)
-    suffix = _SUFFIXES.get(form, ".toml")
-    if str(out) != "-" and out.suffix.lower() != suffix:
-        raise ArgumentError(f"OUT: '{out.name}' does not end with {suffix}, the ending of format {form}")
+    endings = [ending for ending, format in _formats().items() if format == _WRITTEN[form][0]]
+    if str(out) != "-" and out.suffix.lower() not in endings:
+        raise ArgumentError(f"OUT: '{out.name}' does not end with {' or '.join(endings)}, the ending of format {form}")
 
     from chasles.cli.values import loaded, package_folders
 
@@ -84,7 +97,8 @@ def convert(
     if str(out) != "-" and form is not Form.MJCF:
         description = _with_meshes_seen_from(description, out.absolute().parent)
     text = written(description, form, folders)
-    if form in _WITHOUT_SHAPES and (count := sum(len(link.visuals + link.collisions) for link in description.links)):
+    has_shapes = _WRITTEN[form][1] in (None, "links")  # tables have none
+    if not has_shapes and (count := sum(len(link.visuals + link.collisions) for link in description.links)):
         errors.print(f"{count} shapes are left out: the format {form} has none.", soft_wrap=True)
     if str(out) == "-":
         say(text.rstrip("\n"))
@@ -106,19 +120,10 @@ def written(description: Description, form: Form, packages: Mapping[str, Path] |
     """
     from chasles import model
 
-    if form is Form.URDF:
-        return model.to_urdf(description)
-    if form is Form.MJCF:
-        return model.to_mjcf(description, meshes=True, packages=packages)
-    if form in (Form.ROBOOP, Form.MODIFIED_ROBOOP):
-        return model.to_roboop(description, standard=form is Form.ROBOOP)
-    forms: dict[Form, TomlForm] = {
-        Form.TOML: "links",
-        Form.DH: "dh",
-        Form.MODIFIED_DH: "modified-dh",
-        Form.SCREWS: "screws",
-    }
-    return model.to_toml(description, forms[form])
+    format, file_form = _WRITTEN[form]
+    if format == "mjcf":
+        return model.write(description, format, meshes=True, packages=packages)
+    return model.write(description, format, form=file_form)
 
 
 def _with_meshes_seen_from(description: Description, folder: Path) -> Description:
@@ -134,14 +139,16 @@ def _with_meshes_seen_from(description: Description, folder: Path) -> Descriptio
     return with_meshes(description, seen)
 
 
-_WITHOUT_SHAPES = (Form.DH, Form.MODIFIED_DH, Form.SCREWS, Form.ROBOOP, Form.MODIFIED_ROBOOP)
-_SUFFIXES = {Form.URDF: ".urdf", Form.MJCF: ".xml", Form.ROBOOP: ".conf", Form.MODIFIED_ROBOOP: ".conf"}
-_FORMS = {".urdf": Form.URDF, ".xml": Form.MJCF, ".toml": Form.TOML, ".conf": Form.ROBOOP}
+def _formats() -> dict[str, WrittenFormat]:
+    """Return the format of files by their ending."""
+    from chasles.model.formats.writing import ENDINGS
+
+    return ENDINGS
 
 
 def _form(out: Path) -> Form:
-    form = _FORMS.get(out.suffix.lower())
-    if form is None:
-        suffixes = ", ".join(_FORMS)
-        raise ArgumentError(f"OUT: '{out.name}' ends with none of {suffixes}; give the format with --to")
-    return form
+    """Return the format that the ending of a file says."""
+    formats = _formats()
+    if out.suffix.lower() not in formats:
+        raise ArgumentError(f"OUT: '{out.name}' ends with none of {', '.join(formats)}; give the format with --to")
+    return Form(formats[out.suffix.lower()])

@@ -14,10 +14,10 @@ from chasles.model.formats.files import read_bytes
 from chasles.model.formats.xml import MAX_BYTES, root_tag
 from chasles.model.record import naming, shortened
 
-__all__ = ["ReadFormat", "read"]
+__all__ = ["ReadFormat", "endings", "read"]
 
 ReadFormat = Literal["urdf", "xacro", "sdf", "mjcf", "toml", "spacelib", "roboop"]
-"""Formats from which robots are read."""
+"""Formats from which robots are read: those of `_READERS` below."""
 
 
 def read(path: str | Path, *, check: bool, format: ReadFormat | None = None, **options: Any) -> Description:
@@ -58,6 +58,17 @@ def read(path: str | Path, *, check: bool, format: ReadFormat | None = None, **o
     return description
 
 
+def endings() -> list[str]:
+    """Return the endings of files that can be read.
+
+    Examples
+    --------
+    >>> endings()
+    ['.conf', '.dat', '.mjcf', '.sdf', '.toml', '.urdf', '.world', '.xacro', '.xml']
+    """
+    return sorted([*_READERS, ".xml"])
+
+
 def _format_of_xml(path: str | Path) -> str:
     with naming(str(path)):
         tag = root_tag(read_bytes(path, MAX_BYTES))
@@ -86,8 +97,7 @@ def _reader(path: str | Path, format: str | None) -> _Reader:
     if suffix == ".xml":
         suffix = _format_of_xml(path)
     if suffix not in _READERS:
-        known = ", ".join(sorted([*_READERS, ".xml"]))
-        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {known}")
+        raise ModelError(f"{path}: files of type '{suffix}' cannot be read; supported: {', '.join(endings())}")
     return _READERS[suffix]
 
 
