@@ -13,7 +13,7 @@ from tests.control.calls import called
 import chasles as ch
 from chasles import control
 from chasles.base.errors import ArgumentError
-from chasles.control.linear_quadratic.linear_model import linear_model
+from chasles.control.linear_model import linear_model
 from chasles.control.sliding_variable import sliding
 from chasles.geometry import exp_pose, pose
 from chasles.model import Description, Inertia, Joint, Link

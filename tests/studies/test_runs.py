@@ -13,9 +13,9 @@ from tests.studies.tiny_studies import own, tiny
 import chasles as ch
 from chasles import studies
 from chasles.base.errors import UnknownNameError
+from chasles.control.delayed_hold import delayed_hold
 from chasles.control.linear_law import closed_loops, linear_law
 from chasles.control.linear_quadratic import linear_model
-from chasles.control.linear_quadratic.delayed_hold import delayed_hold
 from chasles.simulation import SaturationWarning
 from chasles.studies.controllers import attained_poles, make_controller
 from chasles.studies.design import draw

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.controller import Controller
+from chasles.control.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.linear_law import law_along, open_loop
-from chasles.control.linear_quadratic.delayed_hold import MOST_DELAY, delayed_hold
-from chasles.control.linear_quadratic.linear_model import linear_model
+from chasles.control.linear_model import linear_model
 from chasles.engine.validators import real, whole_number
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.controller import Controller
+from chasles.control.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.disk_margin import scaled
 from chasles.control.linear_law import (
     LARGE_MEMORY,
@@ -21,8 +22,7 @@ from chasles.control.linear_law import (
     merged,
     open_loop,
 )
-from chasles.control.linear_quadratic.delayed_hold import MOST_DELAY, delayed_hold
-from chasles.control.linear_quadratic.linear_model import linear_model
+from chasles.control.linear_model import linear_model
 from chasles.engine.validators import choice, real, whole_number
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.linear_quadratic.delayed_hold import DelayedHold, delayed_hold
+from chasles.control.delayed_hold import DelayedHold, delayed_hold
 from chasles.engine.validators import real
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control import PoleDesign
+from chasles.control.delayed_hold import delayed_hold, pending_count
 from chasles.control.linear_law import LinearLaw, closed_loops
 from chasles.control.linear_quadratic import LinearModel, discrete_riccati
 from chasles.control.linear_quadratic.along_motion import with_integral, with_pending
-from chasles.control.linear_quadratic.delayed_hold import delayed_hold, pending_count
 from chasles.control.linear_quadratic.kalman import encoders, stationary_kalman_gains
 from chasles.control.linear_quadratic.weights import ENCODER_NOISE
 from chasles.control.pole_design import Complex, SampledGains, held_gains, held_weights

@@ -9,9 +9,9 @@ import scipy.linalg
 import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control import LinearQuadraticGaussian, TimeVaryingRegulator
+from chasles.control.delayed_hold import delayed_hold
 from chasles.control.linear_quadratic import frequency_weights
 from chasles.control.linear_quadratic.along_motion import held_torques, sampled_model
-from chasles.control.linear_quadratic.delayed_hold import delayed_hold
 
 PERIOD = 0.02
 DELAYS = [0.0, 0.3, 1.0, 1.7, 2.0]

@@ -1,3 +1,6 @@
+from chasles.control.linear_model import LinearModel as LinearModel
+from chasles.control.linear_model import discretize as discretize
+from chasles.control.linear_model import linear_model as linear_model
 from chasles.control.linear_quadratic.algebraic_riccati import InfiniteHorizon as InfiniteHorizon
 from chasles.control.linear_quadratic.algebraic_riccati import RegulatorError as RegulatorError
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati as continuous_riccati
@@ -9,9 +12,6 @@ from chasles.control.linear_quadratic.kalman import KalmanFilter as KalmanFilter
 from chasles.control.linear_quadratic.kalman import encoders as encoders
 from chasles.control.linear_quadratic.kalman import kalman_gains as kalman_gains
 from chasles.control.linear_quadratic.kalman import stationary_kalman_gains as stationary_kalman_gains
-from chasles.control.linear_quadratic.linear_model import LinearModel as LinearModel
-from chasles.control.linear_quadratic.linear_model import discretize as discretize
-from chasles.control.linear_quadratic.linear_model import linear_model as linear_model
 from chasles.control.linear_quadratic.regulator import LinearQuadraticRegulator as LinearQuadraticRegulator
 from chasles.control.linear_quadratic.riccati import FiniteHorizon as FiniteHorizon
 from chasles.control.linear_quadratic.riccati import backward_riccati as backward_riccati

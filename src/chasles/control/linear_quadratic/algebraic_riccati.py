@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, ChaslesError
-from chasles.control.linear_quadratic.linear_model import as_system, transposed
+from chasles.control.linear_model import as_system, transposed
 from chasles.control.linear_quadratic.riccati import joined_weights
 from chasles.control.linear_quadratic.riccati_flow import doubled
 from chasles.engine.program.scalar import Array

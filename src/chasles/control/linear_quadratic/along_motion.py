@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.control.delayed_hold import delayed_hold, pending_count
 from chasles.control.floating_base import deviation
+from chasles.control.linear_model import LinearModel, linear_model
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati, discrete_riccati
-from chasles.control.linear_quadratic.delayed_hold import delayed_hold, pending_count
-from chasles.control.linear_quadratic.linear_model import LinearModel, linear_model
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
 from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated

@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.control.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.floating_base import NO_REGULATOR, deviation
+from chasles.control.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     held_torques,
@@ -21,9 +23,7 @@ from chasles.control.linear_quadratic.along_motion import (
     sampled_model,
     with_pending_weights,
 )
-from chasles.control.linear_quadratic.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stationary_kalman_gains
-from chasles.control.linear_quadratic.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.linear_quadratic.weights import ENCODER_NOISE, filtered_regulator_gains
 from chasles.control.now import Now

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.control.linear_model import as_system, transposed
 from chasles.control.linear_quadratic.algebraic_riccati import RegulatorError, discrete_riccati
-from chasles.control.linear_quadratic.linear_model import as_system, transposed
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.validators import doubles

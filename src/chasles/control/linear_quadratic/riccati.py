@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
-from chasles.control.linear_quadratic.linear_model import as_system
+from chasles.control.linear_model import as_system
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.cpython.memory import empty
 from chasles.engine.running.compiling import native_available

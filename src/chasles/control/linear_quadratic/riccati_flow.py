@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
-from chasles.control.linear_quadratic.linear_model import as_system, discretize, transposed
+from chasles.control.linear_model import as_system, discretize, transposed
 from chasles.control.linear_quadratic.riccati import FiniteHorizon
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.validators import real

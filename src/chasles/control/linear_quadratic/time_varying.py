@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.control.delayed_hold import MOST_DELAY
 from chasles.control.floating_base import NO_REGULATOR
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
@@ -22,7 +23,6 @@ from chasles.control.linear_quadratic.along_motion import (
     stationary_gains,
     with_pending_weights,
 )
-from chasles.control.linear_quadratic.delayed_hold import MOST_DELAY
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
 from chasles.control.linear_quadratic.weights import regulator_gains, weight_matrix
 from chasles.control.now import Now

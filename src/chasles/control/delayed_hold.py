@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.linear_quadratic.linear_model import discretize
+from chasles.control.linear_model import discretize
 
 Floats = NDArray[np.float64]
 
