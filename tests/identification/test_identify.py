@@ -569,6 +569,14 @@ def test_a_known_payload_gives_absolute_gains_whatever_the_masses_are() -> None:
     assert found.known.all()
     assert (np.abs(found.values - gains) < 4.0 * found.errors).all()
     assert (found.errors < 0.05 * np.abs(gains)).all()
+    assert found.center_of_mass is None
+    unknown = gains_from_payload(wrong, *logs, mass=4.0)  # the centre is found, too
+    assert unknown.known.all()
+    assert (np.abs(unknown.values - gains) < 4.0 * unknown.errors).all()
+    assert (unknown.errors < 0.1 * np.abs(gains)).all()
+    assert unknown.center_of_mass is not None
+    assert unknown.center_error is not None
+    assert (np.abs(unknown.center_of_mass - [0.0, 0.1, 0.0]) < 4.0 * unknown.center_error + 1e-9)[:2].all()
     assert not ch.Log(ARM, logs[0], drive_gains=found.values).currents
     with pytest.raises(ArgumentError, match="positive mass"):
         gains_from_payload(wrong, *logs, mass=0.0)

@@ -21,7 +21,8 @@ from chasles.identification import (
     payload_from_poses,
 )
 from chasles.identification.identification import student_quantile
-from chasles.identification.payload import payload_regressor, weighted_by_joint
+from chasles.identification.payload import weighted_by_joint
+from chasles.identification.payload_columns import payload_regressor
 
 ARM = ch.load("panda").with_friction(viscous=1.0, coulomb=0.5, coulomb_velocity=0.05)
 MASS, CENTER = 1.8, np.array([0.02, -0.01, 0.08])

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from chasles.base.errors import ArgumentError, IdentificationError
+from chasles.base.errors import IdentificationError
 from chasles.base.findings import Finding, Rule
 from chasles.engine.validators import reals
 from chasles.geometry import (
@@ -26,6 +26,7 @@ from chasles.geometry import (
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Identification, student_quantile
 from chasles.identification.logs.acceptance import accepted_log, refuse
+from chasles.identification.payload_columns import payload_frame, payload_regressor
 from chasles.identification.regression import (
     Prior,
     coloured_covariance,
@@ -305,45 +306,6 @@ def weighted_by_joint(A: FloatArray, y: FloatArray, shape: tuple[int, ...]) -> t
     influence = (N @ B.T)[0] ** 2
     freedom = float(influence.sum() ** 2 / np.sum(influence**2))
     return x, np.asarray((N @ B.T * residuals**2) @ B @ N), max(freedom, 1.0)
-
-
-def payload_regressor(robot: Robot, frame: str, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
-    """Torques of a unit of each inertial parameter of a body at a frame, shape (k, n, 10)."""
-    columns, to_link = placement(robot, frame)
-    return np.asarray(robot.regressors.torque(q, qd, qdd, columns=tuple(columns.tolist())) @ to_link)
-
-
-def placement(robot: Robot, frame: str) -> tuple[NDArray[np.intp], FloatArray]:
-    """Columns of the torque regressor that a body at a frame acts on, and the linear map from its parameters to these.
-
-    Found from ten point-like and extended bodies, put there one by one.
-    """
-    rng = np.random.default_rng(0)
-    own, there = [], []
-    bare = robot.with_payload(0.0, frame=frame).inertial.values
-    for _ in range(10):
-        mass, center = rng.uniform(1.0, 3.0), rng.normal(size=3)
-        spread = np.diag(rng.uniform(1.0, 2.0, 3))
-        turn = np.linalg.qr(rng.normal(size=(3, 3)))[0]
-        moments = turn @ (np.trace(spread) * np.eye(3) - spread) @ turn.T
-        moments = 0.5 * (moments + moments.T)
-        about = moments + mass * ((center @ center) * np.eye(3) - np.outer(center, center))
-        own.append(
-            [mass, *(mass * center), about[0, 0], about[0, 1], about[0, 2], about[1, 1], about[1, 2], about[2, 2]]
-        )
-        there.append(robot.with_payload(mass, center, moments, frame=frame).inertial.values - bare)
-    changes = np.array(there)
-    columns = np.flatnonzero(np.abs(changes).max(axis=0) > 1e-9)
-    first = 10 * (int(columns.min(initial=len(bare))) // 10)
-    if columns.size == 0:
-        raise ArgumentError(f"frame '{frame}' is fixed to the base: no torque tells what it carries")
-    block = np.arange(first, first + 10, dtype=np.intp)
-    return block, np.asarray(np.linalg.solve(np.array(own), changes[:, block]).T, dtype=np.float64)
-
-
-def payload_frame(robot: Robot, frame: str | None) -> str:
-    """Name of the frame that carries the payload; default the tool."""
-    return robot.description.frame(robot.description.tool if frame is None else frame).name
 
 
 def _unexplained(residuals: FloatArray, explained: FloatArray, noise: FloatArray, used: NDArray[np.bool_]) -> float:

@@ -15,7 +15,7 @@ from chasles.base.cached import cached_property
 from chasles.control.adaptive.recursive_least_squares import Fitted, recursive_least_squares
 from chasles.engine.function import Function, function
 from chasles.engine.validators import real, reals
-from chasles.identification.payload import payload_frame, placement
+from chasles.identification.payload_columns import payload_frame, placement
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]

@@ -29,8 +29,8 @@ LogArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="LOG…",
-        help="CSV or NetCDF files, or a ROS 2 bag. Files with the same columns are several logs; others are joined row "
-        "by row.",
+        help="CSV, NetCDF or Parquet files, a ROS 2 bag, or the folder of a LeRobot data set. Files with the same "
+        "columns are several logs; others are joined row by row.",
     ),
 ]
 ColumnsOption = Annotated[

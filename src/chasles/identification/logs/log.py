@@ -44,9 +44,10 @@ class Log:
     robot
         Robot whose joints moved; it provides names, order and limits of the joints.
     source
-        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states, SQLite or MCAP), mapping
-        from names to arrays, pandas DataFrame, xarray Dataset, or a list of these with the same number of rows. If
-        several sources use the same column names: ``{"q": "positions.csv", "effort": "currents.csv"}``.
+        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states, SQLite or MCAP; Parquet, or
+        the folder of a LeRobot data set), mapping from names to arrays, pandas DataFrame, xarray Dataset, or a list of
+        these with the same number of rows. If several sources use the same column names: ``{"q": "positions.csv",
+        "effort": "currents.csv"}``.
     columns
         Column names by quantity (``"time"``, ``"q"``, ``"qd"``, ``"effort"``) if they do not follow from the names: a
         list in the order of the joints, a mapping from joint names, or a pattern such as ``"tau_{joint}"`` or

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, import_extra
+from chasles.identification.logs.parquet import is_dataset, read_parquet
 from chasles.identification.logs.ros_bags import is_bag, read_bag
 from chasles.identification.logs.text_tables import number, read_text
 
@@ -26,7 +27,7 @@ TELLING_UNITS = ("deg", "degree", "degrees", "°", "deg/s", "°/s", "mm", "mm/s"
 Source = "str | Path | Mapping[str, Any] | pandas.DataFrame | xarray.Dataset | Iterable[Any]"
 
 LARGEST_FILE = 2_000_000_000
-SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".nc", ".db3", ".mcap")
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".nc", ".db3", ".mcap", ".parquet")
 
 
 def read_table(source: Any) -> Table:
@@ -35,7 +36,8 @@ def read_table(source: Any) -> Table:
     Parameters
     ----------
     source
-        File (text with columns, also gzipped; NetCDF; ROS 2 bag or its folder), mapping from names to arrays of shape
+        File (text with columns, also gzipped; NetCDF; ROS 2 bag or its folder; Parquet or the folder of a LeRobot data
+        set), mapping from names to arrays of shape
         (samples,) or (samples, joints), pandas DataFrame, xarray Dataset, or a list of such sources with equally many
         rows. A mapping may also give a source for each quantity: ``{"q": "positions.csv", "effort": "currents.csv"}``.
 
@@ -74,6 +76,8 @@ def _read_file(path: Path) -> Table:
     if not path.exists():
         raise ArgumentError(f"the log '{path}' does not exist")
     suffix = Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
+    if is_dataset(path) or suffix == ".parquet":
+        return {name: _finite_or_nan(column) for name, column in read_parquet(path).items()}
     if is_bag(path):
         return read_bag(path)
     if path.stat().st_size > LARGEST_FILE:
@@ -86,7 +90,10 @@ def _read_file(path: Path) -> Table:
         except (OSError, ValueError) as error:
             raise ArgumentError(f"the log '{path}' is not a NetCDF file: {error}") from None
     if suffix and suffix not in SUFFIXES:
-        raise ArgumentError(f"logs of type '{suffix}' cannot be read; known: {', '.join(SUFFIXES)}, ROS 2 bag folders")
+        raise ArgumentError(
+            f"logs of type '{suffix}' cannot be read; known: {', '.join(SUFFIXES)}, folders of ROS 2 bags and of "
+            "LeRobot data sets"
+        )
     try:
         data = path.read_bytes()
         if path.suffix.lower() == ".gz":
