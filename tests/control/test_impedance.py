@@ -10,6 +10,7 @@ import scipy.linalg
 from scipy.spatial.transform import Rotation
 from tests.control.calls import called
 from tests.control.sampled_loop import Record, at_rest, constant_wrench, simulate
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError
@@ -55,8 +56,7 @@ def offset(arm: ch.Robot, run: Record, T: np.ndarray) -> tuple[np.ndarray, np.nd
     return (found[:, :3, 3] - T[:3, 3]) @ R, log_rotation(R.T @ found[:, :3, :3])
 
 
-@pytest.mark.parametrize("kind", ["own inertia", "shaped", "admittance"])
-@pytest.mark.parametrize("name", ["puma560", "panda"])
+@pytest.mark.parametrize(("kind", "name"), paired(["own inertia", "shaped", "admittance"], ["puma560", "panda"]))
 def test_at_rest_a_constant_force_gives_its_share_of_the_stiffness(name: str, kind: str) -> None:
     arm = frictionless(name)
     T = arm.forward_kinematics(bent(arm))
@@ -70,8 +70,9 @@ def test_at_rest_a_constant_force_gives_its_share_of_the_stiffness(name: str, ki
     np.testing.assert_allclose(turn[-1], 0.0, atol=1e-6)
 
 
-@pytest.mark.parametrize("kind", ["own inertia", "shaped", "admittance"])
-@pytest.mark.parametrize("error", ["quaternion", "logarithm"])
+@pytest.mark.parametrize(
+    ("kind", "error"), paired(["own inertia", "shaped", "admittance"], ["quaternion", "logarithm"])
+)
 def test_at_rest_a_constant_moment_turns_the_frame_by_its_share(kind: str, error: str) -> None:
     """About a principal axis K sin θ = m with the quaternion, K θ = m with the logarithm; 0.4 rad."""
     arm = frictionless("puma560")
@@ -99,8 +100,7 @@ def test_a_moment_of_a_millionth_does_not_turn_the_frame_around(kind: str) -> No
     assert np.abs(turn).max() < 1e-6
 
 
-@pytest.mark.parametrize("kind", ["shaped", "admittance"])
-@pytest.mark.parametrize("axes", ["reference", "world"])
+@pytest.mark.parametrize(("kind", "axes"), paired(["shaped", "admittance"], ["reference", "world"]))
 def test_a_shaped_impedance_obeys_its_linear_equation(kind: str, axes: str) -> None:
     """B x'' + D x' + K x = f after a step of the force, about a reference that moves: the exact solution by expm.
 
@@ -152,8 +152,7 @@ def test_turns_about_a_principal_axis_obey_the_linear_equation_too(kind: str) ->
     np.testing.assert_allclose(turn[:, :2], 0.0, atol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["planar2r", "puma560", "panda"])
-@pytest.mark.parametrize("error", ["quaternion", "logarithm"])
+@pytest.mark.parametrize(("name", "error"), paired(["planar2r", "puma560", "panda"], ["quaternion", "logarithm"]))
 def test_the_energy_of_arm_and_springs_never_grows(name: str, error: str) -> None:
     """V = qd·M qd/2 + U from starts up to 170° off, some of them singular; the energy's formula is SciPy's."""
     arm = frictionless(name)

@@ -10,6 +10,7 @@ import pytest
 import scipy.linalg
 from tests.control.calls import called
 from tests.control.sampled_loop import simulate
+from tests.thinning import paired
 
 import chasles as ch
 from chasles import control
@@ -63,8 +64,7 @@ def test_pd_sags_under_gravity_where_the_springs_hold_the_weight() -> None:
     assert np.abs(goal - run.q[-1]).max() > 0.01
 
 
-@pytest.mark.parametrize("name", ["planar2r", "puma560", "panda"])
-@pytest.mark.parametrize("law", ["PD", "PDGravity"])
+@pytest.mark.parametrize(("name", "law"), paired(["planar2r", "puma560", "panda"], ["PD", "PDGravity"]))
 def test_the_energy_of_pd_never_grows(name: str, law: str) -> None:
     """V = T + e·Kp e/2, without gravity or with gravity compensated: V' = -qd·Kd qd."""
     arm = frictionless(name)

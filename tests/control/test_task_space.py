@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from tests.control.calls import called
 from tests.control.sampled_loop import at_rest, simulate
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError
@@ -45,8 +46,7 @@ def decay(kp: float, kd: float, times: np.ndarray) -> np.ndarray:
     return np.array([scipy.linalg.expm(A * t)[0, 0] for t in times])
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", ["planar2r", "puma560", "panda"])
+@pytest.mark.parametrize(("law", "name"), paired(LAWS, ["planar2r", "puma560", "panda"]))
 def test_the_errors_obey_their_linear_equation(name: str, law: Any) -> None:
     """Along a moving reference, from an offset in position and, for arms that can, of 40° in orientation."""
     arm, kp, kd = frictionless(name), 60.0, 13.0
@@ -205,8 +205,7 @@ def test_joint_accelerations_are_bounded_near_singular_poses(name: str, law: Any
     assert largest > 0.02
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("name", list(SINGULAR))
+@pytest.mark.parametrize(("law", "name"), paired(LAWS, list(SINGULAR)))
 def test_a_singular_pose_stays_bounded(name: str, law: Any) -> None:
     """Starting in it, driven through it, and pulled beyond the reach."""
     arm, q = frictionless(name), SINGULAR[name]
@@ -250,8 +249,7 @@ def test_position_alone_leaves_the_orientation_free(law: Any) -> None:
     assert np.abs(run.qd[-1]).max() < 1e-3
 
 
-@pytest.mark.parametrize("law", LAWS)
-@pytest.mark.parametrize("payload", [1.0, 5.0])
+@pytest.mark.parametrize(("law", "payload"), paired(LAWS, [1.0, 5.0]))
 def test_a_wrong_model_degrades_but_stays_stable(law: Any, payload: float) -> None:
     arm = frictionless("panda")
     goal = arm.forward_kinematics(bent(arm))

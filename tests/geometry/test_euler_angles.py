@@ -7,7 +7,7 @@ import sympy
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
-from tests.thinning import thinned
+from tests.thinning import paired, thinned
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.geometry import (
@@ -65,8 +65,7 @@ def test_there_are_twelve_intrinsic_and_twelve_extrinsic_sequences():
     assert sum(name.isupper() for name in EULER_SEQUENCES) == 12
 
 
-@pytest.mark.parametrize("sequence", EULER_SEQUENCES)
-@pytest.mark.parametrize("shape", [(), (1,), (3, 1, 2)])
+@pytest.mark.parametrize(("sequence", "shape"), paired(EULER_SEQUENCES, [(), (1,), (3, 1, 2)]))
 def test_rotations_are_those_of_scipy(sequence, shape):
     angles = np.random.default_rng(1).uniform(-7.0, 7.0, (*shape, 3))
     expected = Rotation.from_euler(sequence, angles.reshape(-1, 3)).as_matrix().reshape(*shape, 3, 3)
@@ -82,8 +81,7 @@ def test_rotations_are_exact_to_rounding(sequence):
         np.testing.assert_allclose(R, rounded(exact_rotation(q, sequence)), rtol=0, atol=3 * EPS)
 
 
-@pytest.mark.parametrize("sequence", EULER_SEQUENCES)
-@pytest.mark.parametrize("shape", [(), (1,), (3, 1, 2)])
+@pytest.mark.parametrize(("sequence", "shape"), paired(EULER_SEQUENCES, [(), (1,), (3, 1, 2)]))
 def test_first_solution_is_that_of_scipy_away_from_the_singularity(sequence, shape):
     angles = np.random.default_rng(3).uniform(-3.0, 3.0, (*shape, 3))
     angles[..., 1] = np.random.default_rng(4).uniform(0.2, 1.2, shape)

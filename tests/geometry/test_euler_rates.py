@@ -4,7 +4,7 @@ import mpmath
 import numpy as np
 import pytest
 import sympy
-from tests.thinning import thinned
+from tests.thinning import paired, thinned
 
 from chasles.base.errors import UnknownNameError
 from chasles.geometry import (
@@ -80,8 +80,7 @@ def test_velocity_and_acceleration_are_the_derivatives_of_the_rotation(sequence,
 
 
 @pytest.mark.parametrize("sequence", thinned(EULER_SEQUENCES, keep=5))
-@pytest.mark.parametrize("frame", FRAMES)
-@pytest.mark.parametrize("shape", [(), (1,), (3, 1, 2)])
+@pytest.mark.parametrize(("frame", "shape"), paired(FRAMES, [(), (1,), (3, 1, 2)]))
 def test_rates_and_accelerations_come_back(sequence, frame, shape):
     q, rates, accelerations = np.random.default_rng(2).uniform(-3.0, 3.0, (3, *shape, 3))
     low, high = singular_middle_angles(sequence)

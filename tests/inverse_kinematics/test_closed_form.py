@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.inverse_kinematics.arms import QUARTER, dh_robot, within
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -264,8 +265,7 @@ def test_a_guess_far_away_does_not_make_a_branch_that_fails_the_nearest(name: st
         assert robot.inverse_kinematics(T[:3], far, method="numeric", select=select).success.any()
 
 
-@pytest.mark.parametrize("select", ["nearest", "all"])
-@pytest.mark.parametrize("name", ["ur5", "puma560", "scara", "iiwa14"])
+@pytest.mark.parametrize(("select", "name"), paired(["nearest", "all"], ["ur5", "puma560", "scara", "iiwa14"]))
 def test_a_single_target_gives_the_bits_that_it_gives_in_a_batch(name: str, select: str) -> None:
     arm = ch.load(name)
     q = np.random.default_rng(5).uniform(-1.5, 1.5, (20, arm.n))

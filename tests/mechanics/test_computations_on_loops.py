@@ -318,7 +318,7 @@ def cases_and_computations() -> Iterator[ParameterSet]:
             yield pytest.param(case, name, marks=[] if case == turn else [pytest.mark.slow])
 
 
-@pytest.mark.parametrize(("case", "name"), cases_and_computations())
+@pytest.mark.parametrize(("case", "name"), list(cases_and_computations()))
 def test_a_computation_is_the_projection_of_the_trees(case: str | int, name: str) -> None:
     motion = moving(case)
     arguments, options = arguments_and_options(motion, name)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
 from tests.oracles.closed_machines import LINKAGES, MACHINES, Y, at, bar, four_bar, pivot
-from tests.thinning import thinned
+from tests.thinning import paired, thinned
 
 import chasles as ch
 from chasles.base.errors import ModelError
@@ -47,15 +47,9 @@ def as_exported(description: Description, digits: int, tolerance: float, seed: i
     )
 
 
-#: Each linkage with one number of digits by default, and each number of digits with some linkage.
-ROUNDED = [
-    pytest.param(name, digits, marks=[] if k % 3 == place else [pytest.mark.slow])
-    for k, name in enumerate(["four-bar", "five-bar", "slider-crank", "scissor", "Stephenson"])
-    for place, digits in enumerate([4, 6, 9])
-]
-
-
-@pytest.mark.parametrize(("name", "digits"), ROUNDED)
+@pytest.mark.parametrize(
+    ("digits", "name"), paired([4, 6, 9], ["four-bar", "five-bar", "slider-crank", "scissor", "Stephenson"])
+)
 def test_a_rounded_linkage_moves_as_the_exact_one(name: str, digits: int) -> None:
     share, machine = 10.0**-digits, ALL[name]()
     exact = ch.Robot(machine.replace(independent=tuple(ch.Robot(machine).velocity_names)))

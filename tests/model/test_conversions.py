@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.spatial.transform import Rotation
 from tests.oracles.example_robots import example
-from tests.thinning import thinned
+from tests.thinning import paired, thinned
 
 from chasles import algorithms
 from chasles.base.errors import ModelError
@@ -187,8 +187,7 @@ def assert_same(robot: Description, other: Description, tolerance: float = 1e-12
     assert max(worst.values()) < tolerance * max(1.0, (reach / 10.0) ** 2), (worst, reach)
 
 
-@pytest.mark.parametrize("conversion", CONVERSIONS)
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize(("conversion", "name"), paired(CONVERSIONS, ROBOTS))
 def test_shipped_robots(name: str, conversion: str) -> None:
     robot = load(name)
     assert_same(robot, CONVERSIONS[conversion](robot))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 from tests.oracles.closed_machines import slider_crank
-from tests.thinning import thinned
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.model import Description, Inertia, Joint, Link
@@ -234,8 +234,7 @@ def test_enough_steps_are_not_warned_of() -> None:
     ch.simulate(STONE, duration=0.5, period=0.01, start=ch.State(qd=SPIN), integrator=ch.integrators.Steps("rk4", 20))
 
 
-@pytest.mark.parametrize("period", [1e-3, 1e-2])
-@pytest.mark.parametrize("name", thinned(["panda", "ur10e", "stanford", "jaco"], keep=3))
+@pytest.mark.parametrize(("period", "name"), paired([1e-3, 1e-2], ["panda", "ur10e", "stanford", "jaco"]))
 def test_ordinary_robots_keep_their_steps(name: str, period: float) -> None:
     arm = ch.load(name)
     motion = ch.PointToPoint(arm.home, arm.home + 0.5, duration=1.5)

@@ -5,6 +5,7 @@ from operator import attrgetter
 import numpy as np
 import pytest
 import xarray
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
@@ -206,8 +207,7 @@ def test_single_computations(name):
 COMPUTATIONS = computations()
 
 
-@pytest.mark.parametrize("name", COMPUTATIONS)
-@pytest.mark.parametrize("robot", ["ur5", "stewart", "scara"])
+@pytest.mark.parametrize(("name", "robot"), paired(COMPUTATIONS, ["ur5", "stewart", "scara"]))
 def test_all_computations(robot, name):
     model = ch.load(robot)
     rest = [np.zeros(2)] * len(COMPUTATIONS[name].inputs)  # values are refused before shapes are looked at

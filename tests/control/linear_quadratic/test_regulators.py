@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.control.calls import called
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -144,8 +145,7 @@ def test_the_default_gains_hold_a_wrist_too_light_for_those_of_continuous_time()
         ch.simulate(light, LinearQuadraticRegulator(light), ch.PointToPoint([0.0], [0.0], duration=0.1), period=1e-2)
 
 
-@pytest.mark.parametrize("period", [1e-3, 1.0 / 60.0])
-@pytest.mark.parametrize("integral", [None, 2e-3])
+@pytest.mark.parametrize(("period", "integral"), paired([1e-3, 1.0 / 60.0], [None, 2e-3]))
 def test_the_panda_at_its_home_is_stable(period: float, integral: float | None) -> None:
     regulator = LinearQuadraticRegulator(PANDA, period=period, integral_error=integral)
     A, B = at_rest(PANDA, PANDA.home, period)

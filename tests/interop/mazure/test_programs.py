@@ -7,6 +7,7 @@ import base64
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError
@@ -30,8 +31,7 @@ def state(name: str, seed: int) -> tuple[ch.Robot, Arm, NDArray[np.float64]]:
     return robot, arm, mazure.MAKEQ(q, qd, qdd, arm)
 
 
-@pytest.mark.parametrize("name", ROBOTS)
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(("name", "seed"), paired(ROBOTS, [0, 1]))
 def test_torques_and_linear_model_are_the_librarys(name: str, seed: int) -> None:
     robot, arm, Q = state(name, seed)
     tau = robot.inverse_dynamics(*Q[:, 1:].T)
