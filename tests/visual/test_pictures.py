@@ -1,4 +1,4 @@
-"""Pictures and movies: rays meet solids where geometry says, files hold what was asked for."""
+"""Pictures and movies: solids and pixels are where geometry says, files hold what was asked for."""
 
 from __future__ import annotations
 
@@ -10,40 +10,69 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 from PIL import Image
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
-from chasles.visual.raster import Camera, Solid, meeting
+from chasles.visual.raster import Camera, solid_triangles
+from chasles.visual.triangles import drawn
+
+Floats = NDArray[np.float64]
 
 
-def distance_to(solid: Solid, points: np.ndarray) -> np.ndarray:
-    """Signed distance of points to a solid, by geometry without rays."""
-    a = solid.end - solid.start
-    y = (points - solid.start) @ a / (a @ a)
-    if solid.form == "capsule":
-        return np.linalg.norm(points - solid.start - np.clip(y, 0, 1)[:, None] * a, axis=1) - solid.radius
-    across = np.linalg.norm(points - solid.start - y[:, None] * a, axis=1) - solid.radius
+def distance_to(form: str, start: Floats, end: Floats, radius: float, points: Floats) -> Floats:
+    """Signed distance (k,) of points (k, 3) to a solid, by geometry without triangles."""
+    a = end - start
+    y = (points - start) @ a / (a @ a)
+    if form == "capsule":
+        return np.linalg.norm(points - start - np.clip(y, 0, 1)[:, None] * a, axis=1) - radius
+    across = np.linalg.norm(points - start - y[:, None] * a, axis=1) - radius
     along = (np.abs(y - 0.5) - 0.5) * np.linalg.norm(a)
     return np.where((across > 0) & (along > 0), np.hypot(across, along), np.maximum(across, along))
 
 
-@given(seed=st.integers(0, 10_000), form=st.sampled_from(["capsule", "cylinder"]))
-def test_rays_end_on_the_surface_and_pass_where_nothing_is(seed: int, form: str) -> None:
+@given(seed=st.integers(0, 10_000), form=st.sampled_from(["capsule", "cylinder"]), short=st.booleans())
+def test_solids_have_their_surface_and_their_normals(seed: int, form: str, short: bool) -> None:
     rng = np.random.default_rng(seed)
-    solid = Solid(form, (1.0, 1.0, 1.0), rng.normal(size=3), rng.normal(size=3), rng.uniform(0.05, 0.5))
-    eye = 6.0 * np.array([np.cos(seed), np.sin(seed), 0.3])
-    aims = rng.normal(size=(60, 3)) - eye
-    rays = aims / np.linalg.norm(aims, axis=1)[:, None]
-    t, normals = meeting(solid, eye, rays)
-    hit = np.isfinite(t)
-    ends = eye + t[hit, None] * rays[hit]
-    assert np.abs(distance_to(solid, ends)).max(initial=0.0) < 1e-9
-    assert (np.sum(normals[hit] * rays[hit], axis=1) < 1e-9).all()  # the side that one sees
-    assert np.abs(np.linalg.norm(normals[hit], axis=1) - 1.0).max(initial=0.0) < 1e-12
-    marched = eye + np.linspace(0.0, 12.0, 400)[:, None, None] * rays
-    nearest = distance_to(solid, marched.reshape(-1, 3)).reshape(400, -1)
-    assert (nearest[:, ~hit] > -1e-9).all()  # no point of a ray that misses is inside
+    start, radius = rng.normal(size=3), rng.uniform(0.05, 0.5)
+    solid = form, start, start + (1e-6 if short else 1.0) * rng.normal(size=3), radius
+    corners, normals = solid_triangles(*solid)
+    sides = np.diff(corners, axis=1)
+    area = np.linalg.norm(np.cross(sides[:, 0], sides[:, 1]), axis=1)
+    corners, normals = corners[area > 1e-9 * radius**2], normals[area > 1e-9 * radius**2]  # at poles there are none
+    assert np.abs(distance_to(*solid, corners.reshape(-1, 3))).max() < 1e-9
+    inside = distance_to(*solid, corners.mean(axis=1))
+    assert (inside < 1e-9).all()
+    assert (inside > -0.01 * radius).all()  # 1 - cos(π / 32) of the radius, of faces of 32 around and 16 upward
+    assert np.abs(np.linalg.norm(normals, axis=-1) - 1.0).max() < 1e-9
+    step = 1e-4 * radius
+    ahead = distance_to(*solid, (corners + step * normals).reshape(-1, 3))
+    assert ahead.min() > 0.9 * step  # they lead straight away, but for edges, where faces meet
+
+
+@given(seed=st.integers(0, 10_000))
+def test_pixels_show_the_nearest_triangle(seed: int) -> None:
+    """Beside the same by all pairs of triangles and pixels; some triangles are slivers, or reach beyond the picture."""
+    rng = np.random.default_rng(seed)
+    places = rng.uniform(-5.0, 25.0, size=(12, 3, 2))
+    places[0, 2] = places[0, :2].mean(axis=0) + 1e-3
+    places[1] = np.array([[2.0, 3.0], [12.0, 3.0], [2.0, 11.0]]) + rng.integers(
+        0, 6, size=2
+    )  # at the centers of pixels
+    depths = rng.uniform(1.0, 3.0, size=(12, 3))
+    depths[2, 0] = -1.0
+    fragments = drawn(places, depths, (20, 16))
+    x, y = np.meshgrid(np.arange(20.0), np.arange(16.0))
+    pixels = np.stack([x, y, np.ones_like(x)], axis=-1)
+    matrices = np.concatenate([places, np.ones((12, 3, 1))], axis=-1).transpose(0, 2, 1)
+    shares = np.einsum("tij,hwj->hwti", np.linalg.inv(matrices), pixels) / depths
+    depth = np.where((shares * depths).min(axis=-1) >= -1e-9, 1.0 / shares.sum(axis=-1), np.inf)
+    depth[..., 2] = np.inf  # behind the camera
+    np.testing.assert_allclose(fragments.depth, depth.min(axis=-1), rtol=1e-7)
+    seen = np.isfinite(fragments.depth)
+    np.testing.assert_array_equal(fragments.triangle[seen], depth.argmin(axis=-1)[seen])
+    assert (fragments.triangle[~seen] == -1).all()
 
 
 def test_a_picture_shows_the_robot_where_it_is(tmp_path: Path) -> None:

@@ -1,8 +1,4 @@
-"""Pictures of robots in pixels: rays from a camera against capsules and cylinders, and triangles, as pages draw them.
-
-A ray o + t d meets the surface at distance r from the line s + y a where a quadratic in t vanishes; between the ends it
-is the tube, beyond them a ball (capsule) or a disc (cylinder).
-"""
+"""Pictures of robots in pixels: triangles of bodies, or of capsules and cylinders that show the kinematics."""
 
 from __future__ import annotations
 
@@ -13,8 +9,10 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.geometry.elementary import rotation_taking_z_to
 from chasles.model import ModelWarning
-from chasles.model.formats.mesh_surfaces import Texture
+from chasles.model.formats.mesh_surfaces import Texture, surfaces
+from chasles.model.shapes import Capsule, Cylinder
 from chasles.robot.robot import Robot
 from chasles.visual.bodies import Kind, Packages, robot_bodies
 from chasles.visual.scene import link_poses, still_scene
@@ -43,16 +41,6 @@ THEMES = {
     "dark": ((0.075, 0.09, 0.105), (0.1, 0.118, 0.136), (0.26, 0.3, 0.34), (0.0, 0.0, 0.0, 0.5)),
 }
 """Background, ground, its lines, and the shadow with its strength."""
-
-
-class Solid(NamedTuple):
-    """Capsule or cylinder in the world."""
-
-    form: str
-    color: tuple[float, float, float]
-    start: Floats
-    end: Floats
-    radius: float
 
 
 class LinkTriangles(NamedTuple):
@@ -108,15 +96,20 @@ class Camera:
             warnings.warn(f"{'; '.join(bodies.notes)}; their links are drawn by kinematics", ModelWarning, stacklevel=4)
         self.data = data = still_scene(robot, q, bodies)
         links = list(data["links"])
-        self.meshes = []
+        self.parts = []
         for link, surface, T, rgba, textured in bodies.placed:
             vertices, faces = bodies.triangles[surface]
-            placed = vertices @ T[:3, :3].T + T[:3, 3]
             texture = bodies.texture(surface) if textured else None
-            self.meshes.append(
+            placed = vertices @ T[:3, :3].T + T[:3, 3]
+            self.parts.append(
                 LinkTriangles(links.index(link), placed[faces], corner_normals(placed, faces), rgba, texture)
             )
-        self._own = [links.index(link) for link in links if not bodies.placed or link in bodies.incomplete]
+        for shape in data["shapes"]:
+            if not bodies.placed or links[shape["link"]] in bodies.incomplete:
+                ends = np.array(shape["start"]), np.array(shape["end"])
+                self.parts.append(_solid(shape["link"], shape["form"], shape["role"], *ends, shape["radius"]))
+        if data["stands"]:
+            self.parts += self._base(self._poses(q[0])[0])
         level = np.cos(ELEVATION)
         forward = -np.array([level * np.cos(AZIMUTH), level * np.sin(AZIMUTH), np.sin(ELEVATION)])
         right = np.cross(forward, [0.0, 0.0, 1.0]) / level
@@ -143,22 +136,11 @@ class Camera:
         rays = np.stack(np.broadcast_arrays(x[None], y[:, None], 1.0), axis=-1) @ self.axes
         rays /= np.linalg.norm(rays, axis=-1, keepdims=True)
         T_world_link = self._poses(q)
-        solids = self.solids(T_world_link)
-        corners = [self._in_world(mesh, T_world_link) for mesh in self.meshes]
-        pixels = self._ground(rays, solids, corners)
-        depth = np.full(rays.shape[:2], np.inf)
+        corners = [self._in_world(part, T_world_link) for part in self.parts]
+        pixels = self._ground(rays, corners)
         light = np.array([0.3, -0.2, 0.9]) - self.axes[2]
         light /= np.linalg.norm(light)
-        for solid in solids:
-            window = self._window(solid, x, y)
-            t, normal = meeting(solid, self.eye, rays[window])
-            nearer = t < depth[window]
-            colors = shaded(solid.color, normal[nearer], -rays[window][nearer], light)
-            depth[window] = np.where(nearer, t, depth[window])
-            part = pixels[window]
-            part[nearer] = colors
-            pixels[window] = part
-        self._draw_meshes(pixels, depth, rays, corners, T_world_link, light)
+        self._draw(pixels, rays, corners, T_world_link, light)
         n = self.oversampling
         mean = pixels.reshape(self.size[1], n, self.size[0], n, 3).mean(axis=(1, 3))
         return np.asarray(np.clip(255.0 * mean + 0.5, 0.0, 255.0), dtype=np.uint8)
@@ -168,9 +150,9 @@ class Camera:
         return link_poses(self.robot, self.data["links"], q)
 
     @staticmethod
-    def _in_world(mesh: LinkTriangles, T_world_link: Floats) -> Floats:
-        T = T_world_link[mesh.link]
-        return np.asarray(mesh.corners @ T[:3, :3].T + T[:3, 3])
+    def _in_world(part: LinkTriangles, T_world_link: Floats) -> Floats:
+        T = T_world_link[part.link]
+        return np.asarray(part.corners @ T[:3, :3].T + T[:3, 3])
 
     def _in_picture(self, corners: Floats, shape: tuple[int, int]) -> tuple[Floats, Floats]:
         """Places in pixels and depths of points in the world; points behind the camera have no place."""
@@ -181,14 +163,12 @@ class Camera:
             y = 0.5 * (height - p[..., 1] / p[..., 2] * height / TANGENT) - 0.5
         return np.stack([x, y], axis=-1), p[..., 2]
 
-    def _draw_meshes(
-        self, pixels: Floats, depth: Floats, rays: Floats, corners: list[Floats], T_world_link: Floats, light: Floats
-    ) -> None:
-        """Draw the meshes over what is farther than they: solid ones first, then those that let light through."""
-        height, width = depth.shape
-        forward = rays @ self.axes[2]
+    def _draw(self, pixels: Floats, rays: Floats, corners: list[Floats], T_world_link: Floats, light: Floats) -> None:
+        """Draw the parts over what is farther than they: solid ones first, then those that let light through."""
+        height, width = rays.shape[:2]
+        depth, forward = np.full((height, width), np.inf), rays @ self.axes[2]
         for opaque in (True, False):
-            chosen = [k for k, mesh in enumerate(self.meshes) if (mesh.rgba[3] >= 1.0) is opaque]
+            chosen = [k for k, part in enumerate(self.parts) if (part.rgba[3] >= 1.0) is opaque]
             if not chosen:
                 continue
             fragments = drawn(
@@ -197,52 +177,32 @@ class Camera:
             distance = fragments.depth / forward
             is_nearer = distance < depth
             number, weights = fragments.triangle[is_nearer], fragments.weights[is_nearer]
-            normals = [self.meshes[k].normals @ T_world_link[self.meshes[k].link, :3, :3].T for k in chosen]
+            normals = [self.parts[k].normals @ T_world_link[self.parts[k].link, :3, :3].T for k in chosen]
             n = np.einsum("kc,kci->ki", weights, np.concatenate(normals)[number])
             n /= np.maximum(np.linalg.norm(n, axis=-1, keepdims=True), 1e-12)
             n = np.where(np.sum(n * rays[is_nearer], axis=-1, keepdims=True) > 0.0, -n, n)  # the inside of open meshes
             first = np.cumsum([0, *(len(corners[k]) for k in chosen)])
-            part = np.searchsorted(first, number, side="right") - 1
-            colors, opacity = np.empty((len(number), 3)), np.array([self.meshes[k].rgba[3] for k in chosen])[part]
+            owner = np.searchsorted(first, number, side="right") - 1
+            colors, opacity = np.empty((len(number), 3)), np.array([self.parts[k].rgba[3] for k in chosen])[owner]
             for j, k in enumerate(chosen):
-                of_part = part == j
-                colors[of_part] = self.meshes[k].colors(number[of_part] - first[j], weights[of_part])
+                of_part = owner == j
+                colors[of_part] = self.parts[k].colors(number[of_part] - first[j], weights[of_part])
             shaded_colors = shaded(colors, n, -rays[is_nearer], light)
             pixels[is_nearer] += opacity[:, None] * (shaded_colors - pixels[is_nearer])
             if opaque:
                 depth[is_nearer] = distance[is_nearer]
 
-    def solids(self, T: Floats) -> list[Solid]:
-        """Drawn shapes of the robot in the world, and the pedestal that it stands on."""
-        data = self.data
-        solids = []
-        for shape in data["shapes"]:
-            if shape["link"] not in self._own:
-                continue
-            R, p = T[shape["link"], :3, :3], T[shape["link"], :3, 3]
-            start, end = (R @ np.array(shape[name]) + p for name in ("start", "end"))
-            solids.append(Solid(shape["form"], COLORS[shape["role"]], start, end, shape["radius"]))
-        if data["stands"]:
-            (x, y, z), ground, size = T[0, :3, 3], data["ground"], data["size"]
-            foot, top = np.array([x, y, ground]), np.array([x, y, ground + 0.012 * size])
-            solids.append(Solid("cylinder", COLORS["base"], foot, top, 0.115 * size))
-            if z > ground + 0.03 * size:
-                solids.append(Solid("cylinder", COLORS["base"], foot, np.array([x, y, z]), 0.06 * size))
-        return solids
+    def _base(self, T_world_root: Floats) -> list[LinkTriangles]:
+        """Return the plate, and the pedestal, that the root of the robot stands on, carried by the root."""
+        p, ground, size = T_world_root[:3, 3], self.data["ground"], self.data["size"]
+        foot = np.array([*p[:2], ground])
+        tops = [(np.array([*p[:2], ground + 0.012 * size]), 0.115 * size)]
+        if p[2] > ground + 0.03 * size:
+            tops.append((p, 0.06 * size))
+        down, *up = ((point - p) @ T_world_root[:3, :3] for point in (foot, *(top for top, _ in tops)))
+        return [_solid(0, "cylinder", "base", down, top, radius) for top, (_, radius) in zip(up, tops, strict=True)]
 
-    def _window(self, solid: Solid, x: Floats, y: Floats) -> tuple[slice, slice]:
-        """Rows and columns of the picture that may show a solid."""
-        ends = (np.stack([solid.start, solid.end]) - self.eye) @ self.axes.T
-        near = float(ends[:, 2].min()) - solid.radius
-        if near <= 0.0:
-            return slice(None), slice(None)
-        reach = 1.5 * solid.radius / near
-        low, high = (ends[:, :2] / ends[:, 2:]).min(axis=0) - reach, (ends[:, :2] / ends[:, 2:]).max(axis=0) + reach
-        columns = slice(*np.searchsorted(x, [low[0], high[0]]).tolist())
-        rows = slice(*(len(y) - np.searchsorted(y[::-1], [high[1], low[1]])).tolist())
-        return rows, columns
-
-    def _ground(self, rays: Floats, solids: list[Solid], corners: Sequence[Floats] = ()) -> Floats:
+    def _ground(self, rays: Floats, corners: Sequence[Floats]) -> Floats:
         """Background with the ground, its lines and the shadows on it, (height, width, 3)."""
         background, plane, ink, (*shade, strength) = THEMES[self.theme]
         pixels = np.broadcast_to(background, rays.shape).copy()
@@ -262,68 +222,40 @@ class Camera:
             gap = np.abs(points[:, :2] / step - np.round(points[:, :2] / step)) * step
             line = np.maximum(line, strong * (gap.min(axis=1) < width * thin * self.oversampling))
         color = np.array(plane) + line[:, None] * (np.array(ink) - plane)
-        dark = self._shadow(points, solids)
         if corners:
             flat = np.concatenate(corners)
             flat = flat - SHADOW_LIGHT * ((flat[..., 2:] - ground) / SHADOW_LIGHT[2])
             height, width = rays.shape[:2]
-            dark = np.maximum(
-                dark, drawn(*self._in_picture(flat, (height, width)), (width, height)).triangle[down] >= 0
-            )
-        color = color + strength * dark[:, None] * (np.array(shade) - color)
+            dark = drawn(*self._in_picture(flat, (height, width)), (width, height)).triangle[down] >= 0
+            color[dark] += strength * (np.array(shade) - color[dark])
         pixels[down] = background + fade * (color - background)
         return pixels
 
-    def _shadow(self, points: Floats, solids: list[Solid]) -> Floats:
-        """Whether points of the ground see the light, 0, or a solid, 1."""
-        dark = np.zeros(len(points))
-        for solid in solids:
-            ends = np.stack([solid.start, solid.end])
-            ends = ends - SHADOW_LIGHT * ((ends[:, 2:] - self.data["ground"]) / SHADOW_LIGHT[2])
-            low, high = ends.min(axis=0)[:2] - 1.6 * solid.radius, ends.max(axis=0)[:2] + 1.6 * solid.radius
-            near = np.flatnonzero(((points[:, :2] > low) & (points[:, :2] < high)).all(axis=1))
-            if near.size:
-                rays = np.broadcast_to(SHADOW_LIGHT, (near.size, 3))
-                dark[near] = np.maximum(dark[near], meeting(solid, points[near], rays)[0] < np.inf)
-        return dark
+
+def solid_triangles(form: str, start: Floats, end: Floats, radius: float) -> tuple[Floats, Floats]:
+    """Return corners and normals (m, 3, 3) of the triangles of a capsule or cylinder between two points.
+
+    Examples
+    --------
+    >>> corners, normals = solid_triangles("cylinder", np.zeros(3), np.array([2.0, 0.0, 0.0]), 0.1)
+    >>> np.ptp(corners.reshape(-1, 3), axis=0).round(6)
+    array([2. , 0.2, 0.2])
+    """
+    axis = end - start
+    length = float(np.linalg.norm(axis))
+    (surface,) = surfaces((Capsule if form == "capsule" else Cylinder)(radius, length))
+    R = rotation_taking_z_to(axis / length) if length else np.eye(3)
+    turned, faces = surface.vertices @ R.T, surface.faces
+    if form == "cylinder":
+        normals = corner_normals(turned, faces)
+    else:  # the ends of a short one are as smooth as a ball
+        height = surface.vertices[:, 2:]
+        normals = ((turned - np.clip(height, -0.5 * length, 0.5 * length) * R[:, 2]) / radius)[faces]
+    return turned[faces] + 0.5 * (start + end), normals
 
 
-def meeting(solid: Solid, origins: Floats, rays: Floats) -> tuple[Floats, Floats]:
-    """Distances (...,) to a solid along unit rays (..., 3), inf for those that miss, and its normals there (..., 3)."""
-    a = solid.end - solid.start
-    o = origins - solid.start
-    aa, da, oa, do = a @ a, rays @ a, o @ a, np.sum(o * rays, axis=-1)
-    oo = np.sum(o * o, axis=-1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        # The tube: |o + t d - y a|² = r² with y along the axis.
-        k2, k1, k0 = aa - da**2, aa * do - oa * da, aa * oo - oa**2 - solid.radius**2 * aa
-        root = np.sqrt(k1**2 - k2 * k0)
-        t = (-k1 - root) / k2
-        y = (oa + t * da) / aa
-        on_tube = (y >= 0.0) & (y <= 1.0)
-        distance = np.where(on_tube, t, np.inf)
-        if solid.form == "capsule":
-            for center in (solid.start, solid.end):
-                c = origins - center
-                dc, cc = np.sum(rays * c, axis=-1), np.sum(c * c, axis=-1) - solid.radius**2
-                ball = -dc - np.sqrt(dc**2 - cc)
-                distance = np.fmin(distance, np.where(ball > 0.0, ball, np.inf))
-        else:
-            for end in (0.0, 1.0):
-                disc = (end * aa - oa) / da
-                off = o + disc[..., None] * rays - end * a
-                distance = np.fmin(distance, np.where(np.sum(off * off, axis=-1) <= solid.radius**2, disc, np.inf))
-        distance = np.where(distance > 0.0, distance, np.inf)
-        at = o + np.where(np.isfinite(distance), distance, 0.0)[..., None] * rays
-        along = at @ a / aa
-        if solid.form == "capsule":
-            normals = at - np.clip(along, 0.0, 1.0)[..., None] * a
-        else:
-            flat = np.abs(distance - t) > 1e-9 * np.abs(t)
-            normals = np.where(
-                flat[..., None], np.where(along > 0.5, 1.0, -1.0)[..., None] * a, at - along[..., None] * a
-            )
-        return distance, normals / np.linalg.norm(normals, axis=-1, keepdims=True)
+def _solid(link: int, form: str, role: str, start: Floats, end: Floats, radius: float) -> LinkTriangles:
+    return LinkTriangles(link, *solid_triangles(form, start, end, radius), (*COLORS[role], 1.0), None)
 
 
 def shaded(color: tuple[float, float, float] | Floats, normals: Floats, toward_eye: Floats, light: Floats) -> Floats:

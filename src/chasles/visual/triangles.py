@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +13,8 @@ Indices = NDArray[np.intp]
 
 #: Faces that meet at a larger angle have an edge between them.
 CREASE = np.cos(np.radians(40.0))
-_MOST_SAMPLES = 2_000_000  # pixels examined together
+_MOST_SAMPLES = 2_000_000  # rows or pixels examined together
+_ROUNDING = 1e-9  # pixels, and shares of edges: triangles with a common edge leave no gap
 
 
 class Fragments(NamedTuple):
@@ -67,33 +69,54 @@ def drawn(places: Floats, depths: Floats, size: tuple[int, int]) -> Fragments:
     (ax, ay), (bx, by), (cx, cy) = (places[:, k].T for k in range(3))
     twice = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
     usable = (depths > 0.0).all(axis=1) & (low <= high).all(axis=1) & (twice != 0.0) & np.isfinite(twice)
-    extent = np.where(usable, (high - low).max(axis=1) + 1.0, 0.0)
-    edge = 1
-    remaining = np.flatnonzero(usable)
-    while remaining.size:
-        small = remaining[extent[remaining] <= edge]
-        remaining = remaining[extent[remaining] > edge]
-        dy, dx = np.divmod(np.arange(edge * edge), edge)
-        for part in np.array_split(small, max(1, small.size * edge * edge // _MOST_SAMPLES)):
-            x, y = low[part, :1] + dx, low[part, 1:] + dy
-            first = ((bx[part, None] - x) * (cy[part, None] - y) - (by[part, None] - y) * (cx[part, None] - x)) / twice[
-                part, None
-            ]
-            second = (
-                (cx[part, None] - x) * (ay[part, None] - y) - (cy[part, None] - y) * (ax[part, None] - x)
-            ) / twice[part, None]
-            third = 1.0 - first - second
-            inside = (
-                (np.minimum(np.minimum(first, second), third) >= -1e-9) & (x <= high[part, :1]) & (y <= high[part, 1:])
-            )
-            row, column = np.nonzero(inside)
-            number = part[row]
-            shares = np.stack([first[row, column], second[row, column], third[row, column]], axis=1) / depths[number]
+    triangles = np.flatnonzero(usable)
+    for rows in _pieces((high[triangles, 1] - low[triangles, 1]).astype(np.intp) + 1):
+        own = triangles[rows]
+        owner, y = _runs(low[own, 1], (high[own, 1] - low[own, 1]).astype(np.intp) + 1)
+        of_row = own[owner]
+        left, right = _span(places[of_row], y)
+        left, right = np.maximum(np.ceil(left), 0.0), np.minimum(np.floor(right), width - 1.0)
+        count = np.maximum(right - left + 1.0, 0.0).astype(np.intp)
+        for columns in _pieces(count):
+            owner, x = _runs(left[columns], count[columns])
+            number, row = of_row[columns][owner], y[columns][owner]
+            first = ((bx[number] - x) * (cy[number] - row) - (by[number] - row) * (cx[number] - x)) / twice[number]
+            second = ((cx[number] - x) * (ay[number] - row) - (cy[number] - row) * (ax[number] - x)) / twice[number]
+            shares = np.stack([first, second, 1.0 - first - second], axis=1) / depths[number]
             depth = 1.0 / shares.sum(axis=1)  # 1 / depth is linear in the picture
-            pixel = (y[row, column] * width + x[row, column]).astype(np.intp)
+            pixel = (row * width + x).astype(np.intp)
             np.minimum.at(nearest, pixel, depth)
             won = nearest[pixel] == depth
             visible[pixel[won]] = number[won]
             weights[pixel[won]] = shares[won] * depth[won, None]
-        edge *= 2
     return Fragments(visible.reshape(height, width), weights.reshape(height, width, 3), nearest.reshape(height, width))
+
+
+def _span(corners: Floats, y: Floats) -> tuple[Floats, Floats]:
+    """Return where the rows y (k,) enter and leave triangles with corners (k, 3, 2)."""
+    left, right = np.full(len(y), np.inf), np.full(len(y), -np.inf)
+    for start, end in ((0, 1), (1, 2), (2, 0)):
+        (px, py), (qx, qy) = corners[:, start].T, corners[:, end].T
+        with np.errstate(divide="ignore", invalid="ignore"):  # level edges end where others do
+            share = (y - py) / (qy - py)
+            x = px + share * (qx - px)
+        crossed = (share >= -_ROUNDING) & (share <= 1.0 + _ROUNDING)
+        left, right = np.where(crossed, np.minimum(left, x), left), np.where(crossed, np.maximum(right, x), right)
+    return left - _ROUNDING, right + _ROUNDING
+
+
+def _runs(first: Floats, count: Indices) -> tuple[Indices, Floats]:
+    """Return runs of whole numbers, one behind the other: the index of each number's run, and the numbers.
+
+    >>> _runs(np.array([5.0, 1.0]), np.array([2, 3]))
+    (array([0, 0, 1, 1, 1]), array([5., 6., 1., 2., 3.]))
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    return owner, first[owner] + (np.arange(len(owner)) - (np.cumsum(count) - count)[owner])
+
+
+def _pieces(counts: Indices) -> list[slice]:
+    """Return slices of a list, in each of which the counts add up to about as many as are examined together."""
+    total = np.cumsum(counts)
+    cuts = np.searchsorted(total, np.arange(_MOST_SAMPLES, total[-1] if len(total) else 0, _MOST_SAMPLES))
+    return [slice(first, last) for first, last in pairwise([0, *cuts.tolist(), len(counts)])]
