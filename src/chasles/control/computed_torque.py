@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from chasles.control.floating_base import motor_gains, tracking_error
 from chasles.control.friction_rate import friction_feedback_warning
+from chasles.control.load_friction import friction_change
 from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
 from chasles.control.pole_design import PoleDesign
@@ -102,9 +103,7 @@ class ComputedTorque(RobotController):
         else:
             tau = self.supports.torques(now.q, now.qd, error.acceleration + feedback)
         if self.friction == "reference" and not self.feedforward:
-            tau = tau + (
-                self.robot.friction_torque(now.q, now.reference.qd) - self.robot.friction_torque(now.q, now.qd)
-            )
+            tau = tau + friction_change(self.robot, now.q, now.qd, now.reference.qd, tau)
         excess = tau - saturated(tau, self.robot.effort_limits)
         now.memory.integral = next_integral(now.memory.integral, error.position, excess, now.period)
         return tau

@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.control.collision_alarm import CollisionAlarm, alarm_from_residuals
+from chasles.control.load_friction import load_friction
 from chasles.engine.function import Function, function
 from chasles.engine.validators import real, reals, truth
 from chasles.robot.robot import Robot
@@ -99,7 +100,7 @@ class MomentumObserver:
         @function(integral=(n,), q=(robot.nq,), qd=(n,), tau=(n,), outputs=["next_integral", "residual"])
         def momentum_observer(integral: Any, q: Any, qd: Any, tau: Any) -> Any:
             momentum, drift = robot.regressors.momentum_and_drift(q, qd)
-            before, after = self._impulses(tau, drift - self._load_friction(q, qd, tau))
+            before, after = self._impulses(tau, drift - load_friction(self.robot, q, qd, tau))
             residual = K * (momentum - integral - before)
             return integral + before + after + self.period * residual, residual
 
@@ -112,14 +113,6 @@ class MomentumObserver:
             self.period if self.commanded else half
         ) * tau
 
-    def _load_friction(self, q: Any, qd: Any, tau: Any) -> Any:
-        """Friction that the load adds, which the torques determine, whatever pushes the robot."""
-        robot = self.robot
-        if not any(joint.load_friction for joint in robot.description.joints):
-            return 0.0
-        load = robot.transmitted_torque(q, qd, tau)
-        return robot.loaded_friction_torque(q, qd, load) - robot.loaded_friction_torque(q, qd, 0.0 * load)
-
     def start(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike | None = None) -> FloatArray:
         """Return the integral for which the initial residual is zero, shape (n,).
 
@@ -129,7 +122,8 @@ class MomentumObserver:
         if tau is None:
             return momentum
         torques = reals(tau, "tau", momentum.shape)
-        return momentum - self._impulses(torques, drift - self._load_friction(q, qd, torques))[0]
+        before, _ = self._impulses(torques, drift - load_friction(self.robot, q, qd, torques))
+        return momentum - before
 
     def residuals(self, q: ArrayLike, qd: ArrayLike, tau: ArrayLike) -> FloatArray:
         """External torques over a log at the observer's period, shape (k, n), N·m; q, qd and tau have shape (k, n)."""
@@ -137,7 +131,7 @@ class MomentumObserver:
         rates = reals(qd, "qd", (len(positions), self.robot.n))
         torques = reals(tau, "tau", rates.shape)
         momenta, drifts = (np.asarray(part) for part in self.robot.regressors.momentum_and_drift(positions, rates))
-        before, after = self._impulses(torques, drifts - self._load_friction(positions, rates, torques))
+        before, after = self._impulses(torques, drifts - load_friction(self.robot, positions, rates, torques))
         integral = momenta[0] - before[0]
         estimates = np.empty_like(rates)
         for k in range(len(rates)):  # the law, with the robot's part computed in one call

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from chasles.control.floating_base import tracking_error
+from chasles.control.load_friction import friction_change
 from chasles.engine.program.scalar import Array
 from chasles.geometry.elementary import cross
 from chasles.robot.robot import Robot
@@ -68,11 +69,16 @@ def sliding(robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array) -
     return Sliding(qd - qd_reference, qd_reference, change + rate * np.asarray(error_rate))
 
 
-def friction_moved(robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array) -> Array:
+def friction_moved(
+    robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array, tau: Array, damping: Any = 0.0
+) -> Any:
     """Return the model's friction at the reference velocity of `sliding` less that at the measured one.
+
+    Friction of the load is that of the model's torques, which are the law's `tau` without the feedback -damping s.
 
     Sampled, compensation of friction at the measured velocity is a positive feedback, unstable for light joints. At the
     reference there is no feedback, and as the model's friction never falls with velocity, s times the difference only
     takes energy away.
     """
-    return robot.friction_torque(q, sliding(robot, q, qd, reference, rate).qd_reference) - robot.friction_torque(q, qd)
+    s, qd_reference, _ = sliding(robot, q, qd, reference, rate)
+    return friction_change(robot, q, qd, qd_reference, tau + damping * s)

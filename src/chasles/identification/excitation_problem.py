@@ -98,7 +98,7 @@ class ExcitationProblem:
         self.effort = np.where(robot.effort_limits > 0.0, robot.effort_limits, np.inf)
         self.broken = ""
         self.weight = 1.0
-        self.smooth = robot.with_friction(coulomb_velocity=np.maximum(SMOOTH_SIGN * self.speed, 1e-3))
+        self.smooth = _smoothed(robot, np.maximum(SMOOTH_SIGN * self.speed, 1e-3))
         self.base = self.smooth.inertial.base()
         time = np.linspace(0.0, period, SAMPLES_PER_HARMONIC * harmonics, endpoint=False)
         self.bases = self.shape.matrices(time)
@@ -295,6 +295,15 @@ def _beyond(values: FloatArray, limit: FloatArray) -> tuple[float, FloatArray]:
 def _at(motion: JointTrajectory, time: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     own = motion(time / time[-1] * motion.knots[-1])
     return own.q, own.qd, own.qdd
+
+
+def _smoothed(robot: Robot, velocities: FloatArray) -> Robot:
+    """Robot whose friction has these velocity scales (n,) where its direction jumps, and its own elsewhere."""
+    scales = list(zip(robot.description.coordinates, velocities.tolist(), strict=True))
+    return robot.with_friction(
+        coulomb_velocity={joint.name: scale for joint, scale in scales if not all(joint.coulomb_velocities)},
+        load_velocity={joint.name: scale for joint, scale in scales if not joint.load_velocity},
+    )
 
 
 def _regressor_gradient(robot: Robot, base: BaseParameters) -> Any:

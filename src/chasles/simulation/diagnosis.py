@@ -163,7 +163,8 @@ def _sticking(
     if not stuck.any():
         return ()
     worst = int(stuck.max(axis=1).argmax())
-    friction = _dry_friction(loop, _values_of_run(loop, state, values, worst), names)
+    ends = run["q"].values[..., -1, :].reshape(-1, robot.n)
+    friction = _dry_friction(loop, _values_of_run(loop, state, values, worst), names, ends[worst])
     if not friction[stuck[worst] > 0.0].any():
         return ()
     stiffness = _feedback(loop, state, times, values, worst).stiffness
@@ -186,14 +187,26 @@ def _sticking(
     )
 
 
-def _dry_friction(loop: ClosedLoop, values: Mapping[str, Floats], joints: Sequence[str]) -> Floats:
-    """Dry friction of each joint at rest, (n,), N·m, from the description and the friction effect."""
-    description = loop.plant.robot.description
-    coefficients = [
-        values.get(f"joints.{name}.coulomb_friction", np.array(description.joint(name).coulomb_friction))
-        for name in joints
-    ]
-    friction = np.array([float(value) for value in coefficients])
+def _dry_friction(loop: ClosedLoop, values: Mapping[str, Floats], joints: Sequence[str], q: Floats) -> Floats:
+    """Dry friction of each joint at rest at q, (n,), N·m, from the description and the friction effect.
+
+    Friction of the load is that of the robot's weight, and a joint feels that of all motors that it turns.
+    """
+    robot = loop.plant.robot
+    description = robot.description
+
+    def of_joints(parameter: str) -> Floats:
+        described = {name: np.array(getattr(description.joint(name), parameter)) for name in joints}
+        return np.array([float(values.get(f"joints.{name}.{parameter}", own)) for name, own in described.items()])
+
+    friction, shares = of_joints("coulomb_friction"), of_joints("load_friction")
+    if shares.any():
+        varied = {name: values[name] for name in loop.varied if name in robot.parameters}
+        at_rest = (np.asarray(part(q, vary=varied)) for part in (robot.gravity_torque, robot.position_torque))
+        weight, of_position = at_rest
+        friction = friction + shares * np.abs(np.linalg.solve(description.drive_coupling.T, weight - of_position))
+    if description.has_coupled_drives and not description.loops:
+        friction = np.abs(description.drive_coupling.T) @ friction
     if loop.plant.friction is not None:
         friction = friction + loop.equations.numbers.of("friction", values)["breakaway"]
     return friction

@@ -12,6 +12,7 @@ from chasles.base.errors import ArgumentError
 from chasles.control.adaptive.adaptation import projected, projected_rate
 from chasles.control.adaptive.recursive_least_squares import packed, recursive_least_squares, unpacked
 from chasles.control.adaptive.slotine_li import SlotineLi
+from chasles.control.load_friction import load_friction
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.sliding_variable import friction_moved
@@ -154,7 +155,8 @@ class CompositeAdaptive(SlotineLi):
         """
         memory = now.memory
         tau, tracking = self.unknowns.tracking(now, memory.estimate, self.rate, self.damping)
-        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)
+        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate, tau, self.damping)
+        unloaded = tau - load_friction(self.robot, now.q, now.qd, tau)  # regressors know no friction of the load
         a, scale = self.bandwidth, sqrt(self.adaptation)
         decay = exp(-a * now.period)
         mean = (1.0 - decay) / (a * now.period)
@@ -177,7 +179,7 @@ class CompositeAdaptive(SlotineLi):
                 correction, P = recursive_least_squares(correction, P, row, innovation, weight=weight)
         memory.estimate = projected(memory.estimate + scale * (step + correction), self.lower, self.upper)
         memory.filter = decay * filtered + old * signals.filtered
-        memory.torque_filter = decay * torque + old * signals.known_filtered + (1.0 - decay) * tau
+        memory.torque_filter = decay * torque + old * signals.known_filtered + (1.0 - decay) * unloaded
         memory.started = 1.0
         if P is not None:
             memory.gain = packed((1.0 + now.period * self._forgetting(P)) * P)

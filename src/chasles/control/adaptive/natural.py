@@ -175,7 +175,7 @@ class NaturalAdaptive(ContinuousLaw):
         Euler's rule to first order and keeps J positive definite; what passes a bound is projected.
         """
         tau, forces = self.unknowns.tracking(now, now.memory.estimate, self.rate, self.damping)
-        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)
+        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate, tau, self.damping)
         following = []
         bounds = _largest_diagonals(self.largest_mass, self.largest_radius)
         for k, (J, L, gain) in enumerate(self._bodies(now.memory.estimate, forces)):

@@ -137,7 +137,8 @@ class SlotineLi(ContinuousLaw):
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law, with the model's friction at the reference velocity."""
-        tau = super().law(now) + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)
+        tau = super().law(now)
+        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate, tau, self.damping)
         now.memory.estimate = projected(now.memory.estimate, self.lower, self.upper)
         return tau
 

@@ -23,6 +23,7 @@ from chasles.geometry import (
 )
 from chasles.model import build_tree
 from chasles.model.inertial_parameters import OF_BODY
+from chasles.model.joint import POSITION_TORQUES
 from chasles.robot.robot import Robot
 
 CHOICES = ("base", "all", "payload")
@@ -45,7 +46,8 @@ class Unknowns:
     to_columns
         How: shape (c, m); None if each is one of them.
     complete
-        Whether torques depend on nothing else, so that the known part is zero.
+        Whether torques depend on nothing else, so that the known part is zero. Friction of the load and torques of the
+        position are known: those of the model.
     """
 
     robot: Robot
@@ -84,12 +86,12 @@ class Unknowns:
         if which == "payload":
             return cls._payload(robot)
         choice(which, "choice of unknown parameters", CHOICES)
-        base = robot.inertial.base()
+        base, complete = robot.inertial.base(), not _has_further_torques(robot)
         if which == "base":
-            return cls(robot, base.names, base.values, base.independent, None, complete=True)
+            return cls(robot, base.names, base.values, base.independent, None, complete)
         effective = np.flatnonzero(np.any(base.to_base != 0.0, axis=0))
         names = tuple(base.parameter_names[k] for k in effective)
-        return cls(robot, names, robot.inertial.values[effective], effective, None, complete=True)
+        return cls(robot, names, robot.inertial.values[effective], effective, None, complete)
 
     @classmethod
     def _named(cls, robot: Robot, names: tuple[str, ...]) -> Self:
@@ -147,3 +149,10 @@ class Unknowns:
         s, qd_reference, qdd_reference = sliding(self.robot, now.q, now.qd, now.reference, rate)
         tau, Y = self.torque(now.q, now.qd, qd_reference, qdd_reference, estimate)
         return tau - damping * s, s @ Y
+
+
+def _has_further_torques(robot: Robot) -> bool:
+    """Whether a model has friction of the load or torques of the position, of which no inertial parameter tells."""
+    return any(
+        getattr(joint, name) for joint in robot.description.joints for name in ("load_friction", *POSITION_TORQUES)
+    )

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller
 from chasles.control.floating_base import has_motors
+from chasles.control.load_friction import load_friction
 from chasles.control.now import Now
 from chasles.control.pid import saturated
 from chasles.control.pole_design import PoleDesign
@@ -118,14 +119,16 @@ class DisturbanceObserver(RobotController):
         """Return the inner law's torques less the compensated disturbance."""
         memory = now.memory
         momentum, drift = self.robot.regressors.momentum_and_drift(now.q, now.qd)
-        explained = memory.torque + 0.5 * (memory.drift + drift)
+        unloaded = drift - load_friction(self.robot, now.q, now.qd, memory.torque)
+        explained = memory.torque + 0.5 * (memory.drift + unloaded)
         met = (momentum - memory.momentum) / now.period - explained
         decay = exp(-self.bandwidth * now.period)
         filtered = decay * memory.disturbance + (1.0 - decay) * met
         memory.disturbance = where(memory.started > 0.5, filtered, 0.0)
         tau = self.inner.law(now.of("inner")) - self.compensation * memory.disturbance
-        memory.momentum, memory.drift, memory.started = momentum, drift, 1.0
         memory.torque = saturated(tau, self.robot.effort_limits)
+        memory.drift = drift - load_friction(self.robot, now.q, now.qd, memory.torque)
+        memory.momentum, memory.started = momentum, 1.0
         return tau
 
     def __repr__(self) -> str:

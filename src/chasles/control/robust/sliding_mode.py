@@ -131,7 +131,7 @@ class SlidingMode(RobotController):
         """Return the torques of the law."""
         s, qd_reference, qdd_reference = sliding(self.robot, now.q, now.qd, now.reference, self.rate)
         tau, Y = self.unknowns.torque(now.q, now.qd, qd_reference, qdd_reference, self.unknowns.values)
-        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate)
+        tau = tau + friction_moved(self.robot, now.q, now.qd, now.reference, self.rate, tau)
         M, inverse = self.robot.mass_matrix(now.q), self.robot.inverse_mass_matrix(now.q)
         bound = absolute(Y) @ self.uncertainty + self.disturbance
         gain = sqrt(bound @ absolute(inverse) @ bound) + self.reaching * self.layer
