@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 from chasles.engine.kernels.shapes import Kernel
@@ -92,6 +92,34 @@ class Exports:
         from chasles.engine.targets.casadi import lower
 
         return lower(self.kernel, symbols, steps=steps, substeps=substeps)
+
+    def to_jax(self, *, machine_code: bool = True) -> Callable[..., Any]:
+        """Return the function for JAX's arrays, ``jit``, ``vmap`` and ``grad``; see `chasles.engine.targets.jax.lower`.
+
+        It takes leading batch axes as this function does; a record is a vector.
+
+        Parameters
+        ----------
+        machine_code
+            Whether processors run the machine code of this function; else, and on accelerators, XLA compiles the same
+            operations.
+
+        Raises
+        ------
+        MissingExtraError
+            If JAX is not installed.
+
+        Examples
+        --------
+        >>> import chasles as ch, jax
+        >>> arm = ch.load("planar2r")
+        >>> energy = arm.potential_energy.to_jax()
+        >>> jax.grad(energy)(jax.numpy.array([0.0, 0.5]))  # the gravity torque
+        Array([54.40...,  5.37...], dtype=float32)
+        """
+        from chasles.engine.targets.jax import lower
+
+        return lower(self.kernel, machine_code=machine_code)
 
     def to_sympy(self, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> Symbol:
         """Return the outputs as SymPy expressions: one, or a tuple for several outputs.
