@@ -117,9 +117,14 @@ class Exports:
         >>> jax.grad(energy)(jax.numpy.array([0.0, 0.5]))  # the gravity torque
         Array([54.40...,  5.37...], dtype=float32)
         """
+        from chasles.engine.running.compiling import native_available
         from chasles.engine.targets.jax import lower
 
-        return lower(self.kernel, machine_code=machine_code)
+        if not (machine_code and native_available()):
+            return lower(self.kernel)
+        from chasles.engine.running.machine_code import loop_of
+
+        return lower(self.kernel, loop_of)
 
     def to_sympy(self, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> Symbol:
         """Return the outputs as SymPy expressions: one, or a tuple for several outputs.

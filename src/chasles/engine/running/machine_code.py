@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from chasles.engine.cpython import calls, objects
 from chasles.engine.kernels.shapes import Kernel, Width, few_samples
+from chasles.engine.program.program import Program
 from chasles.engine.running.loop_calls import loop_call
 from chasles.engine.targets.native import machine
 from chasles.engine.targets.native.kernel_writer import ENTRY
@@ -87,6 +88,19 @@ def compile_kernel(
         calls.fill_table(code.address_of_data(objects.TABLE), dtype, result, earlier)
         direct_address = code.address(calls.ENTRY)
     return CompiledKernel(kernel, dtype, width, ufunc, code, result, direct_address)
+
+
+@cache
+def _loop(program: Program, dtype: str, width: Width) -> tuple[int, machine.LoadedCode]:
+    code = compile_kernel(Kernel(program), dtype, "", width=width).code
+    return code.address(ENTRY), code
+
+
+def loop_of(program: Program, dtype: str, samples: int) -> tuple[int, machine.LoadedCode]:
+    """Return the address of the loop of a map without empty arrays, for so many samples, and the owner of its code."""
+    if not has_widths(dtype):
+        return _loop(program, dtype, "any")
+    return _loop(program, dtype, "few" if samples <= few_samples(dtype) else "many")
 
 
 def has_widths(dtype: str) -> bool:

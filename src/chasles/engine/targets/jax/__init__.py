@@ -14,19 +14,19 @@ from typing import Any
 from chasles.base.errors import ArgumentTypeError, import_extra
 from chasles.engine.arguments import in_order, shown
 from chasles.engine.kernels.shapes import Kernel
-from chasles.engine.targets.jax.primitive import Call, common_batch
+from chasles.engine.targets.jax.primitive import Call, LoopOf, common_batch
 
 
-def lower(kernel: Kernel, *, machine_code: bool = True) -> Callable[..., Any]:
+def lower(kernel: Kernel, loop_of: LoopOf | None = None) -> Callable[..., Any]:
     """Return a kernel as a function of JAX's arrays.
 
     Parameters
     ----------
     kernel
         Program to translate, with the way to run it.
-    machine_code
-        Whether processors run our machine code; else XLA compiles operations of ``jax.numpy`` there too, which takes
-        seconds for programs of a thousand operations.
+    loop_of
+        What gives processors machine code; default none: XLA compiles operations of ``jax.numpy`` there too, which
+        takes seconds for programs of a thousand operations.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def lower(kernel: Kernel, *, machine_code: bool = True) -> Callable[..., Any]:
 
     def function(*arguments: Any, **named: Any) -> Any:
         arrays = _arrays(usage, names, in_order(usage, names, arguments, named, {}))
-        results = run(kernel, Call(kernel.program, machine_code), arrays)
+        results = run(kernel, Call(kernel.program, loop_of), arrays)
         return results[0] if len(results) == 1 else tuple(results)
 
     function.__name__ = function.__qualname__ = kernel.program.name

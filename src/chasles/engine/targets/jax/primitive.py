@@ -13,10 +13,12 @@ import numpy as np
 
 from chasles.base.errors import ArgumentError
 from chasles.engine import derivatives
-from chasles.engine.kernels.shapes import Kernel, Width, few_samples
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.program.program import Program
-from chasles.engine.running.compiling import COMPILING, native, native_available
 from chasles.engine.targets.jax import operations
+
+#: Gives the address of a map's loop in a type of numbers for so many samples, and the owner of that code.
+LoopOf = Callable[[Program, str, int], tuple[int, object]]
 
 
 @dataclass(frozen=True)
@@ -25,15 +27,17 @@ class Call:
 
     Attributes
     ----------
-    program, machine_code
-        Program, and whether processors run its machine code.
+    program
+        Program to compute.
+    loop_of
+        What gives processors its machine code; None if they run operations.
     base, wrt, is_adjoint
         If it is a derivative of another program, which is linear in its last inputs: that program, the inputs that
         move, and whether it maps adjoints of outputs to adjoints of inputs, or else directions to directions.
     """
 
     program: Program
-    machine_code: bool
+    loop_of: LoopOf | None
     base: Program | None = None
     wrt: tuple[str, ...] = ()
     is_adjoint: bool = False
@@ -62,20 +66,14 @@ class Call:
 
     def along(self, wrt: tuple[str, ...]) -> Call:
         """Return the derivative along directions of some inputs."""
-        return Call(_jvp(self.program, wrt), self.machine_code, self.program, wrt)
+        return Call(_jvp(self.program, wrt), self.loop_of, self.program, wrt)
 
     @property
     def transposed(self) -> Call:
         """The transposed linear map of a derivative."""
         assert self.base is not None
         turned = (_jvp if self.is_adjoint else _vjp)(self.base, self.wrt)
-        return Call(turned, self.machine_code, self.base, self.wrt, not self.is_adjoint)
-
-    @property
-    def is_compiled(self) -> bool:
-        """Whether processors run machine code."""
-        arguments = (*self.program.inputs, *self.program.outputs)
-        return self.machine_code and native_available() and all(a.size for a in arguments)
+        return Call(turned, self.loop_of, self.base, self.wrt, not self.is_adjoint)
 
 
 @cache
@@ -133,10 +131,10 @@ def _primitive() -> Any:
         return call.bind(aligned), [0] * len(call.program.outputs)
 
     def machine_code(context: Any, *operands: Any, call: Call) -> Any:
-        if not call.is_compiled:
+        if call.loop_of is None or not all(a.size for a in (*call.program.inputs, *call.program.outputs)):
             return in_operations(context, *operands, call=call)
         batch = _leading(call, context.avals_in)
-        target = _target(call.program, context.avals_in[0].dtype.name, math.prod(batch))
+        target = _target(call.program, call.loop_of, context.avals_in[0].dtype.name, math.prod(batch))
         return jax.ffi.ffi_lowering(target)(context, *operands)
 
     in_operations = mlir.lower_fun(lambda *arrays, call: operations.run(call.program, arrays), multiple_results=True)
@@ -156,29 +154,24 @@ def _leading(call: Call, arrays: Sequence[Any]) -> tuple[int, ...]:
     return max(shapes, key=len, default=())
 
 
-#: Names under which XLA knows machine code, with the handlers, which live as long as XLA.
-_TARGETS: dict[tuple[str, str, Width], tuple[str, object]] = {}
+#: Names under which XLA knows machine code, by the loops' addresses, with the handlers, which live as long as XLA.
+_TARGETS: dict[int, tuple[str, object]] = {}
 
 
-def _target(program: Program, dtype: str, samples: int) -> str:
+def _target(program: Program, loop_of: LoopOf, dtype: str, samples: int) -> str:
     """Return the name under which XLA knows the machine code of a program for so many samples."""
     import jax
 
-    from chasles.engine.targets.native.kernel_writer import ENTRY
     from chasles.engine.targets.native.xla_handler import xla_handler
 
-    width: Width = "any" if not native.has_widths(dtype) else "few" if samples <= few_samples(dtype) else "many"
-    key = (program.digest, dtype, width)
-    with COMPILING:
-        if key not in _TARGETS:
-            kernel = Kernel(program)
-            code = native.compile_kernel(kernel, dtype, "", width=width).code
-            handler = xla_handler(kernel, dtype, code.address(ENTRY), code)
-            name = f"chasles_{program.digest}_{dtype}_{width}"
-            pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(handler.address)
-            jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(pointer), platform="cpu")
-            _TARGETS[key] = name, handler
-        return _TARGETS[key][0]
+    loop, owner = loop_of(program, dtype, samples)
+    if loop not in _TARGETS:
+        handler = xla_handler(Kernel(program), dtype, loop, owner)
+        name = f"chasles_{program.digest}_{dtype}_{len(_TARGETS)}"
+        pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(handler.address)
+        jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(pointer), platform="cpu")
+        _TARGETS[loop] = name, handler
+    return _TARGETS[loop][0]
 
 
 def common_batch(program: Program, batches: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
