@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import glob
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
 
 import nox
 
@@ -21,10 +25,24 @@ def tests(session: nox.Session, numpy: str) -> None:
 
 @nox.session
 def coverage(session: nox.Session) -> None:
-    """Show which lines and branches the default tests never run, or the tests named behind ``--``."""
+    """Show what the default tests, or those named behind ``--``, never run, and the share of each package that ran."""
     session.install(".[test]", "pytest-cov>=6")
     # Traced functions run as Python, so that algorithms count; compiled code itself is not seen.
-    session.run("pytest", "--cov", "--cov-report=term-missing", "--cov-report=html:build/coverage", *session.posargs)
+    reports = ("term-missing", "html:build/coverage", "json:build/coverage.json")
+    session.run("pytest", "--cov", *(f"--cov-report={report}" for report in reports), *session.posargs)
+    for package, share in _coverage_of_packages(json.loads(Path("build/coverage.json").read_text())["files"]).items():
+        session.log(f"{package}: {share:.1f} %")
+
+
+def _coverage_of_packages(files: dict[str, Any]) -> dict[str, float]:
+    """Lines and branches that ran, in per cent of those of each package, by pytest-cov's report of files."""
+    ran: Counter[str] = Counter()
+    counted: Counter[str] = Counter()
+    for file, report in files.items():
+        package, summary = Path(file.partition("chasles/")[2]).parts[0], report["summary"]
+        ran[package] += summary["covered_lines"] + summary["covered_branches"]
+        counted[package] += summary["num_statements"] + summary["num_branches"]
+    return {package: 100.0 * ran[package] / count for package, count in sorted(counted.items()) if count}
 
 
 @nox.session(python=["3.11", "3.12", "3.13", "3.14"])

@@ -59,6 +59,12 @@ def test_a_goal_may_be_a_question_and_nodes_need_no_order() -> None:
     assert a_star(graph, "a", lambda node: isinstance(node, int)).nodes == ["a", None, 3]
 
 
+@pytest.mark.parametrize("occupied", [[], [[]], [0.0, 1.0], ["free"]])
+def test_grids_that_are_none_are_refused(occupied: object) -> None:
+    with pytest.raises(ArgumentError, match="an array of True and False with at least one cell"):
+        grid_neighbors(occupied)  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("cost", [-1.0, np.nan])
 def test_costs_that_are_refused(cost: float) -> None:
     with pytest.raises(ArgumentError, match="the step from node 'a' costs"):

@@ -9,7 +9,7 @@ import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.distances import Body, HalfSpace
 from chasles.model import Description, Joint, Limits, Link, Mimic
-from chasles.planning import ConfigurationSpace, Roadmap
+from chasles.planning import ConfigurationSpace, Roadmap, a_star
 from chasles.planning.motion_bounds import motion_bounds
 
 RODS = [Body("link1", end=[-0.5, 0.0, 0.0], radius=0.05), Body("link2", end=[-0.25, 0.0, 0.0], radius=0.05)]
@@ -144,6 +144,21 @@ def test_failures_say_what_is_wrong() -> None:
         assert not len(blocked.waypoints)
         with pytest.raises(ArgumentError, match="there is no path: no path was found"):
             blocked.to_trajectory()
+
+
+def test_a_star_finds_what_a_roadmap_finds() -> None:
+    roadmap = Roadmap(BOUNDED, 150, seed=2, include=[[0.0, 0.0], [1.2, 0.0]])
+    found = a_star(roadmap.graph, 0, 1)
+    assert roadmap.path([0.0, 0.0], [1.2, 0.0]).shape == roadmap.q[found.nodes].shape
+    np.testing.assert_array_equal(roadmap.path([0.0, 0.0], [1.2, 0.0]), roadmap.q[found.nodes])
+    np.testing.assert_allclose(found.cost, BOUNDED.lengths(np.diff(roadmap.q[found.nodes], axis=0)).sum())
+
+
+def test_motions_that_nothing_limits_are_refused() -> None:
+    path = ch.plan(BOUNDED, [0.0, 0.0], [-0.5, 0.0])
+    assert repr(path) == f"<PlannedPath: {path.reason}>"
+    with pytest.raises(ArgumentError, match="nothing limits the motion; give velocity= or acceleration="):
+        path.to_trajectory(velocity=np.inf, acceleration=np.inf)
 
 
 def test_robots_and_arguments_that_are_refused() -> None:

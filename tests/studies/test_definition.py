@@ -15,6 +15,7 @@ from tests.studies.tiny_studies import TOML, own, tiny
 import chasles as ch
 from chasles import studies
 from chasles.base.errors import ArgumentError, ChaslesError, UnknownNameError
+from chasles.studies.controllers import make_controller
 from chasles.studies.design import draw
 
 
@@ -48,6 +49,9 @@ from chasles.studies.design import draw
         ({"controllers": ()}, "at least one controller"),
         ({"title": ""}, "'title' must be a line of text"),
         ({"title": "a\nb"}, "'title' must be a line of text"),
+        ({"plant": 3.0}, "'plant' must be a table of parameters and ranges, not 3.0"),
+        ({"carried": (0.5, 0.5)}, "'carried' must be two different shares of the motion"),
+        ({"tip_direction": [0.0, 0.0, 0.0]}, "'tip_direction' must not be zero"),
     ],
 )
 def test_wrong_values_are_named(changes: dict[str, Any], message: str) -> None:
@@ -85,6 +89,7 @@ def test_titles_must_differ() -> None:
         ({"goal": ["a", "b"], "duration": 1.0}, "'goal' must be an array of real numbers"),
         ({"goal": [0.0, float("inf")], "duration": 1.0}, r"'goal'\[1\] is inf; it must be finite"),
         ({"goal": [0.0, 1.0], "duration": 0.0}, "'duration' is 0.0; it must be positive"),
+        ({"goal": [0.0, 1.0], "duration": 1.0, "times": [0.0, 1.0]}, "'times' belong to 'waypoints', not to 'goal'"),
         ({"goal": [0.0, 1.0], "duration": 1.0, "waypoints": [[0, 0], [1, 1]]}, "not both"),
         ({"waypoints": [[0, 0], [1, 1]]}, "'waypoints' need 'times'"),
         ({"waypoints": [[0, 0], [1, 1]], "times": [0.0, 0.0]}, "begin with 0 and increase"),
@@ -96,6 +101,34 @@ def test_titles_must_differ() -> None:
 def test_wrong_motions_are_named(motion: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentError, match=message):
         studies.StudyRobot.of("planar2r", **motion)
+
+
+@pytest.mark.parametrize(
+    ("kind", "settings", "message"),
+    [
+        ("pd-gravity", 5.0, "settings must be names and values, not 5.0"),
+        ("pd-gravity", {"kp": [[[1.0]]]}, "'kp' must be one or more numbers or rows of numbers"),
+        ("pd-gravity", {"kp": []}, "'kp' must be one or more numbers or rows of numbers"),
+        (own(1.0).kind, {"kp": 3.0}, "takes no settings: bind them with partial"),
+    ],
+)
+def test_wrong_settings_are_named(kind: Any, settings: Any, message: str) -> None:
+    with pytest.raises(ArgumentError, match=message):
+        studies.StudyController("x", kind, settings)
+
+
+def test_what_a_controller_needs_and_what_needs_a_controller_is_named() -> None:
+    arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [0.6, -0.4], 0.3)
+    with pytest.raises(ArgumentError, match=r"kind 'pid' knows of no frames that stand.*use .*computed-torque"):
+        make_controller("pid", {"kp": 1.0, "ki": 1.0, "kd": 1.0}, arm, motion, 1e-3, supports=["link2"])
+    with pytest.raises(ArgumentError, match="kind 'impedance' needs a value for "):
+        make_controller("impedance", {"components": ("x", "y")}, arm, motion, 1e-3)
+    other = studies.StudyRobot.of("planar2r", goal=[0.1, 0.0], duration=0.3, title="spare")
+    with pytest.raises(ArgumentError, match="no controller drives robot 'spare'"):
+        tiny(
+            robots=(*tiny().robots, other),
+            controllers=(studies.StudyController("x", "computed-torque", robots=("arm",)),),
+        )
 
 
 def test_motions_stay_within_the_limits_and_the_motors_torque() -> None:

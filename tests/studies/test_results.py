@@ -45,6 +45,20 @@ def test_quantiles_count_lost_runs_as_infinite() -> None:
     assert (spread.low, spread.median, spread.high) == (5.0, 50.0, np.inf)
 
 
+def test_the_text_shows_the_median_error_and_the_lost_runs(study: studies.Study) -> None:
+    results = made_up(
+        {"computed torque": np.full(200, 0.0025), "PD": np.r_[np.full(150, 0.03), np.full(50, np.inf)]}, study
+    )
+    first, _, *rows = str(results).splitlines()
+    assert first == "<StudyResults of 'a tiny study': 2 pairs of robot and controller, 200 runs each>"
+    assert [row.split() for row in rows] == [
+        ["arm", "computed", "torque", "2.5", "mrad", "0", "%"],
+        ["arm", "PD", "30", "mrad", "25", "%"],
+    ]
+    with pytest.raises(UnknownNameError, match="robot 'leg'"):
+        results.unit("leg")
+
+
 def test_curves_show_what_a_factor_does(study: studies.Study) -> None:
     runs = draw(study)
     results = made_up({"computed torque": 0.01 * runs["payload"], "PD": np.full(200, 0.03)}, study)

@@ -29,7 +29,6 @@ TRANSITIONS = (0.02, 0.1, 0.5)
 LOAD_TRANSITION = 0.05
 """Transition of load friction, of the motor's top rate: in the middle of these."""
 SIGNED = ("load", "offset", "sine", "cosine")
-PERIODIC = ("sine", "cosine")
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,6 @@ Floats = NDArray[np.float64]
 
 #: Coefficients of the base's motion through one period: six for each element of a quaternion and a position.
 PATH_SIZE = 6 * 7
-#: Elements of a `BaseState`.
-STATE_SIZE = 7 + 6 + 6
 #: The polynomial of degree 5 in s = 0 … 1 with values, rates and second derivatives (h times, h² times) at both ends.
 _HERMITE = np.array(
     [
