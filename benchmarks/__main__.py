@@ -20,6 +20,7 @@ SECTIONS = {
     "control": "control",
     "drawn-gains": "drawn_gains",
     "dynamics": "dynamics",
+    "equal-margins": "equal_margins",
     "floating": "floating",
     "geometry": "geometry",
     "identification": "identification",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.control.turned_loops import law_matrices, plant_matrices, radius
+from tests.oracles.turned_loops import drawn_arm, law_matrices, plant_matrices, radius
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -16,24 +16,6 @@ from chasles.control.frozen_law import LawFunction
 
 PAYLOAD = 1.0
 SLOWLY_DESIGNED = ("slotine-li", "natural-adaptive", "composite-adaptive")
-
-
-def drawn_arm(seed: int, n: int) -> ch.Robot:
-    """Return an arm with random geometry, links of 0.5 to 6 kg, and rotors of a tenth of the links' inertia."""
-    rng = np.random.default_rng(seed)
-    rows = [
-        {
-            "a": rng.uniform(0.1, 0.4),
-            "d": rng.uniform(0.0, 0.2),
-            "alpha": rng.choice([0.0, np.pi / 2, -np.pi / 2]),
-            "mass": mass,
-            "center_of_mass": [-0.15, 0.0, 0.02],
-            "inertia": (mass * rng.uniform(0.003, 0.01, 3) + mass * 0.003).tolist(),
-        }
-        for mass in np.geomspace(6.0, 0.5, n)
-    ]
-    arm = ch.Robot.from_dh(rows, check=False)
-    return arm.with_motor_inertia(0.1 * np.diagonal(arm.mass_matrix(np.full(n, 0.4))))
 
 
 def loaded(arm: ch.Robot, rng: np.random.Generator) -> ch.Robot:

@@ -12,6 +12,24 @@ import chasles as ch
 _STEP = 1e-5
 
 
+def drawn_arm(seed: int, n: int) -> ch.Robot:
+    """Return an arm with random geometry, links of 0.5 to 6 kg, and rotors of a tenth of the links' inertia."""
+    rng = np.random.default_rng(seed)
+    rows = [
+        {
+            "a": rng.uniform(0.1, 0.4),
+            "d": rng.uniform(0.0, 0.2),
+            "alpha": rng.choice([0.0, np.pi / 2, -np.pi / 2]),
+            "mass": mass,
+            "center_of_mass": [-0.15, 0.0, 0.02],
+            "inertia": (mass * rng.uniform(0.003, 0.01, 3) + mass * 0.003).tolist(),
+        }
+        for mass in np.geomspace(6.0, 0.5, n)
+    ]
+    arm = ch.Robot.from_dh(rows, check=False)
+    return arm.with_motor_inertia(0.1 * np.diagonal(arm.mass_matrix(np.full(n, 0.4))))
+
+
 def law_matrices(law: Any, motion: Any, time: float, period: float, row: Any = None) -> tuple[np.ndarray, np.ndarray]:
     """Return derivatives of torques (n, 2n + m) and of the memory (m, 2n + m) by q, q̇ and the memory at its start."""
     place, layout = motion(time), law.memory_layout
