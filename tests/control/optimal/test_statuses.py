@@ -108,7 +108,9 @@ def test_too_few_iterations_are_no_success() -> None:
 def test_values_that_are_not_finite() -> None:
     plan = problem(running=[TORQUE, lambda q: sqrt(q - 1.0)]).solve([0.0, 0.0], goal=[0.3, 0.0])
     assert plan.status is Status.NOT_FINITE
-    assert "not finite" in str(plan)
+    assert "A value is not finite at node 0." in str(plan)
+    late = problem(running=[TORQUE, lambda t: sqrt(0.5 - t)]).solve([0.0, 0.0], goal=[0.3, 0.0])
+    assert "not finite at node 11" in str(late)  # of 20, over 1 s
 
 
 def test_one_node_is_a_problem() -> None:

@@ -22,7 +22,7 @@ from chasles.control.optimal.residuals import KNOWN, Residual, as_residuals, sta
 from chasles.control.optimal.rows import DISTANCE_SCALE, Rows
 from chasles.control.optimal.step import INTEGRATORS, Integrator, Step, require_smooth
 from chasles.control.optimal.terms import Terms
-from chasles.control.optimal.violations import violations
+from chasles.control.optimal.violations import not_finite, violations
 from chasles.distances import Clearance
 from chasles.engine.validators import choice, real, reals, whole_number
 from chasles.robot.robot import Robot
@@ -223,7 +223,9 @@ class OptimalControl(Sealed):
         else:
             status = Status.NO_MOTION if outcome.ending is Ending.INFEASIBLE else Status.STOPPED
         found: tuple[Finding, ...] = ()
-        if not certificate.is_feasible:
+        if status is Status.NOT_FINITE:
+            found = not_finite(nodes, W)
+        elif not certificate.is_feasible:
             pairs = () if self.clearance is None else self.clearance.pairs
             found = violations(self.robot, self.motors, pairs, rows, certificate.rows)
         torques = self.step.torques(W[:-1, :m])

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from chasles.base.findings import Finding, Rule
 from chasles.control.optimal.interior_point import FEASIBLE
+from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.rows import DISTANCE_SCALE, Rows
 from chasles.robot.robot import Robot
 
@@ -30,6 +31,18 @@ _CLEARANCE = Rule(
     "refusal",
 )
 _END = Rule("exact-end", FEASIBLE, _BECAUSE, "element {index} of the exact ends is {value:.3g} instead of 0", "refusal")
+
+_NOT_FINITE = Rule("not-finite", 0.0, "values must be numbers", "a value is not finite at node {value:.0f}", "refusal")
+
+
+def not_finite(nodes: Nodes, W: Floats) -> tuple[Finding, ...]:
+    """Return the first node at which a motion or its values are not finite."""
+    with np.errstate(all="ignore"):
+        values = nodes.values(W)
+        costs = nodes.running.values(W[:-1], nodes.times[:-1], *nodes.given)[0]
+    broken = ~np.isfinite(W).all(axis=1)
+    broken[:-1] |= ~np.isfinite(values.defects).all(axis=1) | ~np.isfinite(costs)
+    return _NOT_FINITE.told(int(np.argmax(broken)) if broken.any() else nodes.rows.nodes)
 
 
 def violations(
