@@ -27,6 +27,7 @@ SECTIONS = {
     "ik": "inverse_kinematics",
     "modern-robotics": "modern_robotics",
     "operations": "operations",
+    "optimal": "optimal",
     "roofline": "roofline",
     "simulation": "simulation",
     "startup": "startup",
@@ -50,6 +51,7 @@ PACKAGES = (
     "example-robot-data",
     "pin-pink",
     "mink",
+    "casadi",
 )
 
 

@@ -64,10 +64,13 @@ class IpoptProblem:
         p = casadi.vertcat(*(casadi.vec(each) for each in given))
         self.solver = casadi.nlpsol("solver", "ipopt", {"x": z, "p": p, "f": cost + final, "g": g}, options)
 
-    def solve(self, x0: np.ndarray, W: np.ndarray, values: list[np.ndarray]) -> Motion:
-        """Solve from a first motion W (N + 1, m + 2n), whose torques and states begin the search."""
+    def solve(
+        self, x0: np.ndarray, W: np.ndarray, values: list[np.ndarray], limited: OptimalControl | None = None
+    ) -> Motion:
+        """Solve from a first motion W (N + 1, m + 2n), with the limits of another problem if given."""
         m, N = self.m, self.problem.nodes
-        lower, upper = (np.tile(bound, (N + 1, 1)) for bound in (self.problem.lower, self.problem.upper))
+        limits = limited or self.problem
+        lower, upper = (np.tile(bound, (N + 1, 1)) for bound in (limits.lower, limits.upper))
         lower[0, m:] = upper[0, m:] = x0
         first, low, high = (np.concatenate([v[:-1, :m].ravel(), v[:, m:].ravel()]) for v in (W, lower, upper))
         p = np.concatenate([[1.0], x0[: self.problem.robot.n], *(np.asarray(v).ravel(order="F") for v in values)])

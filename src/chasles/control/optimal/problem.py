@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import Any
 
@@ -201,6 +202,27 @@ class OptimalControl(Sealed):
         times = np.linspace(0.0, self.duration, self.nodes + 1)
         solved = [self._solved(times, guess, most, *(part[index] for part in whole)) for index in np.ndindex(batch)]
         return Plan(times, solved, batch)
+
+    def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
+        """Return the same problem with other limits, which need no compilation.
+
+        Parameters
+        ----------
+        limits
+            Limits as of the constructor.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> from chasles.control.optimal import residuals
+        >>> turn = OptimalControl(ch.load("planar2r"), duration=1.0, nodes=20, running=[residuals.torque()])
+        >>> turn.with_limits({"torque": 60.0}).upper
+        array([60., 60., inf, inf, inf, inf])
+        """
+        other = copy(self)
+        lower, upper, scale = bounds(self.robot, self.motors, limits)
+        other.__dict__.update(lower=lower, upper=upper, scale=scale)
+        return other
 
     def _solved(
         self, times: Floats, guess: JointTrajectory | None, most: int, q: Floats, qd: Floats, *values: Floats

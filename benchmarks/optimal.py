@@ -1,0 +1,173 @@
+"""Optimal control: a reach of the Panda beside IPOPT on the same nodes, and drawn reaches with limits and obstacles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from statistics import median
+from time import process_time
+
+import numpy as np
+
+import chasles as ch
+from benchmarks.robots import MissingPeerError
+from benchmarks.tables import Table, seconds
+from chasles.control.optimal import OptimalControl, Plan, Status, residuals
+from chasles.distances import Body, Clearance
+
+try:
+    from tests.oracles.ipopt_motions import IpoptProblem, Motion
+except ImportError:
+    raise MissingPeerError("casadi") from None
+
+NODES, DURATION, DRAWN = 100, 1.0, 8
+#: Relative difference of costs up to which two optima are the same.
+SAME = 1e-6
+LINKS = [
+    Body("panda_link4", [-0.08, 0.0, 0.0], [-0.08, 0.1, 0.0], radius=0.05),
+    Body("panda_link5", [0.0, 0.0, -0.25], [0.0, 0.05, -0.1], radius=0.05),
+    Body("panda_hand", [0.0, 0.0, -0.04], [0.0, 0.0, 0.08], radius=0.06),
+]
+ARM = ch.load("panda")
+
+
+@dataclass
+class Pair:
+    """A problem solved by both from the same first motion, with the processor time of each."""
+
+    plan: Plan
+    ours: float
+    peer: Motion
+    theirs: float
+
+    @property
+    def same(self) -> bool:
+        """Whether both found the same optimum."""
+        return bool(self.plan.success and self.peer.solved and abs(self.plan.cost / self.peer.cost - 1.0) < SAME)
+
+
+def tables() -> Iterator[Table]:
+    """All tables of this section."""
+    yield one_reach()
+    yield drawn_reaches()
+
+
+def reach(*, exact: bool, clearance: Clearance | None = None) -> OptimalControl:
+    """The problem of a benchmark that Crocoddyl ships, on a Panda; or with an exact end at rest."""
+    small = [0.1 * residual for residual in (residuals.position(), residuals.velocity(), residuals.torque())]
+    end = [residuals.pose("goal"), residuals.velocity()]
+    return OptimalControl(
+        ARM,
+        duration=DURATION,
+        nodes=NODES,
+        running=[residuals.pose("goal"), *small],
+        final=[0.1 * residuals.position(), 0.1 * residuals.velocity()] if exact else [1e3 * residuals.pose("goal")],
+        exact_end=end if exact else [],
+        limits=(),
+        clearance=clearance,
+        integrator="semi-implicit-euler",
+    )
+
+
+def around(ball: np.ndarray) -> Clearance:
+    """Distances of three capsules to a ball of 5 cm."""
+    return ch.clearance(ARM, bodies=LINKS, obstacles=[Body(None, ball, radius=0.05, name="ball")], ignore=OWN_PAIRS)
+
+
+OWN_PAIRS = [("panda_link4", "panda_link5"), ("panda_link4", "panda_hand"), ("panda_link5", "panda_hand")]
+
+
+def solved_by_both(problem: OptimalControl, peer: IpoptProblem, q: np.ndarray, goal: np.ndarray) -> Pair:
+    """Solve by both from the arm held at the start."""
+    begin = process_time()
+    plan = problem.solve(q, goal=goal)
+    ours = process_time() - begin
+    nodes = problem._on_nodes(np.linspace(0.0, DURATION, NODES + 1), q, 0.0 * q, [goal])
+    W = problem._first_motion(nodes, None)
+    begin = process_time()
+    other = peer.solve(nodes.x0, W, [goal], problem)
+    return Pair(plan, ours, other, process_time() - begin)
+
+
+def one_reach() -> Table:
+    """Without limits, with limits, and with an obstacle."""
+    table = Table(
+        f"A reach of the Panda, {NODES} nodes",
+        ("constraints", "optimum", "iterations", "IPOPT", "processor time", "IPOPT"),
+        notes=["Times only where both optima agree to 1e-6; second solution of each, so that all is compiled."],
+    )
+    q, goal = ARM.home, ARM.forward_kinematics(ARM.home + 0.5)
+    free = reach(exact=False)
+    plain = IpoptProblem(free)
+    peaks = free.solve(q, goal=goal)
+    torque, velocity = np.abs(peaks.torques).max(axis=0), np.abs(peaks.states[:, ARM.n :]).max(axis=0)
+    limits = {"torque": 0.9 * torque, "velocity": 0.8 * velocity, "position": None}
+    half_way = ARM.forward_kinematics(peaks.states[NODES // 2, : ARM.n])[:3, 3]
+    obstacle = reach(exact=False, clearance=around(half_way + np.array([0.0, 0.0, 0.12])))
+    for name, problem, peer in (
+        ("none", free, plain),
+        ("torques", free.with_limits({"torque": 0.9 * torque}), plain),
+        ("torques, velocities, positions, a ball", obstacle.with_limits(limits), IpoptProblem(obstacle)),
+    ):
+        solved_by_both(problem, peer, q, goal)
+        pair = solved_by_both(problem, peer, q, goal)
+        times = (seconds(pair.ours), seconds(pair.theirs)) if pair.same else ("-", "-")
+        table.add(name, f"{pair.plan.cost:.8g}", str(pair.plan.iterations), str(pair.peer.iterations), *times)
+    return table
+
+
+def drawn_reaches() -> Table:
+    """Limits around the peaks of the free optimum, a ball on its way, and exact ends at rest."""
+    table = Table(
+        f"Drawn reaches of the Panda, {DRAWN} a kind, {NODES} nodes",
+        ("constraints", "solved", "IPOPT", "no motion", "same optimum", "lower", "iterations, median", "IPOPT"),
+        notes=["Limits are 0.7 to 1.5 times the peaks of the free optimum; some of the problems have no motion."],
+    )
+    for kind, (exact, states, ball) in enumerate(KINDS.values()):
+        pairs = list(drawn_pairs(kind, exact, states, ball))
+        ours = sum(bool(pair.plan.success) for pair in pairs)
+        theirs = sum(pair.peer.solved for pair in pairs)
+        none = sum(pair.plan.status is Status.NO_MOTION for pair in pairs)
+        same = sum(pair.same for pair in pairs)
+        lower = sum(
+            bool(pair.plan.success and pair.peer.solved and pair.plan.cost < (1.0 - SAME) * pair.peer.cost)
+            for pair in pairs
+        )
+        counts = map(str, (ours, theirs, none, same, lower))
+        spent = [pair.plan.iterations for pair in pairs if pair.plan.success], [p.peer.iterations for p in pairs]
+        table.add(list(KINDS)[kind], *counts, *(f"{median(each):g}" for each in spent))
+    return table
+
+
+#: Kinds of drawn reaches: exact ends, limits of states, a ball.
+KINDS = {
+    "torques": (False, False, False),
+    "+ positions, velocities": (False, True, False),
+    "+ a ball": (False, True, True),
+    "exact end, torques, positions, velocities": (True, True, False),
+    "exact end, + a ball": (True, True, True),
+}
+
+
+def drawn_pairs(kind: int, exact: bool, states: bool, ball: bool) -> Iterator[Pair]:
+    """Solve the drawn problems of a kind."""
+    rng = np.random.default_rng([11, kind])
+    lower, upper = ARM.lower_limits, ARM.upper_limits
+    middle, half = 0.5 * (lower + upper), 0.5 * (upper - lower)
+    free = reach(exact=exact)
+    peer = None if ball else IpoptProblem(free)
+    for _ in range(DRAWN):
+        q = middle + 0.6 * half * rng.uniform(-1.0, 1.0, ARM.n)
+        turned = np.clip(q + rng.uniform(0.25, 0.6) * rng.normal(size=ARM.n), lower + 0.05, upper - 0.05)
+        goal = ARM.forward_kinematics(turned)
+        peaks = free.solve(q, goal=goal)
+        share = rng.uniform(0.7, 1.5, 2)
+        limits = {"torque": np.minimum(share[0] * np.abs(peaks.torques).max(axis=0), ARM.effort_limits)}
+        if states:
+            velocity = np.abs(peaks.states[:, ARM.n :]).max(axis=0)
+            limits |= {"velocity": np.minimum(share[1] * velocity, ARM.velocity_limits), "position": None}
+        problem = free
+        if ball:
+            way = ARM.forward_kinematics(peaks.states[rng.integers(30, 90), : ARM.n])[:3, 3]
+            problem = reach(exact=exact, clearance=around(way + 0.08 * rng.normal(size=3)))
+        yield solved_by_both(problem.with_limits(limits), peer or IpoptProblem(problem), q, goal)
