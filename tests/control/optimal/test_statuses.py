@@ -44,6 +44,7 @@ def problem(**changes: Any) -> OptimalControl:
         ({"running": [Residual(lambda tau: tau, weight=[1.0, 2.0, 3.0])]}, r"weight \(3,\)"),
         ({"running": [Residual(lambda q, goal: q, goal=(3,))]}, "of shapes"),
         ({"running": [lambda q: sign(q)]}, "uses 'sign', which jumps"),
+        ({"running": [Residual(lambda q, scale: q - scale, scale=())]}, "cannot be called 'scale'"),
         ({"final": [TORQUE]}, "no torque acts at the end"),
         ({"robot": ch.load("panda").with_free_base()}, "quaternions"),
         ({"robot": ch.load("stewart")}, "loops"),

@@ -33,7 +33,7 @@ Floats = NDArray[np.float64]
 #: Scaled violation above which a motion is not within its constraints.
 FEASIBLE = 1e-6
 TOLERANCE = 1e-8
-_FIRST_BARRIER, _FIRST_PRICE, _PRICE_FACTOR = 0.1, 1e2, 10.0
+_FIRST_BARRIERS, _FIRST_PRICE, _PRICE_FACTOR = (0.1, 0.01), 1e2, 10.0
 #: Price from which a motion may count as stationary for the violations alone, and price that is never passed.
 _HIGH_PRICE, _LAST_PRICE = 1e5, 1e10
 #: Share of what violations contribute to a torque below which the cost does not matter beside them: one percent.
@@ -154,7 +154,21 @@ def solve(
     return Outcome(search.now, search.gains, ending or Ending.STOPPED, count, search.sweeps)
 
 
-def first_iterate(nodes: Nodes, W: Floats, mu: float = _FIRST_BARRIER) -> Iterate:
+def solve_from(nodes: Nodes, W: Floats, *, iterations: int) -> Outcome:
+    """Iterate from a motion; where that ends without one that keeps the constraints, once more with a lower barrier.
+
+    A high barrier leads far away from the first motion, a low one keeps near to it: that both find no motion is better
+    evidence that there is none. The second result counts only if it converges.
+    """
+    first = solve(nodes, first_iterate(nodes, W, _FIRST_BARRIERS[0]), iterations=iterations)
+    if first.ending not in (Ending.INFEASIBLE, Ending.STALLED):
+        return first
+    second = solve(nodes, first_iterate(nodes, W, _FIRST_BARRIERS[1]), iterations=iterations - first.iterations)
+    best = second if second.ending is Ending.CONVERGED else first
+    return replace(best, iterations=first.iterations + second.iterations, sweeps=first.sweeps + second.sweeps)
+
+
+def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
     """Begin at a motion, with slacks and multipliers on the central path and no costates."""
     rows = nodes.values(W).rows
     elastic = Elastic.start(rows, nodes.rows.are_ends, nodes.rows.are_rigid, mu, _FIRST_PRICE)

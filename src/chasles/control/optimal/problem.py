@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.cached import cached_property
-from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.certificate import certify
-from chasles.control.optimal.interior_point import Ending, first_iterate, solve
+from chasles.control.optimal.interior_point import Ending, solve_from
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.plan import Plan, Solved, Status
@@ -31,6 +31,8 @@ from chasles.trajectories import JointTrajectory
 
 Floats = NDArray[np.float64]
 _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
+#: Names of arguments, which no value can have.
+_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "iterations")
 #: Share of the limits that the first motion may use.
 _INSIDE = 0.99
 #: Cost for which the solver's first price of violations is meant.
@@ -230,7 +232,7 @@ class OptimalControl(Sealed):
         nodes = self._on_nodes(times, q, qd, values)
         W = self._first_motion(nodes, guess)
         nodes = self._scaled(nodes, W)
-        outcome = solve(nodes, first_iterate(nodes, W), iterations=most)
+        outcome = solve_from(nodes, W, iterations=most)
         rows, m, now = nodes.rows, nodes.inputs, outcome.iterate
         W = nodes.rolled_out(now.W, outcome.gains)
         if not np.isfinite(W).all():
@@ -348,8 +350,10 @@ def _values(residuals: Sequence[Residual], n: int) -> dict[str, tuple[int, ...]]
     for residual in residuals:
         for name, given in residual.values.items():
             shape = tuple(n if size == "n" else int(size) for size in given)
-            if name in (*KNOWN, "w", "multiplier", "velocity", "guess", "iterations"):
-                raise UnknownNameError("free name", name, ["any other"], of="a value")
+            if name in _TAKEN:
+                raise ArgumentError(
+                    f"a value cannot be called '{name}': that is an argument of all residuals or of solve"
+                )
             if shapes.setdefault(name, shape) != shape:
                 raise ArgumentError(f"two residuals take '{name}', of shapes {shapes[name]} and {shape}")
     return shapes
