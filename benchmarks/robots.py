@@ -22,7 +22,16 @@ class MissingPeerError(ImportError):
 
 def talos() -> Path:
     """The humanoid Talos of example-robot-data, a URDF file."""
+    return _example("talos_data/robots/talos_full_v2.urdf")
+
+
+def anymal() -> Path:
+    """The quadruped ANYmal C of example-robot-data, a URDF file."""
+    return _example("anymal_c_simple_description/urdf/anymal.urdf")
+
+
+def _example(name: str) -> Path:
     try:
-        return example("talos_data/robots/talos_full_v2.urdf")
+        return example(name)
     except metadata.PackageNotFoundError:
         raise MissingPeerError("example-robot-data") from None

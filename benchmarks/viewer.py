@@ -6,6 +6,7 @@ import ctypes
 import shutil
 import subprocess
 import tempfile
+import warnings
 import zlib
 from collections.abc import Callable, Iterator
 from importlib import metadata
@@ -17,7 +18,7 @@ from tests.visual.browser import Browser, Tab
 from tests.visual.view_in_a_tab import ready
 
 import chasles as ch
-from benchmarks.robots import MissingPeerError, talos
+from benchmarks.robots import MissingPeerError, anymal, talos
 from benchmarks.startup import measure
 from benchmarks.tables import Table, at_most, ratio, seconds
 from benchmarks.timing import fastest
@@ -235,7 +236,16 @@ def sizes() -> Table:
         table.add(what, _bytes(size), at_most(allowed, size, _bytes))
 
     with tempfile.TemporaryDirectory() as folder:
-        add("page of a Panda", ch.load("panda").view(path=Path(folder) / "panda.html").stat().st_size, 1.5e6)
+        for what, file in {
+            "a Panda": "panda",
+            "Talos with meshes": talos(),
+            "ANYmal C with textures": anymal(),
+        }.items():
+            with warnings.catch_warnings(
+                action="ignore", category=ch.model.ModelWarning
+            ):  # two hands could be the tool
+                page = ch.load(file).view(path=Path(folder) / "page.html")
+            add(f"page of {what}", page.stat().st_size, 1.5e6)
     assert ch.__file__ is not None
     root = Path(ch.__file__).parent
     files = [*(root / "visual").rglob("*.*"), *(root / "engine" / "targets" / "wasm").rglob("*.*")]
