@@ -6,11 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.mechanics import Mechanics
-from chasles.visual.scene import link_poses
+from chasles.visual.scene import CAMERA, link_poses
 from chasles.visual.shapes import skeleton
 
-#: Azimuth and elevation of the view, rad, as in the 3D scenes.
-_AZIMUTH, _ELEVATION = -0.85, 0.42
 #: Fill and outline of each role.
 _COLORS = {
     "link": ("#e9ebee", "#9aa5b0"),
@@ -68,5 +66,5 @@ def svg_picture(robot: Mechanics, q: NDArray[np.float64] | None = None, width: i
 
 def _view_axes() -> NDArray[np.float64]:
     """Return the picture's axes in the world as rows: right, up, toward the viewer."""
-    (ca, sa), (ce, se) = ((np.cos(angle), np.sin(angle)) for angle in (_AZIMUTH, _ELEVATION))
+    (ca, sa), (ce, se) = ((np.cos(angle), np.sin(angle)) for angle in (CAMERA["azimuth"], CAMERA["elevation"]))
     return np.array([[-sa, ca, 0.0], [-se * ca, -se * sa, ce], [ce * ca, ce * sa, se]])

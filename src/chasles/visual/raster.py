@@ -15,27 +15,15 @@ from chasles.model.formats.mesh_surfaces import Texture, surfaces
 from chasles.model.shapes import Capsule, Cylinder
 from chasles.robot.robot import Robot
 from chasles.visual.bodies import Kind, Packages, robot_bodies
-from chasles.visual.scene import link_poses, still_scene
+from chasles.visual.scene import CAMERA, COLORS, link_poses, still_scene
 from chasles.visual.triangles import corner_normals, drawn
 
 Floats = NDArray[np.float64]
 Theme = Literal["light", "dark"]
 
-AZIMUTH, ELEVATION = -0.85, 0.42
-TANGENT = np.tan(0.3)
-"""Half of the picture's height at distance 1, as in the pages."""
-ROOM = 1.25
-"""Height of the picture in that of the scene."""
-NEAREST = 0.3
-"""Least distance from the scene's middle, in lengths of the robot."""
+#: Half of the picture's height at distance 1.
+TANGENT = np.tan(0.5 * CAMERA["angle"])
 SHADOW_LIGHT = np.array([0.35, -0.3, 0.9]) / np.linalg.norm([0.35, -0.3, 0.9])
-COLORS = {
-    "link": (0.93, 0.935, 0.94),
-    "joint": (0.23, 0.47, 0.66),
-    "sleeve": (0.23, 0.47, 0.66),
-    "slide": (0.62, 0.66, 0.7),
-    "base": (0.5, 0.55, 0.6),
-}
 THEMES = {
     "light": ((0.975, 0.98, 0.985), (0.935, 0.947, 0.958), (0.72, 0.765, 0.81), (0.16, 0.2, 0.25, 0.3)),
     "dark": ((0.075, 0.09, 0.105), (0.1, 0.118, 0.136), (0.26, 0.3, 0.34), (0.0, 0.0, 0.0, 0.5)),
@@ -110,8 +98,9 @@ class Camera:
                 self.parts.append(_solid(shape["link"], shape["form"], shape["role"], *ends, shape["radius"]))
         if data["stands"]:
             self.parts += self._base(self._poses(q[0])[0])
-        level = np.cos(ELEVATION)
-        forward = -np.array([level * np.cos(AZIMUTH), level * np.sin(AZIMUTH), np.sin(ELEVATION)])
+        azimuth, elevation = CAMERA["azimuth"], CAMERA["elevation"]
+        level = np.cos(elevation)
+        forward = -np.array([level * np.cos(azimuth), level * np.sin(azimuth), np.sin(elevation)])
         right = np.cross(forward, [0.0, 0.0, 1.0]) / level
         self.axes = np.stack([right, np.cross(right, forward), forward])
         self.eye = self._fitting()
@@ -119,12 +108,12 @@ class Camera:
     def _fitting(self) -> Floats:
         """Place from which the outline of the scene fits into the picture, with some room, as in the pages."""
         right, up, forward = self.axes @ np.array(self.data["outline"]).T
-        offsets = []
-        for across, slope in ((right, TANGENT * self.size[0] / self.size[1] / ROOM), (up, TANGENT / ROOM)):
+        offsets, room = [], CAMERA["room"]
+        for across, slope in ((right, TANGENT * self.size[0] / self.size[1] / room), (up, TANGENT / room)):
             back = -forward
             ahead, behind = (back + across / slope).max(), (back - across / slope).max()
             offsets.append((0.5 * slope * (ahead - behind), 0.5 * (ahead + behind)))
-        nearest = 0.5 * (forward.min() + forward.max()) - NEAREST * self.data["size"]
+        nearest = 0.5 * (forward.min() + forward.max()) - CAMERA["nearest"] * self.data["size"]
         distance = min(-offsets[0][1], -offsets[1][1], nearest)
         return np.asarray(np.array([offsets[0][0], offsets[1][0], distance]) @ self.axes)
 

@@ -26,6 +26,18 @@ _MOST_COLLISION_TRIANGLES = 12_000
 _DIRECTIONS = np.array([d for d in np.ndindex(3, 3, 3) if d != (1, 1, 1)], dtype=np.float64) - 1.0
 _DIRECTIONS /= np.linalg.norm(_DIRECTIONS, axis=1, keepdims=True)
 
+#: Colors of the shapes that show the kinematics, and of what a robot stands on.
+COLORS = {
+    "link": (0.93, 0.935, 0.94),
+    "joint": (0.23, 0.47, 0.66),
+    "sleeve": (0.23, 0.47, 0.66),
+    "slide": (0.62, 0.66, 0.7),
+    "base": (0.5, 0.55, 0.6),
+}
+#: Where pictures and pages are seen from: direction to the viewer, rad; angle of view from the lower edge to the upper,
+#: rad; height of the picture in that of the scene; and least distance from its middle, in lengths of the robot.
+CAMERA = {"azimuth": -0.85, "elevation": 0.42, "angle": 0.6, "room": 1.25, "nearest": 0.3}
+
 
 def scene_data(
     robot: Robot,
@@ -214,6 +226,8 @@ def _shapes(
         "upright": upright(robot).ravel().tolist(),
         "stands": drawn.stands and not bodies.placed,
         "ground": ground,
+        "colors": COLORS,
+        "camera": CAMERA,
     } | frame_of(outline, ground)
 
 

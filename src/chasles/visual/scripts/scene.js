@@ -8,7 +8,6 @@
  * @typedef {{ form: string, texture?: WebGLTexture, instances: Float32Array }} Batch
  */
 
-const COLORS = { link: [0.93, 0.935, 0.94], joint: [0.23, 0.47, 0.66], sleeve: [0.23, 0.47, 0.66], slide: [0.62, 0.66, 0.7], base: [0.5, 0.55, 0.6] };
 const THEMES = {
   light: { background: [0.975, 0.98, 0.985], plane: [0.935, 0.947, 0.958], ink: [0.72, 0.765, 0.81], shade: [0.16, 0.2, 0.25, 0.16] },
   dark: { background: [0.075, 0.09, 0.105], plane: [0.1, 0.118, 0.136], ink: [0.26, 0.3, 0.34], shade: [0.0, 0.0, 0.0, 0.34] },
@@ -141,7 +140,7 @@ class RobotScene {
       return { link, form: `${kind} ${surface}`, color: texture ? [1, 1, 1] : rgba.slice(0, 3), texture,
         radius: 1, length: 0, placed: new Float32Array(T), alpha: rgba[3] < 1 ? rgba[3] : undefined };
     });
-    const solid = [...shapes.map(s => this.part(s.link, s.form, COLORS[s.role], s.start, s.end, s.radius)), ...own.filter(part => part.alpha === undefined)];
+    const solid = [...shapes.map(s => this.part(s.link, s.form, this.scene.colors[s.role], s.start, s.end, s.radius)), ...own.filter(part => part.alpha === undefined)];
     return { solid, clear: own.filter(part => part.alpha !== undefined), own: Boolean(body) };
   }
 
@@ -168,10 +167,10 @@ class RobotScene {
    * @param {{ size: number, stands: boolean }} robot @param {Iterable<number>} root Place of its first link.
    */
   base({ size, stands }, root) {
-    const { ground } = this.scene, [x, y, z] = root;
+    const { ground, colors } = this.scene, [x, y, z] = root;
     if (!stands) return [];
-    const parts = [this.part(-1, "cylinder", COLORS.base, [x, y, ground], [x, y, ground + 0.012 * size], 0.115 * size)];
-    if (z > ground + 0.03 * size) parts.push(this.part(-1, "cylinder", COLORS.base, [x, y, ground], [x, y, z], 0.06 * size));
+    const parts = [this.part(-1, "cylinder", colors.base, [x, y, ground], [x, y, ground + 0.012 * size], 0.115 * size)];
+    if (z > ground + 0.03 * size) parts.push(this.part(-1, "cylinder", colors.base, [x, y, ground], [x, y, z], 0.06 * size));
     return parts;
   }
 

@@ -75,5 +75,5 @@ def add_companions(
         )
     scene |= frame_of(np.concatenate(outlines), scene["ground"])
     if described:
-        scene["azimuth"] = _AZIMUTH
+        scene["camera"] = {**scene["camera"], "azimuth": _AZIMUTH}
     return described
