@@ -63,8 +63,8 @@ def takes(qualified_name: str, *names: str, **helps: str) -> Callable[[Callable[
             for name, annotation in options.items()
         ]
         update_wrapper(run, command)
-        del run.__wrapped__  # type: ignore[attr-defined]
-        run.__signature__ = signature.replace(parameters=[*typed, *derived])  # type: ignore[attr-defined]
+        del vars(run)["__wrapped__"]  # whose signature would be shown
+        vars(run)["__signature__"] = signature.replace(parameters=[*typed, *derived])
         run.__annotations__ = {parameter.name: parameter.annotation for parameter in [*typed, *derived]}
         return run
 

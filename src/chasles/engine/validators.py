@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import EllipsisType, MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,7 @@ from chasles.engine.program.scalar import Traced
 
 #: Sizes of an array's axes; a name stands for any size, a leading `...` for any batch axes.
 Shape = tuple[int | str | EllipsisType, ...]
+Name = TypeVar("Name", bound=str)
 
 _FEW = 32
 
@@ -334,7 +335,7 @@ def truth(value: object, name: str) -> bool:
     return bool(value)
 
 
-def choice(value: object, kind: str, known: Iterable[str]) -> str:
+def choice(value: object, kind: str, known: Iterable[Name]) -> Name:
     """Return a name that is one of those known.
 
     >>> choice("World", "frame", ("space", "body"))
@@ -343,9 +344,10 @@ def choice(value: object, kind: str, known: Iterable[str]) -> str:
     chasles.base.errors.UnknownNameError: there is no frame 'World'. Existing: space, body
     """
     names = list(known)
-    if not (isinstance(value, str) and value in names):
-        raise UnknownNameError(kind, value if isinstance(value, str) else shown(value), names)
-    return value
+    for name in names:
+        if isinstance(value, str) and value == name:
+            return name
+    raise UnknownNameError(kind, value if isinstance(value, str) else shown(value), names)
 
 
 def _is_batch_of(array: NDArray[np.float64], shape: Shape) -> bool:

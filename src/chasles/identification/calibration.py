@@ -232,7 +232,7 @@ def _setup(
         if values.ndim not in by_axes:
             raise ArgumentError(f"measured has shape {values.shape}; expected (N, 4, 4), (N, 3) or (N,)")
         kind = by_axes[values.ndim]
-    known: Kind = choice(kind, "kind of measurement", SHAPES)  # type: ignore[assignment]
+    known: Kind = choice(kind, "kind of measurement", SHAPES)
     values = reals(measured, "measured", (count, *SHAPES[known][1:]))
     if known == "pose":
         values = _poses(values, "measured")

@@ -7,7 +7,7 @@ import difflib
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def check_keys(table: Any, known: Iterable[str], what: str) -> None:
 def plain(value: object) -> Any:
     """Return a record, array or container as nested tuples of Python scalars."""
     if isinstance(value, DescriptionRecord):
-        compared = (field.name for field in dataclasses.fields(value) if field.compare)  # type: ignore[arg-type]
+        compared = (field.name for field in dataclasses.fields(value) if field.compare)
         return (type(value).__name__, *(plain(getattr(value, name)) for name in compared))
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
@@ -52,15 +52,17 @@ def plain(value: object) -> Any:
 class DescriptionRecord:
     """Base of the frozen dataclasses of a description: compared, hashed and pickled by their fields."""
 
+    __dataclass_fields__: ClassVar[dict[str, dataclasses.Field[Any]]]
+
     @classmethod
     @functools.cache
     def field_names(cls) -> tuple[str, ...]:
         """Names of the fields, in order."""
-        return tuple(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+        return tuple(field.name for field in dataclasses.fields(cls))
 
     def replace(self, **changes: Any) -> Self:
         """Make a copy with some fields changed, checked like a new one."""
-        return dataclasses.replace(self, **changes)  # type: ignore[type-var]
+        return dataclasses.replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields are equal, arrays element by element."""

@@ -40,7 +40,7 @@ class Feasible(NamedTuple):
     rows: Inequalities
 
 
-class Minimum(NamedTuple):
+class ProgramSolution(NamedTuple):
     """Rates of least cost.
 
     Attributes
@@ -58,22 +58,22 @@ class Minimum(NamedTuple):
     flag: int | None
 
 
-def minimum(H: Vector, f: Vector, feasible: Feasible) -> Minimum:
+def minimum(H: Vector, f: Vector, feasible: Feasible) -> ProgramSolution:
     """Rates that minimise ½ xᵀ H x + fᵀ x."""
     scale = max(H.diagonal().max(), np.finfo(float).tiny)
     return scaled_minimum(H / scale + DAMPING * np.eye(len(f)), f / scale, feasible)
 
 
-def scaled_minimum(H: Vector, f: Vector, feasible: Feasible) -> Minimum:
+def scaled_minimum(H: Vector, f: Vector, feasible: Feasible) -> ProgramSolution:
     """`minimum` for a strictly convex cost whose largest curvature is about 1."""
     lower, upper, rows = feasible
     if len(rows.A):
         lower, upper = np.append(lower, rows.lower), np.append(upper, rows.upper)
     x, missed, flag = _solved(H, f, rows.A, lower, upper)
-    return Minimum(x.clip(feasible.lower, feasible.upper), missed, flag)
+    return ProgramSolution(x.clip(feasible.lower, feasible.upper), missed, flag)
 
 
-def lexicographic_minimum(levels: Sequence[tuple[Vector, Vector]], feasible: Feasible) -> Minimum:
+def lexicographic_minimum(levels: Sequence[tuple[Vector, Vector]], feasible: Feasible) -> ProgramSolution:
     """Rates that come as near to J x = b as they can, first for the first level, then among these for the next one.
 
     Each level keeps J x of those above it and moves in their null space only. Source: Escande, Mansard and Wieber,
@@ -111,7 +111,7 @@ def lexicographic_minimum(levels: Sequence[tuple[Vector, Vector]], feasible: Fea
                 x = np.clip(x + free @ z, lower, upper)
             flag = flag or trouble
         free = free @ _null_space(reduced)
-    return Minimum(x, missed, flag)
+    return ProgramSolution(x, missed, flag)
 
 
 def _solved(H: Vector, f: Vector, A: Vector, low: Vector, high: Vector) -> tuple[Vector, NDArray[np.intp], int | None]:

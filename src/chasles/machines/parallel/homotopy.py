@@ -33,7 +33,7 @@ MAX_ITERATIONS = 4000
 _TINY = 1e-300
 
 
-class Point(NamedTuple):
+class PathPoint(NamedTuple):
     """Point of a path: real and imaginary parts of x and of dx/dt, (2, 8), and t; t is negative for none."""
 
     x: Any
@@ -67,7 +67,7 @@ class Track(NamedTuple):
     first: Any
 
 
-_POINT = Point((2, 8), (2, 8), ())
+_POINT = PathPoint((2, 8), (2, 8), ())
 LAYOUT = Layout(Track((2, 8), (), _POINT, _POINT, (), (), ()))
 _PARAMETERS = Layout({"re": SHAPES, "im": SHAPES})
 
@@ -79,7 +79,7 @@ def start(x: NDArray[np.complex128]) -> NDArray[np.float64]:
     """States (..., s) of paths that begin at x (..., 8)."""
     scaled = x / np.sum(PATCH * x, axis=-1, keepdims=True)
     pairs = np.stack([scaled.real, scaled.imag], axis=-2)
-    none = Point(pairs, np.zeros_like(pairs), -1.0)
+    none = PathPoint(pairs, np.zeros_like(pairs), -1.0)
     return LAYOUT.join(Track(pairs, 0.0, none, none, 0.0, 0.0, 0.0))
 
 
@@ -137,7 +137,7 @@ def _advanced(track: Track, x: Array, rate: Array, size: Real) -> tuple[Array, A
     rejected = ~fits
     first = where(begins, size, track.first)
     arrived = accepted & (track.t >= 1.0)
-    last = _chosen(accepted, Point(x, rate, track.t), track.last)
+    last = _chosen(accepted, PathPoint(x, rate, track.t), track.last)
     before = _chosen(accepted, track.last, track.before)
     growth = sqrt(sqrt(AIM / (first + _TINY)))
     longer = where(track.t <= 0.0, FIRST_STEP, track.step * maximum(minimum(growth, GROWTH), SHRINKAGE))
@@ -158,7 +158,7 @@ def _advanced(track: Track, x: Array, rate: Array, size: Real) -> tuple[Array, A
     return LAYOUT.join(following), where(arrived | stuck, 1.0, 0.0)
 
 
-def _prediction(before: Point, last: Point, t: Real) -> Array:
+def _prediction(before: PathPoint, last: PathPoint, t: Real) -> Array:
     """Predict x at t by Hermite's cubic through two points and their rates, or along the rate of the only one."""
     h = t - last.t
     d = last.t - before.t
@@ -173,8 +173,8 @@ def _prediction(before: Point, last: Point, t: Real) -> Array:
     return np.asarray(where(before.t < 0.0, last.x + h * last.rate, cubic))
 
 
-def _chosen(condition: Any, first: Point, second: Point) -> Point:
-    return Point(*(where(condition, a, b) for a, b in zip(first, second, strict=True)))
+def _chosen(condition: Any, first: PathPoint, second: PathPoint) -> PathPoint:
+    return PathPoint(*(where(condition, a, b) for a, b in zip(first, second, strict=True)))
 
 
 def _parameters(vector: Array) -> Parameters:
