@@ -305,7 +305,7 @@ def test_bad_gains_are_named(law: Any, wrong: dict[str, Any], named: str) -> Non
 
 
 def test_a_rotational_inertia_alone_is_refused() -> None:
-    with pytest.raises(ArgumentError, match="needs an inertia beside it"):
+    with pytest.raises(ArgumentError, match="rotational_inertia, kg·m², needs inertia"):
         Impedance(ch.load("panda"), **SPRINGS, rotational_inertia=1.0)
 
 

@@ -130,7 +130,7 @@ def frame_error(model: Robot, run: Run, frame: str) -> str:
 
 
 def missed_goal(model: Robot, run: Run, route: Route, frames: Sequence[str]) -> str:
-    """Return a sentence about what ends farther from its goal than half of the way there, or an empty text.
+    """Return a sentence about joints or frames that end farther from the goal than half of the way, or an empty text.
 
     A law of frames moves them, other laws move the joints.
     """

@@ -1,4 +1,4 @@
-"""What controllers in Cartesian space share: the frame, its components, and what else the joints do."""
+"""Base of controllers in Cartesian space: the frame, its components, and the motion of redundant joints."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class CartesianController(RobotController):
 
     #: Keywords that the constructor passes on, for those who ask for its signature.
     further_keywords: ClassVar[tuple[str, ...]] = tuple(TaskOptions.__annotations__)
-    #: What the reference moves; a joint motion is turned into that of the frame.
+    #: Kind of the reference; a joint motion is converted to that of the frame.
     reference_kind = "pose"
     nullspace_damping: Array
     nullspace_stiffness: Array

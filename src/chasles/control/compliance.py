@@ -1,6 +1,6 @@
 """The motion of a frame relative to its reference, and the springs between the two.
 
-A compliance frame C stands at the reference's origin. Its axes are those of the reference, with which they turn, or
+A compliance frame C stands at the reference's origin. Its axes are those of the reference, with which they rotate, or
 those of the world. In C the frame has the offset x and the rotation S from the reference; all equations of impedance
 are written for their rates and accelerations in C, so that they hold however the reference moves.
 """
@@ -80,9 +80,9 @@ def spring_wrench(away: Offset, stiffness: Array, kind: OrientationError) -> Arr
 
     It is the negative gradient of an energy. The translational one is xᵀ K x / 2. Of the rotational one,
     ``"quaternion"`` is 2 vᵀ K v with the vector part v of the quaternion (w, v) of S, whose moment 2 (w K v + v × K v)
-    is smooth at every angle and grows as K sin θ for a turn about a principal axis; ``"logarithm"`` is rᵀ K r / 2 with
-    the rotation vector r, whose moment grows as K θ up to half a turn, where it changes sign. Either way it pulls back
-    wherever it pulls at all.
+    is smooth at every angle and grows as K sin θ for a rotation about a principal axis; ``"logarithm"`` is rᵀ K r / 2
+    with the rotation vector r, whose moment grows as K θ up to half a turn, where it changes sign. Either way it pulls
+    back wherever it pulls at all.
 
     Parameters
     ----------

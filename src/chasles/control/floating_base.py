@@ -88,7 +88,7 @@ def motor_gains(robot: Robot, standing: bool = False, /, **values: ArrayLike) ->
 
 
 def joint_gains(design: PoleDesign, integral: bool = False) -> dict[str, NDArray[np.float64]]:
-    """Gains kp, kd and perhaps ki, each (n,), that place the poles of each joint as if it turned alone.
+    """Gains kp, kd and perhaps ki, each (n,), that place the poles of each joint as if it moved alone.
 
     Free joints have no motor.
     """
@@ -118,7 +118,7 @@ class TrackingError(NamedTuple):
 def tracking_error(robot: Robot, q: Array, qd: Array, reference: Motion) -> TrackingError:
     """Difference between a reference and a state, of numbers or traced scalars.
 
-    Spherical and free joints give velocities in the axes of the body that they move. Those of the reference are turned
+    Spherical and free joints give velocities in the axes of the body that they move. Those of the reference are rotated
     into the axes of the body as it is: by the rotation, or the adjoint of the pose, from one to the other.
     """
     if robot.nq == robot.n:

@@ -123,7 +123,7 @@ class Impedance(CartesianController):
         if self.shapes_inertia:
             coefficients |= {"inertia": inertia, "rotational_inertia": rotational_inertia}
         elif rotational_inertia is not None:
-            raise ArgumentError("a rotational_inertia needs an inertia beside it, in kg")
+            raise ArgumentError("rotational_inertia, kg·m², needs inertia, kg, as well")
         gains = compliant_gains(task.get("components"), **coefficients)
         super().__init__(robot, gains, **task)
         if self.shapes_inertia:

@@ -1,4 +1,4 @@
-"""What a control law computes, as a digest."""
+"""Digest of the computation of a control law."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ from chasles.trajectories import Motion
 
 
 class Sliding(NamedTuple):
-    """What the laws of Slotine and Li are made of, each (n,).
+    """Terms of the laws of Slotine and Li, each (n,).
 
     ``variable`` is s = qd - qd_r, with the reference velocity qd_r = qd_ref + rate (q_ref - q) and its derivative
     qdd_r. Where s = 0 every joint's error e obeys e' = -rate e.
@@ -30,7 +30,7 @@ def sliding(robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array) -
     """Sliding variable and reference velocity of a measured state.
 
     The error of a spherical joint is the rotation vector e from its orientation to that of the reference, whose
-    velocity is turned into the axes of the joint, R ω_ref. The derivative of qd_r = R ω_ref + rate e in these axes is
+    velocity is rotated into the axes of the joint, R ω_ref. The derivative of qd_r = R ω_ref + rate e in these axes is
     R ω_ref' - ω x R ω_ref + rate e'.
 
     Parameters

@@ -17,7 +17,7 @@ from chasles.inverse_kinematics.damped_step import damped_step
 from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion, PoseMotion
 
-#: Names of the components of a twist in world axes, of the frame's origin: turns about the axes, and ways along them.
+#: Components of a twist of the frame's origin: rotations about the world axes, and translations along them.
 COMPONENTS = ("rx", "ry", "rz", "x", "y", "z")
 
 
@@ -157,7 +157,7 @@ class TaskSpace:
         return damped_step(J, value, self.damping(J), idle)
 
     def achievable(self, J: Array, value: Array) -> Array:
-        """What `inverted` gives the selected rows (k,) of what is wanted of them: all, but near singularities.
+        """Return the part of wanted selected rows (k,) that `inverted` achieves: all of it, except near singularities.
 
         It is J Jᵀ (J Jᵀ + damping)⁻¹ wanted.
         """

@@ -32,7 +32,7 @@ from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion
 
 Floats = NDArray[np.float64]
-#: Weight of 1 m/s² at a contact point that cannot be kept, beside tasks of weight 1.
+#: Weight of accelerations of contact points that slip, relative to tasks of weight 1.
 _CONTACT_WEIGHT = 1e2
 #: Weights of all accelerations and of all forces, in units of the robot's weight: what tasks leave open is small.
 _SMALL_ACCELERATIONS, _SMALL_FORCES = 1e-5, 1e-4

@@ -1,4 +1,4 @@
-"""Where the joints of a robot stand in the state vectors of other programs."""
+"""Indices of the joints of a robot in the state vectors of other programs."""
 
 from __future__ import annotations
 

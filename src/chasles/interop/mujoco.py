@@ -132,7 +132,7 @@ def _independent_map(robot: Robot, q: FloatArray) -> FloatArray:
 
 
 def _turning_axes(robot: Robot, qd: FloatArray) -> FloatArray:
-    """What the rates of the velocities of free joints lack, because their axes turn: omega x v."""
+    """Return ω × v, the difference of the accelerations of free joints, whose axes rotate here."""
     missing = np.zeros_like(qd)
     for slot in _layout(robot).independent:
         if slot.joint.kind == "free":

@@ -35,7 +35,7 @@ def shortened(space: ConfigurationSpace, waypoints: Floats, tries: int, generato
 
 
 def unwrapped(space: ConfigurationSpace, path: Floats) -> Floats:
-    """The path with coordinates that go on past a whole turn in place of jumps."""
+    """Return the path with unwrapped angles, which pass ±π without jumps."""
     turns = np.where(space.turns, np.round(np.diff(path, axis=0) / TURN), 0.0)
     return np.concatenate([path[:1], path[1:] - TURN * np.cumsum(turns, axis=0)])
 

@@ -1,4 +1,4 @@
-"""Configuration space: limits, joints that turn without end, and stretches that are proven free of collisions."""
+"""Configuration space: limits, continuous joints, and stretches that are proven free of collisions."""
 
 from __future__ import annotations
 
@@ -213,7 +213,7 @@ class ConfigurationSpace(Sealed):
 
 
 def _angles(clearance: Clearance) -> Booleans:
-    """Which coordinates are angles whose whole turns leave every body where it is."""
+    """Whether each coordinate is an angle of which 2π leaves every body where it is."""
     tree = build_tree(clearance.robot.description)
     angles = np.ones(tree.nq, dtype=bool)
     for body in tree.bodies:

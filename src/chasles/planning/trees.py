@@ -27,7 +27,7 @@ class SearchTree:
         return int(self.space.lengths(self.space.way(self.q[: self.count], q)).argmin())
 
     def grow(self, target: Floats, step: float, most: int) -> tuple[int, bool]:
-        """Go from the nearest configuration towards a target, at most so many steps, as far as it is free.
+        """Go from the nearest configuration towards a target, in at most `most` steps, as far as the way is free.
 
         Returns
         -------

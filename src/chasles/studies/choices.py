@@ -1,4 +1,4 @@
-"""What a study compares: robots with their motions, and controllers with their settings."""
+"""Subjects of a study: robots with their motions, and controllers with their settings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a study shows: every finding follows from an interval or a test that excludes chance."""
+"""Findings of a study: every finding follows from an interval or a test that excludes chance."""
 
 from __future__ import annotations
 

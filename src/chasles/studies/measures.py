@@ -100,7 +100,7 @@ def _tool_distance(robot: Robot, q: Floats, reference: Floats) -> Floats:
 
 
 def _torque_scale(robot: Robot, peak_torque: Floats) -> Floats:
-    """What torques of different joints are measured by, so that their squares can be added."""
+    """Return the units of torques of different joints that let their squares be added."""
     limits = robot.effort_limits
     if np.isfinite(limits).all() and (limits > 0.0).all():
         return limits

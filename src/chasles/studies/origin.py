@@ -1,4 +1,4 @@
-"""What a result is the result of: the part of a study, the controller as it was made, and what computes."""
+"""Origin of a result: the part of a study, the controller as it was made, and the versions that compute."""
 
 from __future__ import annotations
 

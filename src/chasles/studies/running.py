@@ -78,7 +78,7 @@ def _stored(store: Store, batches: list[RunBatch]) -> dict[RunBatch, Arrays]:
 
 
 def _interrupted(store: Store | None, finished: int, total: int) -> str:
-    """What an interruption leaves, and how to go on."""
+    """Return a sentence about what an interruption leaves, and how to go on."""
     if store is None:
         return (
             f"{finished} of {total} parts of the study were done, and none is kept: run it with a folder to keep them"

@@ -1,4 +1,4 @@
-"""What the search for gains found, as a table and as curves."""
+"""Results of the search for gains, as a table and as curves."""
 
 from __future__ import annotations
 

@@ -232,7 +232,7 @@ Triangles = tuple[Floats, NDArray[np.intp]]
 
 
 def _thinned(triangles: list[Triangles], most: int) -> tuple[list[Triangles], list[NDArray[np.intp]]]:
-    """Return surfaces with at most so many triangles, or as few as a coarse grid leaves, and those that are left."""
+    """Return surfaces with at most `most` triangles, or as few as a coarse grid leaves, and their indices."""
     extent = max((float(np.ptp(vertices, axis=0).max()) for vertices, _ in triangles), default=0.0)
     if not extent > 0.0:  # each surface is a point
         return [(vertices[:0], faces[:0]) for vertices, faces in triangles], [np.arange(0) for _ in triangles]

@@ -42,7 +42,7 @@ class DrawnShape:
         "capsule" (round ends) or "cylinder" (flat ends).
     role
         Represented part: a link (also the ball of a free joint), a revolute or planar joint, or the sleeve and the
-        slide of a prismatic one.
+        rod of a prismatic one.
     start, end
         End points in the link's frame, shape (3,), m.
     radius
@@ -277,7 +277,7 @@ def _has_axis(joint: Joint) -> bool:
 
 
 def _travel(description: Description, joint: Joint) -> set[float]:
-    """Return displacements at which a sliding joint is drawn: zero, finite limits, and the home configuration's."""
+    """Return displacements at which a prismatic joint is drawn: zero, finite limits, and the home configuration's."""
     if joint.kind not in _SLIDES:
         return {0.0}
     limits = {bounds[-1] for bounds in joint.position_limits if np.isfinite(bounds[-1])}

@@ -1,4 +1,4 @@
-"""Which inertial parameters of a model a controller takes for unknown."""
+"""Inertial parameters of a model that a controller estimates."""
 
 from __future__ import annotations
 

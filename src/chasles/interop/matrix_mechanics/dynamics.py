@@ -16,7 +16,7 @@ from chasles.geometry.screws import motion_matrix
 
 @batched(gravity=(3,))
 def gravity_matrix(gravity: Array) -> Array:
-    """Acceleration matrix of a body that falls freely, without turning: its action on an inertia J is the weight.
+    """Acceleration matrix of a body that falls freely, without rotation: its action on an inertia J is the weight.
 
     Parameters
     ----------

@@ -28,7 +28,7 @@ from chasles.geometry.vectors import euclidean_norm
 
 ScrewJoint = Literal["revolute", "prismatic"]
 SCREW_JOINTS: tuple[ScrewJoint, ...] = ("revolute", "prismatic")
-"""Joints that turn about an axis (and slide along it by their pitch), and joints that only slide."""
+"""Revolute and helical joints (by their pitch), and prismatic joints."""
 
 
 @comparable
@@ -50,7 +50,7 @@ def joint_screw_matrix(axis: Array, point: Array, pitch: Real, joint: ScrewJoint
     point
         Any point of the axis, m, shape (..., 3). It does not matter for a prismatic joint.
     pitch
-        Translation for each radian turned, m/rad, shape (...). It does not matter for a prismatic joint.
+        Translation for each radian of rotation, m/rad, shape (...). It does not matter for a prismatic joint.
     joint
         ``"revolute"``, also for a helical joint, or ``"prismatic"``.
 
@@ -85,7 +85,7 @@ def joint_motion_matrices(L: Array, qd: Real, qdd: Real) -> MotionMatrices:
     L
         Screw matrix of the joint, shape (..., 4, 4).
     qd, qdd
-        First and second rate of its coordinate, rad/s and rad/s² (m/s and m/s² if it slides), shape (...).
+        First and second rate of its coordinate, rad/s and rad/s² (m/s and m/s² if it is prismatic), shape (...).
 
     Returns
     -------
@@ -133,7 +133,7 @@ def screw_from_velocity_matrix(W: Array, tolerance: float = 0.0) -> Screw:
 
 @batched(axis=UNIT_VECTOR, point=(3,), angular_speed=(), sliding_speed=())
 def velocity_matrix_from_screw(axis: Array, point: Array, angular_speed: Real, sliding_speed: Real) -> Array:
-    """Velocity matrix W of a body that turns about an axis and slides along it.
+    """Velocity matrix W of a body that rotates about an axis and translates along it.
 
     Parameters
     ----------
@@ -159,7 +159,7 @@ def velocity_matrix_from_screw(axis: Array, point: Array, angular_speed: Real, s
 
 @batched(W=(4, 4))
 def unit_screw_matrix(W: Array, tolerance: float = 0.0) -> Array:
-    """Screw matrix L of a velocity matrix: W for a unit of angular speed, or of speed if the body does not turn.
+    """Screw matrix L of a velocity matrix: W for a unit of angular speed, or of speed if the body does not rotate.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class _Ends(NamedTuple):
     """Ends of the forty paths: points (..., 40, 2, 8) of unit length, and what is known of them, (..., 40).
 
     An end is `certified` with the `radius` of its proof, or `infinite`, or a `singular` real pose without proof, or
-    `complex`: singular, but clearly not real. What is none of these is lost.
+    `complex`: singular, but clearly not real. All other ends are lost paths.
     """
 
     x: Doubles
@@ -247,7 +247,7 @@ def _scale(geometry: JointCenters, lengths: Doubles) -> float:
 
 
 def _parameters(geometry: JointCenters, lengths: Doubles, scale: float, turns: Doubles) -> Parameters:
-    """Parameters of the equations, with the axes of base and platform turned."""
+    """Parameters of the equations, with the axes of base and platform rotated."""
     a, b = ((joints[1:] - joints[0]) / scale @ turn.T for joints, turn in zip(geometry, turns, strict=True))
     squares = (lengths / scale) ** 2
     k = 0.5 * (np.sum(a * a, axis=1) + np.sum(b * b, axis=1) - squares[:, 1:] + squares[:, :1])

@@ -44,7 +44,7 @@ class NewtonStep(NamedTuple):
 
 
 class Proof(NamedTuple):
-    """What is proven for points x: `exists`, and the radii of existence and of uniqueness, (...); NaN without proof."""
+    """Proof for points x: `exists`, and the radii of existence and of uniqueness, (...); NaN without proof."""
 
     exists: NDArray[np.bool_]
     radius: NDArray[np.float64]
@@ -89,7 +89,7 @@ def lipschitz(parameters: Parameters) -> NDArray[np.float64]:
 
 
 def proof(bounds: NewtonStep, x: NDArray[np.float64], L: NDArray[np.float64]) -> Proof:
-    """What the norms at points x (..., 2, 8) prove, for equations with the bound L (...)."""
+    """Return what the norms at points x (..., 2, 8) prove for equations with the bound L (...)."""
     size = np.sqrt(np.sum(x * x, axis=(-2, -1)))
     with np.errstate(all="ignore"):
         Y = bounds.inverse * (bounds.residual + _ROUNDING * L * size * size)

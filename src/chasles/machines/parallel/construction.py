@@ -32,7 +32,7 @@ def frozen(values: ArrayLike) -> Doubles:
 
 
 def bounded(values: ArrayLike, name: str, shape: tuple[int, ...] | None = None) -> Doubles:
-    """Return numbers of a platform, within the bound of robots, so that what is computed from them stays finite."""
+    """Return values of a platform, checked against the bound of a robot's, so that results stay finite."""
     return reals(values, name, shape, at_least=-LARGEST_NUMBER, at_most=LARGEST_NUMBER)
 
 

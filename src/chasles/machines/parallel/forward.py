@@ -19,7 +19,7 @@ from chasles.model.numbers import LARGEST_NUMBER
 #: Default tolerance of leg lengths, relative to the sum of the platform's size and the lengths.
 RELATIVE_TOLERANCE = 1e-12
 _FAR = np.inf
-#: Searches for poses beside those found, and the relative distance within which two poses are one.
+#: Searches for further poses, and the relative distance within which two poses are one.
 _SEARCHES, _SAME_POSE = 32, 1e-5
 
 
@@ -33,7 +33,7 @@ class PoseStatus(IntEnum):
 
     @property
     def sentence(self) -> str:
-        """The status in words."""
+        """Sentence that says the status."""
         return _SENTENCES[self]
 
 

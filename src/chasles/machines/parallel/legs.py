@@ -126,7 +126,7 @@ def by_universal_joint(
 
 
 class LegForces(NamedTuple):
-    """What a moving leg asks of the bodies at its ends, in base axes, apart from the force along its axis."""
+    """Forces and moments of a moving leg on the bodies at its ends, in base axes, without the force along its axis."""
 
     transverse: Array
     """Force (3,) of the platform on the leg, perpendicular to the leg."""

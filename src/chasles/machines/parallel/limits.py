@@ -17,7 +17,7 @@ _TINY = 1e-12
 
 
 class PoseLimits(NamedTuple):
-    """What limits the poses of a platform.
+    """Limits of the poses of a platform.
 
     Attributes
     ----------

@@ -1,7 +1,8 @@
 """A Stewart platform as a robot with loops: a tree of the platform and six legs, closed by spherical joints.
 
 The platform hangs on the base by a free joint without motor. Each leg begins at a universal or spherical joint, of the
-base (UPS, SPS) or of the platform (SPU), slides by a prismatic joint, and ends where a spherical joint closes its loop.
+base (UPS, SPS) or of the platform (SPU), changes its length by a prismatic joint, and ends where a spherical joint
+closes its loop.
 """
 
 from __future__ import annotations
