@@ -63,6 +63,20 @@ def test_a_robot_brings_torques_and_limits(panda: ch.Robot) -> None:
     assert [trace["showlegend"] for trace in traces(figure, "y", "panda_joint3")] == [True, False, False, False]
 
 
+def test_rates_of_a_free_base_stand_beside_its_quaternion() -> None:
+    """Rates are drawn in the colours of coordinates, none for the first; the base carries the weight of the arm."""
+    robot = ch.load("planar2r").with_free_base()
+    motion = ch.trajectories.FreeBaseTrajectory(
+        robot, StraightLine(POSE, POSE, duration=1.0), ch.PointToPoint([0.0, 0.0], [0.5, 0.2], duration=1.0)
+    )
+    figure = joint_figure(motion, robot=robot)
+    (rate,) = traces(figure, "y4", "joint1")
+    assert decoded(rate["y"]).max() == pytest.approx(motion(0.5).qd[6], rel=1e-3)
+    assert [bool(traces(figure, panel, "base.qw")) for panel in ("y3", "y4", "y10")] == [True, False, False]
+    weight = sum(link.inertia.mass for link in robot.description.links) * np.linalg.norm(robot.description.gravity)
+    assert decoded(traces(figure, "y11", "base.y")[0]["y"])[0] == pytest.approx(weight, rel=1e-5)
+
+
 def test_sliding_joints_have_their_own_diagrams() -> None:
     scara = ch.load("scara")
     layout = joint_figure(ch.PointToPoint(scara.home, scara.home + 0.1, duration=1.0), robot=scara)["layout"]
