@@ -193,3 +193,52 @@ def test_bad_input_is_answered() -> None:
         ch.calibrate(arm, q, T, kind="poses")  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="noise"):
         ch.calibrate(arm, q, T, noise=(1e-4, -1.0))
+
+
+def bent(arm: ch.Robot, q: np.ndarray, compliance: np.ndarray, wave: np.ndarray) -> np.ndarray:
+    """Where the joints stand: springs give way to the weight, and encoders sit off their axes."""
+    return np.asarray(q - compliance * np.asarray(arm.gravity_torque(q)) + wave * np.sin(q + 0.4))
+
+
+def test_springs_and_eccentric_encoders_are_found_and_their_poses_predicted() -> None:
+    arm, rng = ch.load("ur5"), np.random.default_rng(4)
+    real = random_errors(arm, rng)
+    springs, wave = 1e-5 * np.array([0.0, 1.0, 1.5, 2.0, 3.0, 0.0]), 1e-3 * rng.uniform(0.5, 1.0, arm.n)
+    q, unseen = arm.random_configuration(rng, (90,)), arm.random_configuration(rng, (200,))
+    noise = 5e-5
+
+    def where(at: np.ndarray) -> np.ndarray:
+        return np.asarray(real.forward_kinematics(bent(real, at, springs, wave)))[:, :3, 3]
+
+    measured = where(q) + noise * rng.normal(size=(90, 3))
+    plain = ch.calibrate(arm, q, measured)
+    found = ch.calibrate(arm, q, measured, terms=["compliance", "eccentricity"])
+    assert found.left_out[1] < 2.0 * noise < 0.5 * plain.left_out[1]
+    assert "terms-without-gain" not in {finding.rule.code for finding in found.findings}
+    marker = found.T_device_world @ found.robot.forward_kinematics(found.configuration(unseen)) @ found.T_frame_marker
+    assert np.sqrt(np.mean((marker[:, :3, 3] - where(unseen)) ** 2)) < 1.5 * noise
+    assert found.compliance[arm.joint_names[1]] == pytest.approx(springs[1], rel=0.2)
+    assert found.compliance[arm.joint_names[2]] == pytest.approx(springs[2], rel=0.2)
+    by_name = {parameter.name: parameter for parameter in found.parameters}
+    for k in (1, 2, 3):
+        sine = by_name[f"{arm.joint_names[k]}.sine"]
+        assert abs(sine.value - wave[k] * np.cos(0.4)) < 4.0 * sine.error
+
+
+def test_what_gains_nothing_is_said() -> None:
+    arm, rng = ch.load("planar2r"), np.random.default_rng(5)
+    q = arm.random_configuration(rng, (60,))
+    p = np.asarray(arm.forward_kinematics(q))[:, :3, 3] + 1e-4 * rng.normal(size=(60, 3))
+    known = {"device": np.eye(4), "marker": np.eye(4)}
+    right = ch.calibrate(arm, q, p, **known)
+    assert "calibration-without-gain" in {finding.rule.code for finding in right.findings}
+    real = with_errors(arm, {"joint2": np.array([0.0, 0.0, 0.0, 0.002, 0.0, 0.0])})
+    p = np.asarray(real.forward_kinematics(q))[:, :3, 3] + 1e-4 * rng.normal(size=(60, 3))
+    codes = {finding.rule.code for finding in ch.calibrate(arm, q, p, terms=["eccentricity"], **known).findings}
+    assert "terms-without-gain" in codes
+    assert "calibration-without-gain" not in codes
+    with pytest.raises(UnknownNameError, match="no term of a calibration 'springs'"):
+        ch.calibrate(arm, q, p, terms=["springs"])  # type: ignore[list-item]
+    bare = ch.Robot.from_dh([{"a": 0.5}, {"a": 0.25}])
+    with pytest.raises(ArgumentError, match="has no masses"):
+        ch.calibrate(bare, q, p, terms=["compliance"])

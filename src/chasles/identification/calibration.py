@@ -8,6 +8,7 @@ configuration tells apart are found by rank; errors that the given configuration
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -19,12 +20,13 @@ from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.base.findings import Finding, Rule
 from chasles.engine.validators import choice, reals
 from chasles.geometry import exp_pose, inverse_pose, project_rotation
-from chasles.identification.geometric_errors import ChainPlacements
+from chasles.identification.geometric_errors import TERMS, ChainPlacements, Term
 from chasles.identification.geometric_fit import PLAUSIBLE, GeometricFit
 from chasles.identification.identification import Parameter
 from chasles.identification.measurements import Kind, MeasuringSetup
 from chasles.mechanics.base_parameters import expressions as combinations
-from chasles.robot.robot import Robot
+from chasles.model import has_masses
+from chasles.robot.robot import Robot, require_plain_coordinates
 
 FloatArray = NDArray[np.float64]
 
@@ -43,6 +45,15 @@ IMPLAUSIBLE = Rule(
     "implausible-errors", PLAUSIBLE, "the standard deviation of a joint's error before the measurements",
     "errors beyond {limit:g} rad or m, more than a real robot has: {names}", "caution",
 )  # fmt: skip
+NOTHING_GAINED = Rule(
+    "calibration-without-gain", 1.645, "by chance once in 20, if nothing is gained",
+    "the calibrated robot does not predict left-out measurements better than the nominal one ({value:.1f} standard "
+    "errors): the robot is as its model says, or errs otherwise (terms=['compliance', 'eccentricity'])", "caution",
+)  # fmt: skip
+NO_TERMS_NEEDED = Rule(
+    "terms-without-gain", 1.645, "by chance once in 20, if nothing is gained",
+    "{terms} do not lower the errors of left-out measurements ({value:.1f} standard errors): leave them out", "caution",
+)  # fmt: skip
 OUTLYING = 4.5
 """Standard deviations beyond which a measurement is an outlier."""
 MOST_OUTLIERS = 0.25
@@ -50,6 +61,8 @@ GENERIC_CONFIGURATIONS = 120
 GENERIC_TWIST = (0.3, -0.5, 0.7, 0.21, -0.17, 0.13)
 SUSPICIOUS, HOPELESS = 0.02, 0.1
 """Shares of the robot's size: a nominal robot that misses by more is questioned, or refused."""
+ANGLES = ("r", "sine", "cosine", "compliance")
+"""Beginnings of the names of errors that are angles."""
 UNITS = {"mm": 1e3, "cm": 1e2, "inch": 39.37}
 
 
@@ -68,7 +81,8 @@ class Calibration:
     parameters
         Identified geometric errors, with standard errors: rotations (``joint2.rx``, rad) and translations
         (``joint2.x``, m) about and along the axes of each joint's frame, and of the device and the marker if unknown.
-        Their `expression` lists the errors that cannot be separated from the named one.
+        Their `expression` lists the errors that cannot be separated from the named one. Further terms are
+        ``joint2.compliance``, rad or m at the largest torque of the weight, ``joint2.sine`` and ``joint2.cosine``, rad.
     covariance
         Covariance of the parameters, shape (p, p): the Cramér-Rao bound for this noise.
     noise
@@ -82,6 +96,8 @@ class Calibration:
         Indices of the measurements left out because they contradict the others.
     findings
         Notes and cautions, as `chasles.base.findings.Finding`.
+    placements
+        Joint placements and coefficients of further terms.
     """
 
     robot: Robot
@@ -97,6 +113,25 @@ class Calibration:
     residuals: FloatArray
     outliers: tuple[int, ...]
     findings: tuple[Finding, ...]
+    placements: ChainPlacements
+
+    def configuration(self, q: ArrayLike) -> FloatArray:
+        """Configurations in which the joints stand when their encoders show q, shape (N, n).
+
+        They differ by the further terms that were calibrated: ``robot.forward_kinematics(configuration(q))`` is where
+        the frame is.
+        """
+        shown = reals(q, "q", ("N", self.robot.nq))
+        return self.placements.configuration(shown) if self.placements.terms else shown
+
+    @property
+    def compliance(self) -> dict[str, float]:
+        """Compliances of the joints, rad/(N·m) (m/N), by name; empty if they were not calibrated."""
+        own = self.placements
+        values = dict(zip(own.coefficient_names, own.coefficients.tolist(), strict=True))
+        largest = dict(zip(self.robot.velocity_names, own.largest_torques.tolist(), strict=True))
+        wanted = [joint for joint in own.T_parent_joint if f"{joint}.compliance" in values]
+        return {joint: values[f"{joint}.compliance"] / largest[joint] for joint in wanted}
 
     def summary(self) -> str:
         """Return a text with the quality of fit, the errors with 95 % intervals, and findings."""
@@ -110,7 +145,7 @@ class Calibration:
             lines.append(f"{name:<16}{1e3 * length:>10.4f}" + (f"{1e3 * turn:>10.4f}" if self.noise[0] else ""))
         lines += ["", f"{'error':<24}{'value':>10}{'± 95 %':>10}"]
         for parameter in self.parameters:
-            unit = "mrad" if parameter.name.rsplit(".", 1)[1].startswith("r") else "mm"
+            unit = "mrad" if parameter.name.rsplit(".", 1)[1].startswith(ANGLES) else "mm"
             half = 1e3 * parameter.half_width
             note = "" if parameter.determined else "  not determined"
             lines.append(f"{parameter.name:<24}{1e3 * parameter.value:>10.4f}{half:>10.4f} {unit}{note}")
@@ -133,6 +168,7 @@ def calibrate(
     device: ArrayLike | None = None,
     marker: ArrayLike | None = None,
     noise: tuple[float, float] | float | None = None,
+    terms: Sequence[Term] = (),
 ) -> Calibration:
     """Calibrate the geometry of a robot from measurements of a marker that moves with it.
 
@@ -157,6 +193,10 @@ def calibrate(
     noise
         Standard deviations of the measurements: (rad, m) for poses, m for others. Default: estimated from the
         residuals.
+    terms
+        Errors of the joints' coordinates besides those of their placements: ``"compliance"``, a deflection
+        proportional to the torque of the robot's weight, and ``"eccentricity"`` of the encoders, a sine and a cosine of
+        a revolute joint's angle. A finding says if they do not lower the errors of left-out measurements.
 
     Returns
     -------
@@ -195,7 +235,12 @@ def calibrate(
     where = robot.description.frame(robot.description.tool if frame is None else frame).name
     configurations = reals(q, "q", ("N", robot.nq))
     setup = _setup(measured, kind, device, marker, len(configurations))
-    geometry = ChainPlacements.of(robot, where)
+    asked = tuple(term for term in TERMS if term in [choice(own, "term of a calibration", TERMS) for own in terms])
+    if asked:
+        require_plain_coordinates(robot, "a calibration with further terms")
+    if "compliance" in asked and not has_masses(robot.description):
+        raise ArgumentError(f"robot '{robot.name}' has no masses: what bends its joints is not known")
+    geometry = ChainPlacements.of(robot, where, asked)
     start = setup.explained(geometry.poses(configurations)[0])
     _refuse_units(geometry, setup, configurations)
     _refuse_nonsense(geometry, start, configurations)
@@ -219,7 +264,13 @@ def calibrate(
     if known is None:
         fit = replace(fit, deviations=fit.mean_deviations(fit.residuals()))
         fit = fit.solved()
-    return _result(fit, nominal, names, expressions, is_noise_known=known is not None)
+    plain = nominal
+    if asked:
+        extra = set(geometry.coefficient_names)
+        chosen_plain = np.array([k for k in chosen if names[k] not in extra])
+        same = {"setup": nominal.setup, "weights": fit.weights, "deviations": fit.deviations}
+        plain = replace(nominal, chosen=chosen_plain, **same).solved()
+    return _result(fit, nominal, plain, names, expressions, is_noise_known=known is not None)
 
 
 def _setup(
@@ -280,13 +331,23 @@ def _choose(geometry: ChainPlacements, setup: MeasuringSetup) -> tuple[tuple[str
     Y = (anything.residuals(*geometry.poses(q)).columns * scale[:, None]).reshape(-1, len(names))
     outside = [*range(len(of_device)), *range(len(names) - len(of_marker), len(names))]
     basis = np.linalg.qr(Y[:, outside])[0]
-    units = np.array([geometry.size if name.rsplit(".", 1)[1].startswith("r") else 1.0 for name in names])
+    units = np.array([geometry.size if name.rsplit(".", 1)[1].startswith(ANGLES) else 1.0 for name in names])
     left = (Y - basis @ (basis.T @ Y)) / units
     left[:, outside] = 0.0
+    further = [k for k, name in enumerate(names) if name in geometry.coefficient_names]
     order = qr(left, mode="r", pivoting=True)[1]
-    preferred = [*outside, *(k for k in order.tolist() if k not in outside)]
+    placed = [k for k in order.tolist() if k not in outside and k not in further]
+    preferred = [*outside, *placed, *further]
     grouping, _ = group_columns(Y, preferred, 1e-8)
     return names, list(combinations(grouping.matrix, grouping.independent, names)), list(grouping.independent)
+
+
+def _gain(fit: GeometricFit, other: GeometricFit) -> float:
+    """Mean decrease of squared errors of left-out measurements against another fit, in its standard errors."""
+    kept = fit.weights > 0.0
+    own, others = (np.sum((each.left_out()[kept] / fit.deviations) ** 2, axis=1) for each in (fit, other))
+    lower = others - own
+    return float(lower.mean() / max(float(lower.std(ddof=1)) / np.sqrt(len(lower)), 1e-300))
 
 
 def _without_joints(fit: GeometricFit) -> NDArray[np.intp]:
@@ -306,8 +367,8 @@ def _known_deviations(noise: tuple[float, float] | float | None, setup: Measurin
 
 def _rms(geometry: ChainPlacements, setup: MeasuringSetup, q: FloatArray) -> float:
     """RMS residual with the best device and marker, m; angles count with the robot's size as their lever."""
-    T_world_frame, T_frame_joint = geometry.poses(q)
-    residuals = setup.explained(T_world_frame).residuals(T_world_frame, T_frame_joint).values
+    poses = geometry.poses(q)
+    residuals = setup.explained(poses.T_world_frame).residuals(*poses).values
     residuals[:, : setup.turns] *= geometry.size
     return float(np.sqrt(np.mean(residuals**2)))
 
@@ -361,7 +422,13 @@ def _refuse_nonsense(geometry: ChainPlacements, setup: MeasuringSetup, q: FloatA
 
 
 def _result(
-    fit: GeometricFit, nominal: GeometricFit, names: tuple[str, ...], expressions: list[str], *, is_noise_known: bool
+    fit: GeometricFit,
+    nominal: GeometricFit,
+    plain: GeometricFit,
+    names: tuple[str, ...],
+    expressions: list[str],
+    *,
+    is_noise_known: bool,
 ) -> Calibration:
     covariance = fit.covariance()
     deviations = np.sqrt(np.diag(covariance))
@@ -389,10 +456,18 @@ def _result(
         *LEFT_OUT.above(len(outliers), measurements=", ".join(map(str, outliers))),
         *NOT_DETERMINED.above(len(open_ones), names=", ".join(open_ones)),
         *IMPLAUSIBLE.above(max(map(abs, large.values()), default=0.0), names=", ".join(large)),
+        *NOTHING_GAINED.below(_gain(fit, nominal)),
+        *(
+            NO_TERMS_NEEDED.below(_gain(fit, plain), terms=" and ".join(fit.geometry.terms))
+            if fit.geometry.terms
+            else ()
+        ),
     )
     turn, length = fit.deviations[0] if fit.setup.turns else 0.0, fit.deviations[-1]
+    geometry = fit.geometry
     return Calibration(
-        robot=fit.geometry.corrected(),
+        robot=geometry.corrected(),
+        placements=geometry,
         frame=fit.geometry.frame,
         T_device_world=fit.setup.T_device_world,
         T_frame_marker=fit.setup.T_frame_marker,

@@ -94,15 +94,17 @@ class MeasuringSetup:
         )
         return replace(self, T_device_world=T_device, T_frame_marker=T_marker)
 
-    def residuals(self, T_world_frame: FloatArray, T_frame_joint: FloatArray) -> Residuals:
-        """Residuals, and their columns for the device, the joints and the marker, in this order."""
+    def residuals(self, T_world_frame: FloatArray, T_frame_joint: FloatArray, deflections: FloatArray) -> Residuals:
+        """Residuals, and their columns for the device, the joints, their coefficients and the marker, in this order."""
         T_marker_frame = inverse_pose(self.T_frame_marker)
         T_world_marker = np.asarray(compose_poses(T_world_frame, self.T_frame_marker))
         T_device_marker = np.asarray(compose_poses(self.T_device_world, T_world_marker))
+        of_joints = error_columns(np.asarray(compose_poses(T_marker_frame, T_frame_joint)))
         columns = np.concatenate(
             [
                 error_columns(np.asarray(inverse_pose(T_world_marker))[:, None])[:, :, self.free_of_device],
-                error_columns(np.asarray(compose_poses(T_marker_frame, T_frame_joint))),
+                of_joints,
+                of_joints @ deflections,
                 np.broadcast_to(np.eye(6), (len(T_world_frame), 6, 6))[:, :, self.free_of_marker],
             ],
             axis=2,
