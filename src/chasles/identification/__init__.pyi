@@ -1,4 +1,4 @@
-from chasles.identification.calibration import Calibration as Calibration
+from chasles.identification.calibrated_geometry import Calibration as Calibration
 from chasles.identification.calibration import calibrate as calibrate
 from chasles.identification.comparison import Prediction as Prediction
 from chasles.identification.drive_gains import DriveGains as DriveGains
