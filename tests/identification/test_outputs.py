@@ -51,6 +51,21 @@ def test_command_writes_robot_and_page(log_file: Path, tmp_path: Path, monkeypat
     assert after < 0.1 * before
 
 
+def test_the_errors_of_each_file_are_printed_as_it_is_read_back(log_file: Path, tmp_path: Path) -> None:
+    errors: dict[str, list[float]] = {}
+    for suffix in ("toml", "urdf"):
+        out = tmp_path / f"identified.{suffix}"
+        words = ["identify", str(log_file), "--robot", "planar2r", "--out", str(out)]
+        answer = CliRunner().invoke(application, words)
+        assert answer.exit_code == 0, answer.output
+        said = " ".join(answer.output.split())
+        assert f"identified.{suffix}, read back, predicts the whole log" in said
+        errors[suffix] = [float(share) for share in re.findall(r"joint\d ([\d.]+) %", said.split("read back")[1])]
+        assert len(errors[suffix]) == 2
+    # The real arm has viscous and Coulomb friction with one transition: both files can hold it.
+    assert all(0.0 < error < 5.0 for own in errors.values() for error in own)
+
+
 def test_an_identification_is_saved_whole(log_file: Path, tmp_path: Path) -> None:
     arm = ch.load("planar2r")
     found = ch.identify(arm, log_file)

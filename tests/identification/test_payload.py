@@ -85,6 +85,21 @@ def test_payload_from_poses() -> None:
         payload_from_poses(ARM, poses[:2], both[0][:2])
 
 
+def test_stiction_of_the_model_bounds_what_poses_approached_from_one_side_may_shift() -> None:
+    dry = np.array([2.0, 3.0, 2.0, 1.5, 0.5, 0.5, 0.2])
+    arm = ARM.with_friction(viscous=1.0, coulomb=dry, coulomb_velocity=0.01)
+    poses = ARM.home + np.random.default_rng(1).uniform(-0.6, 0.6, (12, 7))
+    weight = np.asarray(LOADED.gravity_torque(poses)) + 0.02 * np.random.default_rng(2).normal(size=poses.shape)
+    (told,) = payload_from_poses(arm, poses, weight).findings
+    assert told.rule.code == "stiction"
+    shifts = [
+        abs(payload_from_poses(arm, poses, weight + signs * dry).mass - MASS)
+        for signs in np.array(np.meshgrid(*[(-1.0, 1.0)] * 3)).T.reshape(-1, 3) @ np.eye(3, 7, 1)  # joints 2, 3, 4
+    ]
+    assert 0.2 * told.facts["shift"] < max(shifts) < 1.5 * told.facts["shift"]
+    assert payload_from_poses(ARM.with_friction(coulomb=0.0), poses, weight).findings == ()
+
+
 def test_intervals_from_poses_hold_with_noise_that_differs_by_joint() -> None:
     """600 draws; with equal weights of all joints 72 % held the truth."""
     poses = ARM.home + np.random.default_rng(3).uniform(-0.8, 0.8, (6, 7))

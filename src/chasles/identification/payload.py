@@ -54,6 +54,13 @@ UNEXPLAINED = Rule(
     "neither the model nor the payload explains torques of {value:.0%} of the payload's: the model without payload is "
     "wrong (friction, masses), and intervals cannot tell that. Identify the robot first", "caution",
 )  # fmt: skip
+STICTION = Rule(
+    "stiction", 1.0, "above it the interval does not hold what stiction may hide",
+    "stiction of the model, if it pulls the same way in all poses, shifts the mass by {shift:.2g} kg, {value:.1f} "
+    "times half of its interval: approach each pose from both sides and take the mean", "caution",
+)  # fmt: skip
+CREEP = 1e6
+"""Velocity, rad/s or m/s, at which dry friction has passed all transitions."""
 NOT_A_PAYLOAD = Rule(
     "not-a-payload", 1.0, "more is unexplained than explained",
     "the torques that neither the model nor a payload explains are {value:.1f} times those of the payload found "
@@ -281,7 +288,19 @@ def payload_from_poses(
     if np.linalg.cond(W / np.maximum(np.linalg.norm(W, axis=0), 1e-12)) > 1e6:
         raise IdentificationError("the poses hold the payload in nearly the same orientation: turn it between them")
     x, covariance, freedom = weighted_by_joint(W, y, poses.shape)
-    return _checked(Payload(where, x, covariance, covariance, freedom))
+    found = _checked(Payload(where, x, covariance, covariance, freedom))
+    shift = _shift_by_stiction(model, W, poses.shape)
+    return replace(found, findings=STICTION.above(shift / (found.mass_interval[1] - found.mass), shift=shift))
+
+
+def _shift_by_stiction(model: Robot, W: FloatArray, shape: tuple[int, ...]) -> float:
+    """Change of the mass, kg, if dry friction held with all its strength in the same direction in each pose."""
+    rest = np.zeros(shape[1])
+    home = np.asarray(model.home)
+    dry = np.asarray(model.loaded_friction_torque(home, rest + CREEP, rest))
+    dry = dry - 0.5 * np.asarray(model.loaded_friction_torque(home, rest + 2.0 * CREEP, rest))
+    mass = np.linalg.pinv(W)[0].reshape(shape)
+    return float(2.0 * np.abs(mass.sum(axis=0)) @ np.abs(dry))
 
 
 def weighted_by_joint(A: FloatArray, y: FloatArray, shape: tuple[int, ...]) -> tuple[FloatArray, FloatArray, float]:

@@ -139,6 +139,8 @@ def identify_command(
             )
     if out is not None:
         write_robot(result.model, out)
+        if not as_json:
+            say_wrapped(_errors_of_file(result, out))
     if report is not None:
         verbs.report(result, report, f"Identification of {arm.name}")
 
@@ -156,6 +158,18 @@ def write_robot(robot: Robot, path: Path) -> None:
             f"URDF has no rotor inertias: {path.name} keeps them for Chasles, other readers leave them out, with the "
             f"torques that they need ({rotors}, at the joints). TOML and MJCF files have them."
         )
+
+
+def _errors_of_file(result: Identification, path: Path) -> str:
+    """Errors of the written file, read back as any reader of this package does, on the whole log."""
+    from dataclasses import replace
+
+    from chasles.robot.robot import load
+
+    errors = replace(result, model=load(path, check=False)).predict(result.log).relative()
+    columns = zip(result.robot.velocity_names, errors, result.log.measured, strict=True)
+    shown = ", ".join(f"{name} {100 * error:.2g} %" for name, error, is_measured in columns if is_measured)
+    return f"{path.name}, read back, predicts the whole log with these RMS errors while moving: {shown}"
 
 
 def read_logs(paths: Sequence[Path], robot: Robot, *reading: Any, **timing: Any) -> list[Log]:
