@@ -175,8 +175,7 @@ def calibrate(
     if asked:
         extra = set(geometry.coefficient_names)
         chosen_plain = np.array([k for k in chosen if names[k] not in extra])
-        same = {"setup": nominal.setup, "weights": fit.weights, "deviations": fit.deviations}
-        plain = replace(nominal, chosen=chosen_plain, **same).solved()
+        plain = replace(nominal, chosen=chosen_plain, weights=fit.weights, deviations=fit.deviations).solved()
     return _result(fit, nominal, plain, names, expressions, is_noise_known=known is not None)
 
 
