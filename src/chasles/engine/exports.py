@@ -126,6 +126,24 @@ class Exports:
 
         return lower(self.kernel, loop_of)
 
+    def to_torch(self) -> Callable[..., Any]:
+        """Return the function for PyTorch's tensors, its ``autograd`` and ``torch.func``.
+
+        It takes leading batch axes as this function does, and computes tensors in main memory without a copy, with
+        exact derivatives of any order; see `chasles.engine.targets.torch.lower`.
+
+        Raises
+        ------
+        MissingExtraError
+            If PyTorch is not installed.
+        ArgumentError
+            If the function is a loop or an iteration.
+        """
+        from chasles.engine.running.runner import compiled_map
+        from chasles.engine.targets.torch import lower
+
+        return lower(self.kernel, compiled_map)
+
     def to_sympy(self, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> Symbol:
         """Return the outputs as SymPy expressions: one, or a tuple for several outputs.
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -314,6 +315,12 @@ class Runner:
         known = any(not holds_traced([argument]) for argument in arguments)
         inline = known or self.program.operation_count <= INLINE_LIMIT
         return self._in_result(call_traced(self.program, arguments, inline=inline))
+
+
+@cache
+def compiled_map(program: Program, dtype: str) -> Callable[[Sequence[Any]], Any]:
+    """Return the function of a list of arrays that runs a program for each sample."""
+    return Runner(program, "map", dtype, "", None).call
 
 
 def holds_traced(arguments: Sequence[Any]) -> bool:
