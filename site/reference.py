@@ -29,6 +29,8 @@ from chasles import (
     studies,
     trajectories,
 )
+from chasles.control import optimal
+from chasles.control.optimal import residuals
 from chasles.interop import matrix_mechanics, mazure, modern_robotics, roboop, spacelib
 from chasles.interop.modern_robotics import contacts, mobile_manipulation
 from chasles.interop.modern_robotics import planning as course_planning
@@ -45,6 +47,8 @@ ROOMS: tuple[ModuleType, ...] = (
     trajectories,
     planning,
     control,
+    optimal,
+    residuals,
     plant,
     simulation,
     studies,
