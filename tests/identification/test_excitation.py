@@ -35,7 +35,7 @@ def test_a_robot_without_masses_is_planned_for_with_a_guess() -> None:
 
 
 @pytest.mark.parametrize("shape", [None, SplineShape(10.0, 8)])
-@pytest.mark.parametrize("stage", ["determinant", "condition", "parameters"])
+@pytest.mark.parametrize("stage", ["determinant", "smooth condition", "condition", "parameters"])
 def test_gradients_agree_with_differences(stage: str, shape: SplineShape | None) -> None:
     """Beyond the limits, so that every penalty acts."""
     region = Region("tool", (0.0, -1.0, 0.0), -0.1, point=(0.1, 0.2, 0.3))

@@ -149,7 +149,8 @@ def excite(
     starts
         Number of random starts; the best result is returned.
     iterations
-        Largest number of iterations from each start, for each of the two stages.
+        Largest number of iterations from each start for the determinant; with another criterion, half of the number of
+        all iterations.
     time_limit
         Time after which the search ends with the best motion so far, s; `Excitation.complete` is then false. The result
         of a search that ends earlier depends only on the seed, not on the speed of the machine.
@@ -183,7 +184,7 @@ def excite(
     most = whole_number(iterations, "iterations", 1, 100_000)
     periods, count = whole_number(repetitions, "repetitions", 1, 1000), whole_number(starts, "starts", 1, 1000)
     limit = real(time_limit, "time_limit", above=0.0, infinite=True)
-    parts = count * most * len(stages_of(kind))
+    parts = count * _iterations(kind, most)
     with (
         progress_bar("compiling", parts, show=is_watched() if progress is None else progress) as advance,
         # Matrices of a few hundred rows: BLAS's threads cost more than they give, on busy machines twenty times more.
@@ -232,6 +233,11 @@ def _bounds(
     return [*regions, *above], clearance, findings
 
 
+def _iterations(criterion: str, most: int) -> int:
+    """Largest number of iterations from one start in all stages."""
+    return sum(int(share * most) for _, share in stages_of(criterion))
+
+
 class _Search:
     """Search from random starts, with a progress bar over its iterations, that ends at a moment of `time.monotonic`."""
 
@@ -253,7 +259,7 @@ class _Search:
         return min(found, key=lambda each: each[0])[1] if found else None
 
     def _from_start(self, x: FloatArray, title: str) -> FloatArray | None:
-        left = self.iterations * len(stages_of(self.criterion))
+        left = _iterations(self.criterion, self.iterations)
 
         def count() -> None:
             nonlocal left
