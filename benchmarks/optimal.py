@@ -12,7 +12,7 @@ import numpy as np
 import chasles as ch
 from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, seconds
-from chasles.control.optimal import OptimalControl, Plan, Status, residuals
+from chasles.control.optimal import OptimalControl, Plan, PlanStatus, residuals
 from chasles.distances import Body, Clearance
 
 try:
@@ -127,7 +127,7 @@ def drawn_reaches() -> Table:
         pairs = list(drawn_pairs(kind, exact, states, ball))
         ours = sum(bool(pair.plan.success) for pair in pairs)
         theirs = sum(pair.peer.solved for pair in pairs)
-        none = sum(pair.plan.status is Status.NO_MOTION for pair in pairs)
+        none = sum(pair.plan.status is PlanStatus.NO_MOTION for pair in pairs)
         same = sum(pair.same for pair in pairs)
         lower = sum(
             bool(pair.plan.success and pair.peer.solved and pair.plan.cost < (1.0 - SAME) * pair.peer.cost)

@@ -28,7 +28,7 @@ from chasles.inverse_kinematics.jacobians import pseudo_inverse as pseudo_invers
 from chasles.inverse_kinematics.jacobians import selectively_damped_inverse as selectively_damped_inverse
 from chasles.inverse_kinematics.jacobians import singular_directions as singular_directions
 from chasles.inverse_kinematics.jacobians import velocity_ellipsoid as velocity_ellipsoid
-from chasles.inverse_kinematics.solution import Residual as Residual
+from chasles.inverse_kinematics.solution import PoseResidual as PoseResidual
 from chasles.inverse_kinematics.solution import Solution as Solution
 from chasles.inverse_kinematics.solution import Status as Status
 from chasles.inverse_kinematics.solver import InverseKinematics as InverseKinematics

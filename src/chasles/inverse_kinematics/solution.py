@@ -77,7 +77,7 @@ _DECIMALS = 12  # of the text: what is less is rounding
 _DIFFERENT = 1e-3
 
 
-class Residual(NamedTuple):
+class PoseResidual(NamedTuple):
     """Difference between the pose of a solution and its target, in the components selected by the task.
 
     Attributes
@@ -134,9 +134,9 @@ class Solution:
         return np.equal(self.rows[..., _STATUS], Status.SOLVED)
 
     @property
-    def residual(self) -> Residual:
+    def residual(self) -> PoseResidual:
         """Distance (m) and angle (rad) between the pose at q and the target."""
-        return Residual(self.rows[..., _DISTANCE], self.rows[..., _ANGLE])
+        return PoseResidual(self.rows[..., _DISTANCE], self.rows[..., _ANGLE])
 
     @property
     def limit_margin(self) -> Quantity:

@@ -11,7 +11,7 @@ from tests.control.optimal.robots import gantry
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError
-from chasles.control.optimal import OptimalControl, Residual, Status, residuals
+from chasles.control.optimal import OptimalControl, PlanStatus, Residual, residuals
 from chasles.control.optimal.certificate import certify
 from chasles.engine import sign, sqrt
 
@@ -87,7 +87,7 @@ def test_what_is_no_call(arguments: dict[str, Any], message: str) -> None:
 
 def test_limits_without_a_motion_are_named_with_their_units() -> None:
     plan = problem(limits={"torque": 10.0, "velocity": 0.1}).solve([0.0, 0.0], goal=[0.5, 0.0])
-    assert plan.status is Status.NO_MOTION
+    assert plan.status is PlanStatus.NO_MOTION
     assert not plan.success
     assert re.search(r"(velocity of joint 'joint1' exceeds its limit by \S+ m/s|exact ends)", str(plan))
 
@@ -95,20 +95,20 @@ def test_limits_without_a_motion_are_named_with_their_units() -> None:
 def test_a_start_beyond_its_limits_that_cannot_brake() -> None:
     """At 3 m/s the bridge, M = 5 kg, needs 22.5 N to stop within 1 m."""
     plan = problem(limits={"torque": 10.0, "position": 1.0}, exact_end=[]).solve([0.0, 0.0], [3.0, 0.0])
-    assert plan.status is Status.NO_MOTION
+    assert plan.status is PlanStatus.NO_MOTION
     assert "osition of joint 'joint1' exceeds its limit by" in str(plan)
     assert problem(limits={"torque": 30.0, "position": 1.0}, exact_end=[]).solve([0.0, 0.0], [3.0, 0.0]).success
 
 
 def test_too_few_iterations_are_no_success() -> None:
     plan = problem().solve([0.0, 0.0], goal=[0.3, 0.0], iterations=1)
-    assert plan.status in (Status.STOPPED, Status.FEASIBLE)
+    assert plan.status in (PlanStatus.STOPPED, PlanStatus.FEASIBLE)
     assert plan.iterations == 1
 
 
 def test_values_that_are_not_finite() -> None:
     plan = problem(running=[TORQUE, lambda q: sqrt(q - 1.0)]).solve([0.0, 0.0], goal=[0.3, 0.0])
-    assert plan.status is Status.NOT_FINITE
+    assert plan.status is PlanStatus.NOT_FINITE
     assert "A value is not finite at node 0." in str(plan)
     late = problem(running=[TORQUE, lambda t: sqrt(0.5 - t)]).solve([0.0, 0.0], goal=[0.3, 0.0])
     assert "not finite at node 11" in str(late)  # of 20, over 1 s

@@ -7,13 +7,13 @@ import pytest
 from scipy.integrate import solve_ivp
 from tests.control.optimal.robots import acrobot, pendulum
 
-from chasles.control.optimal.step import INTEGRATORS, Step
+from chasles.control.optimal.step import INTEGRATORS, HeldStep
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("motors", [[True, True], [False, True]])
 def test_derivatives_are_those_of_the_step(integrator: str, motors: list[bool]) -> None:
-    step = Step(acrobot(), np.array(motors), 0.05, integrator)
+    step = HeldStep(acrobot(), np.array(motors), 0.05, integrator)
     rng = np.random.default_rng(5)
     m = sum(motors)
     x, u, costate = rng.normal(size=(3, 4)), rng.normal(size=(3, m)), rng.normal(size=(3, 4))
@@ -41,7 +41,7 @@ def test_order_where_forces_depend_on_positions(integrator: str, order: int) -> 
     exact = solve_ivp(lambda t, y: [y[1], -9.81 * np.sin(y[0]) + 0.5], (0.0, duration), start, rtol=1e-11, atol=1e-12)
     errors = []
     for count in (40, 80):
-        step, x = Step(bob, np.array([True]), duration / count, integrator), start
+        step, x = HeldStep(bob, np.array([True]), duration / count, integrator), start
         for _ in range(count):
             x = step(x, np.array([0.5]))
         errors.append(np.abs(x - exact.y[:, -1]).max())

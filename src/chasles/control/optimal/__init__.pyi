@@ -1,7 +1,7 @@
 from chasles.control.optimal import residuals as residuals
 from chasles.control.optimal.following import PlanFollowing as PlanFollowing
 from chasles.control.optimal.plan import Plan as Plan
-from chasles.control.optimal.plan import Status as Status
+from chasles.control.optimal.plan import PlanStatus as PlanStatus
 from chasles.control.optimal.problem import OptimalControl as OptimalControl
 from chasles.control.optimal.residuals import Residual as Residual
 

@@ -85,7 +85,7 @@ class Iterate:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class SearchResult:
     """The last iterate, its gains (N, m, 2n), and how it was reached."""
 
     iterate: Iterate
@@ -126,7 +126,7 @@ class Errors(NamedTuple):
 
 def solve(
     nodes: Nodes, start: Iterate, *, iterations: int, watch: Callable[[int, Values], None] | None = None
-) -> Outcome:
+) -> SearchResult:
     """Iterate from a motion to the best one.
 
     Parameters
@@ -151,10 +151,10 @@ def solve(
         direction = search.newton_direction()
         if direction is None or not search.moved_along(direction):
             search.restore()
-    return Outcome(search.now, search.gains, ending or Ending.STOPPED, count, search.sweeps)
+    return SearchResult(search.now, search.gains, ending or Ending.STOPPED, count, search.sweeps)
 
 
-def solve_from(nodes: Nodes, W: Floats, *, iterations: int) -> Outcome:
+def solve_from(nodes: Nodes, W: Floats, *, iterations: int) -> SearchResult:
     """Iterate from a motion; where that ends without one that keeps the constraints, once more with a lower barrier.
 
     A high barrier leads far away from the first motion, a low one keeps near to it: that both find no motion is better

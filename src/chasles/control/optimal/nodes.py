@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.optimal.rows import Jacobians, Rows
-from chasles.control.optimal.step import Slopes, Step
+from chasles.control.optimal.rows import ConstraintRows, Jacobians
+from chasles.control.optimal.step import HeldStep, Slopes
 from chasles.control.optimal.terms import Terms
 
 Floats = NDArray[np.float64]
@@ -80,11 +80,11 @@ class Nodes:
         Scale of the cost, initial positions, and the further values of the problem: further arguments of all terms.
     """
 
-    step: Step
+    step: HeldStep
     running: Terms
     distances: Terms
     final: Terms
-    rows: Rows
+    rows: ConstraintRows
     times: Floats
     x0: Floats
     given: tuple[Any, ...]

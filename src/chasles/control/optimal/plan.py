@@ -15,7 +15,7 @@ from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 Floats = NDArray[np.float64]
 
 
-class Status(StrEnum):
+class PlanStatus(StrEnum):
     """What is known of a plan; the independent evaluation decides."""
 
     OPTIMAL = "optimal"
@@ -31,14 +31,14 @@ class Status(StrEnum):
 
 
 _SENTENCES = {
-    Status.OPTIMAL: "the motion keeps all constraints, and no small change of it costs less",
-    Status.FEASIBLE: "the motion keeps all constraints, but is not optimal to the tolerance",
-    Status.NO_MOTION: (
+    PlanStatus.OPTIMAL: "the motion keeps all constraints, and no small change of it costs less",
+    PlanStatus.FEASIBLE: "the motion keeps all constraints, but is not optimal to the tolerance",
+    PlanStatus.NO_MOTION: (
         "no motion within the constraints was found near this start: small changes only make the violations larger; "
         "another guess may do better"
     ),
-    Status.STOPPED: "the search ended before the motion kept all constraints",
-    Status.NOT_FINITE: "a value of the problem is not finite along the motion",
+    PlanStatus.STOPPED: "the search ended before the motion kept all constraints",
+    PlanStatus.NOT_FINITE: "a value of the problem is not finite along the motion",
 }
 
 
@@ -52,7 +52,7 @@ class Solved(NamedTuple):
     cost
         Cost.
     status
-        Status.
+        Status of the problem.
     reduced_gradient
         Largest change of the Lagrangian per unit of a torque, as a share of the largest costate.
     iterations
@@ -65,7 +65,7 @@ class Solved(NamedTuple):
     torques: Floats
     gains: Floats
     cost: float
-    status: Status
+    status: PlanStatus
     reduced_gradient: float
     iterations: int
     findings: tuple[Finding, ...]
@@ -88,7 +88,7 @@ class Plan(PiecewisePolynomial):
     cost
         Cost, (...).
     status
-        `Status` of each problem, (...).
+        `PlanStatus` of each problem, (...).
     reduced_gradient
         What is left of the gradient, as a share of the largest costate, (...); at most 1e-5 if optimal.
     iterations
@@ -124,17 +124,17 @@ class Plan(PiecewisePolynomial):
     @property
     def success(self) -> NDArray[np.bool_] | bool:
         """Whether the motion keeps all constraints and is optimal, (...)."""
-        found = np.asarray(self.status == Status.OPTIMAL)
+        found = np.asarray(self.status == PlanStatus.OPTIMAL)
         return found if found.ndim else bool(found)
 
     def __str__(self) -> str:
         if self.batch:
             found = np.atleast_1d(self.status).ravel().tolist()
-            counted = ", ".join(f"{found.count(kind)} {kind}" for kind in Status if kind in found)
+            counted = ", ".join(f"{found.count(kind)} {kind}" for kind in PlanStatus if kind in found)
             return f"{len(found)} problems: {counted}; {np.mean(self.iterations):.1f} iterations on average"
-        status = Status(self.status)
+        status = PlanStatus(self.status)
         words = f"{status}: {status.sentence}; cost {self.cost:.8g} after {self.iterations} iterations"
-        if status in (Status.OPTIMAL, Status.FEASIBLE):
+        if status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE):
             words += f", gradient {self.reduced_gradient:.1e} of the largest costate"
         return f"{words}. {text(self.findings)}".rstrip()
 

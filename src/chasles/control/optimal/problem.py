@@ -18,10 +18,10 @@ from chasles.control.optimal.certificate import certify
 from chasles.control.optimal.interior_point import Ending, solve_from
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.nodes import Nodes
-from chasles.control.optimal.plan import Plan, Solved, Status
+from chasles.control.optimal.plan import Plan, PlanStatus, Solved
 from chasles.control.optimal.residuals import KNOWN, Residual, as_residuals, stacked
-from chasles.control.optimal.rows import DISTANCE_SCALE, Rows
-from chasles.control.optimal.step import INTEGRATORS, Integrator, Step, require_smooth
+from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
+from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_smooth
 from chasles.control.optimal.terms import Terms
 from chasles.control.optimal.violations import not_finite, violations
 from chasles.distances import Clearance
@@ -135,7 +135,7 @@ class OptimalControl(Sealed):
             raise ArgumentError(f"clearance is of robot '{clearance.robot.name}', not of '{robot.name}'")
         self.motors = motors_of(robot, motors)
         choice(integrator, "integrator", INTEGRATORS)
-        self.step = Step(robot, self.motors, self.duration / self.nodes, integrator)
+        self.step = HeldStep(robot, self.motors, self.duration / self.nodes, integrator)
         self.lower, self.upper, self.scale = bounds(robot, self.motors, limits)
         self.values = _values((*self.running, *self.final, *self.exact_end), robot.n)
 
@@ -239,15 +239,15 @@ class OptimalControl(Sealed):
             W = now.W
         certificate = certify(nodes, W, now.elastic.z)
         if not certificate.is_finite or outcome.ending is Ending.NOT_FINITE:
-            status = Status.NOT_FINITE
+            status = PlanStatus.NOT_FINITE
         elif certificate.is_optimal:
-            status = Status.OPTIMAL
+            status = PlanStatus.OPTIMAL
         elif certificate.is_feasible:
-            status = Status.FEASIBLE
+            status = PlanStatus.FEASIBLE
         else:
-            status = Status.NO_MOTION if outcome.ending is Ending.INFEASIBLE else Status.STOPPED
+            status = PlanStatus.NO_MOTION if outcome.ending is Ending.INFEASIBLE else PlanStatus.STOPPED
         found: tuple[Finding, ...] = ()
-        if status is Status.NOT_FINITE:
+        if status is PlanStatus.NOT_FINITE:
             found = not_finite(nodes, W)
         elif not certificate.is_feasible:
             pairs = () if self.clearance is None else self.clearance.pairs
@@ -262,7 +262,7 @@ class OptimalControl(Sealed):
 
     def _on_nodes(self, times: Floats, q: Floats, qd: Floats, values: Sequence[Floats]) -> Nodes:
         """Return one problem with its numbers."""
-        rows = Rows(
+        rows = ConstraintRows(
             self.lower,
             self.upper,
             self.scale,

@@ -45,7 +45,7 @@ class Place:
 
 
 @dataclass(frozen=True)
-class Rows:
+class ConstraintRows:
     """The rows of a problem, and products with their Jacobian J.
 
     Attributes

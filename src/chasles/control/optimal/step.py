@@ -55,7 +55,7 @@ class Slopes(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Step:
+class HeldStep:
     """The step of a robot with motors in some of its joints.
 
     Attributes

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from chasles.base.findings import Finding, Rule
 from chasles.control.optimal.interior_point import FEASIBLE
 from chasles.control.optimal.nodes import Nodes
-from chasles.control.optimal.rows import DISTANCE_SCALE, Rows
+from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ def not_finite(nodes: Nodes, W: Floats) -> tuple[Finding, ...]:
 
 
 def violations(
-    robot: Robot, motors: NDArray[np.bool_], pairs: Sequence[tuple[str, str]], rows: Rows, values: Floats
+    robot: Robot, motors: NDArray[np.bool_], pairs: Sequence[tuple[str, str]], rows: ConstraintRows, values: Floats
 ) -> tuple[Finding, ...]:
     """Return what a motion violates, the worst first.
 
