@@ -41,6 +41,11 @@ class LastUsed(Generic[T]):
                 self._values.popitem(last=False)
         return kept
 
+    def clear(self) -> None:
+        """Forget all values."""
+        with self._lock:
+            self._values.clear()
+
     def __len__(self) -> int:
         return len(self._values)
 
