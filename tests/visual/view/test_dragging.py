@@ -84,7 +84,11 @@ def test_loops_stay_closed_while_the_tool_is_dragged(opened: Any, machine: Any) 
     assert tab.complaints() == []
 
 
-@pytest.mark.parametrize("robot", [ch.Robot(closed_machines.delta()), _floating(), ch.load("wx250s")], ids=repr)
+@pytest.mark.parametrize(
+    "robot",
+    [pytest.param(ch.Robot(closed_machines.delta()), marks=pytest.mark.slow), _floating(), ch.load("wx250s")],
+    ids=repr,
+)
 def test_the_tool_is_dragged_by_the_inverse_kinematics_of_python(opened: Any, robot: ch.Robot) -> None:
     tab = opened(robot)
     tab.ask("choose('Drag', 'position'), page.mechanism.pinned = false")

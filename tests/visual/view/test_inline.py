@@ -39,6 +39,7 @@ def _inside(tab: Tab) -> None:
     tab.ask(f"inside({json.dumps(READY.replace('let page;', ''))})")
 
 
+@pytest.mark.slow
 def test_a_report_lets_its_robots_be_taken_by_the_hand(in_a_tab: InATab, panda: ch.Robot, tmp_path: Path) -> None:
     motion = ch.PointToPoint(panda.home, panda.home + 0.3, duration=0.2)
     run = ch.simulate(panda, ch.ComputedTorque(panda, kp=400.0, kd=40.0), motion)
