@@ -59,26 +59,26 @@ def survives_drawn_plants(
         sent = sent[: int(late) + 1]
         for held, part in ((before, share * period), (after, (1.0 - share) * period)):
             if part > 1e-9 * period:
-                q, qd = _moved(lambda x, v, tau=held / heavier: accelerate(x, v, tau, *plants.values()), q, qd, part)  # type: ignore[misc]
+                q, qd = _moved(accelerate, q, qd, (held / heavier, *plants.values()), part)
         if not np.abs(q - reference.q[k + 1]).max() < _LOST:
             return False
     return True
 
 
 def _moved(
-    acceleration: Callable[[Floats, Floats], Any], q: Floats, qd: Floats, duration: float
+    acceleration: Callable[..., Any], q: Floats, qd: Floats, held: tuple[Any, ...], duration: float
 ) -> tuple[Floats, Floats]:
-    """Return a state a while later, by the Runge-Kutta method of order four."""
+    """Return a state a while later, under inputs that are held, by the Runge-Kutta method of order four."""
     steps = math.ceil(duration / _LONGEST_STEP)
     h = duration / steps
     for _ in range(steps):
-        v1, a1 = qd, acceleration(q, qd)
+        v1, a1 = qd, acceleration(q, qd, *held)
         v2 = qd + 0.5 * h * a1
-        a2 = acceleration(q + 0.5 * h * v1, v2)
+        a2 = acceleration(q + 0.5 * h * v1, v2, *held)
         v3 = qd + 0.5 * h * a2
-        a3 = acceleration(q + 0.5 * h * v2, v3)
+        a3 = acceleration(q + 0.5 * h * v2, v3, *held)
         v4 = qd + h * a3
-        a4 = acceleration(q + h * v3, v4)
+        a4 = acceleration(q + h * v3, v4, *held)
         q = q + h / 6.0 * (v1 + 2.0 * v2 + 2.0 * v3 + v4)
         qd = qd + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
     return q, qd

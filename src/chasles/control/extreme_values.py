@@ -86,7 +86,7 @@ class ExceedanceRate:
 
         Examples
         --------
-        Of exponential peaks, e⁻⁶ pass 6. One hour, with a peak a second, tells that within a factor of two.
+        An hour of exponential peaks, one a second, tells within a factor of two that a share e⁻⁶ of them passes 6.
 
         >>> rate = ExceedanceRate.of(np.random.default_rng(0).exponential(size=3600), 3600.0)
         >>> bool(0.5 < rate.rate(6.0) / np.exp(-6.0) < 2.0)

@@ -142,7 +142,8 @@ class MomentumObserver:
     def model_deviation(self, q: ArrayLike, qd: ArrayLike) -> FloatArray:
         """Standard deviations of the residuals by the uncertainty of an identified model, shape (k, n), N·m.
 
-        Those of the torques along the motion, from the covariance of the identification; zeros for a plain robot.
+        Deviations of the model's torques along the motion, from the covariance of the identification; zeros for a plain
+        robot.
 
         Parameters
         ----------

@@ -78,7 +78,7 @@ def better_readings(
 def mounting(robot: Robot, signals: Signals, measured: NDArray[np.bool_]) -> tuple[Finding, ...]:
     """Find whether gravity pulls otherwise than the model says: torques of the prior's weight are linear in it.
 
-    Of the measured joints, the efforts less the prior's other torques are fitted by the weight along each axis of the
+    The efforts of the measured joints, less the prior's other torques, are fitted by the weight along each axis of the
     base, and by each joint's friction and offset.
     """
     kept = signals.kept()

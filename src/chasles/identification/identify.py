@@ -25,12 +25,11 @@ from chasles.identification.judgement import DOUBTS, judge
 from chasles.identification.logs.acceptance import refuse
 from chasles.identification.preparation import GO_ON, Data, in_torques, prepared, require_rows
 from chasles.identification.regression import OUTLIER
+from chasles.model.joint import LARGEST_LOAD_FRICTION
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-MOST_LOAD = 0.99
-"""Largest load friction of a robot: at 1 it locks."""
 VOID = 1e-10
 """Singular value, relative to the largest, below which a direction of the unknowns has no effect."""
 FRICTION: tuple[Friction, ...] = ("all", "urdf")
@@ -189,7 +188,8 @@ def exported(robot: Robot, found: Estimate) -> Robot:
     bodies = robot.inertial.with_values(values, check=False)
     return bodies.with_friction(
         viscous=terms["viscous"], coulomb=total, coulomb_velocity=found.terms.transitions,
-        coulomb_shares=dry / total[:, None], load=np.clip(terms.get("load", none), -MOST_LOAD, MOST_LOAD),
+        coulomb_shares=dry / total[:, None],
+        load=np.clip(terms.get("load", none), -LARGEST_LOAD_FRICTION, LARGEST_LOAD_FRICTION),
         load_velocity=found.terms.load_velocity,
         torque_offset=terms.get("offset", none), torque_sine=_by_joint(robot, terms.get("sine", none)),
         torque_cosine=_by_joint(robot, terms.get("cosine", none)),
@@ -243,7 +243,7 @@ def _predictions(part: str, robot: Robot, fits: Fits, equations: TorqueEquations
 def _of_file(robot: Robot, found: Estimate, equations: TorqueEquations) -> FloatArray:
     """Torques of the exported robot at the kept samples: those of the estimate unless a motor would lock."""
     signals, load = equations.signals, found.friction.get("load", np.zeros(robot.n))
-    if np.abs(load).max() <= MOST_LOAD:
+    if np.abs(load).max() <= LARGEST_LOAD_FRICTION:
         return found.torque(equations)
     tau = exported(robot, found).inverse_dynamics(signals.q, signals.qd, signals.qdd)
     return signals.filter(np.asarray(tau))[equations.kept]
