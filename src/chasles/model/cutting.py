@@ -143,12 +143,12 @@ def _part(description: Description, root: str, links: Collection[str], moving: C
     home = home_positions(description)
     between = [joint for joint in description.joints if joint.parent in kept and joint.child in kept]
     stays = {joint.name for joint in between if joint.name in moving}
+    joints = []
     for joint in between:
         if joint.name not in stays:
             require_motor_at_rest(joint, set(description.joint_names) - stays)
-    joints = [
-        joint if joint.name in stays or not joint.moves else fixed_at(joint, home[joint.name]) for joint in between
-    ]
+            joint = fixed_at(joint, home[joint.name]) if joint.moves else joint
+        joints.append(joint)
     frames = tuple(frame for frame in description.frames if frame.link in kept)
     kept_frames = kept | {frame.name for frame in frames}
     _require_whole_loops(description.loops, kept_frames)

@@ -243,22 +243,17 @@ class Log:
         _require_alike(logs)
         whole = copy.copy(first)
         starts = np.cumsum([0, *(len(log.time) for log in logs)]).tolist()
-        times, after = [], 0.0
-        for log in logs:
-            times.append(log.time - log.time[0] + after)
-            after = float(times[-1][-1]) + 1.0
-        whole.time = np.concatenate(times)
+        whole.time = _times_one_after_another(logs)
         whole.q, whole.effort = (np.concatenate([getattr(log, name) for log in logs]) for name in ("q", "effort"))
         rates = [log.qd for log in logs if log.qd is not None]
         whole.qd = np.concatenate(rates) if len(rates) == len(logs) else None
         whole.saturated = np.concatenate([log.saturated for log in logs])
         whole.measured = np.any([log.measured for log in logs], axis=0)
-        shifted = [
-            (start + s.start, start + s.stop)
+        whole.segments = tuple(
+            slice(start + segment.start, start + segment.stop)
             for start, log in zip(starts[:-1], logs, strict=True)
-            for s in log.segments
-        ]
-        whole.segments = tuple(slice(a, b) for a, b in shifted)
+            for segment in log.segments
+        )
         whole.recordings = tuple(slice(a, b) for a, b in pairwise(starts))
         whole.findings = tuple(dict.fromkeys(finding for log in logs for finding in log.findings))
         whole.name = ", ".join(log.name for log in logs)
@@ -272,6 +267,15 @@ class Log:
 
     def __str__(self) -> str:
         return "\n".join([repr(self), str(self.columns), *map(str, self.findings)])
+
+
+def _times_one_after_another(logs: Sequence[Log]) -> FloatArray:
+    """Times of joined logs, s: each begins a second after the end of the one before."""
+    times, start = [], 0.0
+    for log in logs:
+        times.append(log.time - log.time[0] + start)
+        start = float(times[-1][-1]) + 1.0
+    return np.concatenate(times)
 
 
 def _require_alike(logs: Sequence[Log]) -> None:

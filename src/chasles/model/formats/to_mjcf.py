@@ -122,15 +122,7 @@ class _Writer:
     def text(self) -> str:
         """The whole file."""
         robot = self.description
-        moved = self.joints.get(robot.root, [])
-        free = [joint for joint in moved if joint.kind == "free"]
-        self.joints[robot.root] = [joint for joint in moved if joint.kind != "free"]
-        if robot.root != "world" or (robot.T_world_base != np.eye(4)).any():
-            root = self._body(self.links[robot.root], robot.T_world_base, [])
-        else:
-            root = self._inside("world")
-        for joint in free:
-            root += self._moved(joint)
+        bodies = self._bodies()
         equalities = [_equality(joint) for joint in self.written if joint.mimic is not None]
         equalities += [line for loop in robot.loops for line in self._held(loop)]
         tendons = [line for loop in robot.loops for line in self._tendon(loop)]
@@ -142,7 +134,7 @@ class _Writer:
             '  <compiler angle="radian" autolimits="true" inertiafromgeom="false" boundmass="0" boundinertia="0"/>',
             f"  {element_text('option', {'gravity': numbers_text(robot.gravity)})}",
             *_section("asset", self.assets),
-            *_section("worldbody", root),
+            *_section("worldbody", bodies),
             *_section("tendon", tendons),
             *_section("equality", equalities),
             *_section("actuator", motors),
@@ -150,6 +142,20 @@ class _Writer:
         if self.written:
             lines += _section("keyframe", [element_text("key", {"name": "home", "qpos": numbers_text(self._home())})])
         return "\n".join([*lines, "</mujoco>", ""])
+
+    def _bodies(self) -> list[str]:
+        """All that is in the world: the root with what hangs on it, and beside it what moves freely."""
+        robot = self.description
+        moved = self.joints.get(robot.root, [])
+        self.joints[robot.root] = [joint for joint in moved if joint.kind != "free"]
+        if robot.root != "world" or (robot.T_world_base != np.eye(4)).any():
+            lines = self._body(self.links[robot.root], robot.T_world_base, [])
+        else:
+            lines = self._inside("world")
+        for joint in moved:
+            if joint.kind == "free":
+                lines += self._moved(joint)
+        return lines
 
     def _body(self, link: Link, T: FloatArray, joints: Sequence[tuple[Joint, FloatArray]]) -> list[str]:
         """A body with its joints, each with its frame in that of the body, and all that hangs on it."""

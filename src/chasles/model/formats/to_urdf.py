@@ -136,20 +136,9 @@ def _joint(joint: Joint) -> list[str]:
     ]
     if joint.kind not in ("fixed", "free"):
         parts.append(element_text("axis", {"xyz": numbers_text(joint.axis)}))
-    default = Joint("default", "fixed", "a", "b")
-    extras = {
-        name: numbers_text(np.atleast_1d(getattr(joint, name)).tolist())
-        for name in OWN_PARAMETERS
-        if getattr(joint, name) != getattr(default, name)
-    }
-    if joint.kind in ("revolute", "prismatic"):
-        limits = {name: number_text(_finite(getattr(joint.limits, name))) for name in Limits.field_names()}
-        parts.append(element_text("limit", limits))
-    elif joint.kind == "continuous" and joint.limits != Limits():
-        limits = {name: number_text(_finite(getattr(joint.limits, name))) for name in ("velocity", "effort")}
-        parts.append(element_text("limit", limits))
-    elif joint.limits != Limits():
-        extras |= {name: _bounds(getattr(joint.limits, name)) for name in Limits.field_names()}
+    limits = _limits_in_urdf(joint)
+    if limits:
+        parts.append(element_text("limit", {name: number_text(_finite(bound)) for name, bound in limits.items()}))
     if joint.viscous_friction or joint.coulomb_friction:
         friction = {"damping": number_text(joint.viscous_friction), "friction": number_text(joint.coulomb_friction)}
         parts.append(element_text("dynamics", friction))
@@ -157,14 +146,36 @@ def _joint(joint: Joint) -> list[str]:
         mimic = joint.mimic
         rule = {"joint": mimic.joint, "multiplier": number_text(mimic.ratio), "offset": number_text(mimic.offset)}
         parts.append(element_text("mimic", rule))
+    parts += _chasles_element(joint, with_limits=not limits and joint.limits != Limits())
+    head = attributes_text({"name": joint.name, "type": TYPES[joint.kind]})
+    return [f"  <joint{head}>", *(f"    {part}" for part in parts), "  </joint>"]
+
+
+def _limits_in_urdf(joint: Joint) -> dict[str, float]:
+    """Limits that URDF's own element can state: all of a single joint, and of one that turns on without positions."""
+    names: Iterable[str] = ()
+    if joint.kind in ("revolute", "prismatic"):
+        names = Limits.field_names()
+    elif joint.kind == "continuous" and joint.limits != Limits():
+        names = ("velocity", "effort")
+    return {name: getattr(joint.limits, name) for name in names}
+
+
+def _chasles_element(joint: Joint, *, with_limits: bool) -> list[str]:
+    """Element of ours with the parameters for which URDF has no place; none if all have their defaults."""
+    default = Joint("default", "fixed", "a", "b")
+    attributes = {
+        name: numbers_text(np.atleast_1d(getattr(joint, name)).tolist())
+        for name in OWN_PARAMETERS
+        if getattr(joint, name) != getattr(default, name)
+    }
+    if with_limits:
+        attributes |= {name: _bounds(getattr(joint.limits, name)) for name in Limits.field_names()}
     coupled = [{"joint": other, "share": number_text(share)} for other, share in joint.drive_coupling]
     if coupled:
         inside = "".join(element_text("coupled", drive) for drive in coupled)
-        parts.append(f"<chasles{attributes_text(extras)}>{inside}</chasles>")
-    elif extras:
-        parts.append(element_text("chasles", extras))
-    head = attributes_text({"name": joint.name, "type": TYPES[joint.kind]})
-    return [f"  <joint{head}>", *(f"    {part}" for part in parts), "  </joint>"]
+        return [f"<chasles{attributes_text(attributes)}>{inside}</chasles>"]
+    return [element_text("chasles", attributes)] if attributes else []
 
 
 def _finite(limit: float) -> float:

@@ -115,34 +115,44 @@ class Plant(Sealed):
         self.delay = real(delay, "delay", at_least=0.0)
         self.effort_limits = truth(effort_limits, "effort_limits")
         self.velocity_limits = truth(velocity_limits, "velocity_limits")
+        self._require_fitting_effects()
+        self._require_drives_of_joints()
+
+    def _require_fitting_effects(self) -> None:
+        """Raise if an effect does not fit the robot's joints or frames, or another effect."""
+        robot = self.robot
         for name, effect in self.effects.items():
             if effect.n not in (None, robot.n):
                 raise ArgumentError(f"{name} is made for {effect.n} joints, but robot '{robot.name}' has {robot.n}")
             if effect.frame not in ("tool", *robot.frame_names):
                 raise UnknownNameError(f"frame for {name}", effect.frame, robot.frame_names)
-        if sensors is not None and sensors.side == "motor" and elastic_joints is None:
+        if self.sensors is not None and self.sensors.side == "motor" and self.elastic_joints is None:
             raise ArgumentError("sensors with side='motor' need elastic_joints: a rigid joint has one side only")
-        for name, given, cannot in (
-            ("friction", friction, self.joint_coordinates is None),
-            ("sensors", sensors, self.joint_coordinates is None),
-            ("motors", motors, self.driven_joints is None),
-            ("elastic_joints", elastic_joints, self.driven_joints is None),
-        ):
-            if given is not None and cannot:
+        unsupported = [
+            *(("friction", "sensors") if self.joint_coordinates is None else ()),
+            *(("motors", "elastic_joints") if self.driven_joints is None else ()),
+        ]
+        for name in unsupported:
+            if name in self.effects:
                 raise ArgumentError(
                     f"robot '{robot.name}' has joints with several degrees of freedom, which {name} do not support"
                 )
-        description = robot.description
-        if description.has_coupled_drives and (motors is not None or elastic_joints is not None):
+
+    def _require_drives_of_joints(self) -> None:
+        """Raise if motors or elastic joints are given for motors that drive several joints, or a dependent one."""
+        if self.motors is None and self.elastic_joints is None:
+            return
+        description = self.robot.description
+        if description.has_coupled_drives:
             raise ArgumentError(
-                f"motors and elastic_joints act on one joint each, but robot '{robot.name}' has coupled drives "
+                f"motors and elastic_joints act on one joint each, but robot '{self.name}' has coupled drives "
                 "(drive_coupling): its description has their rotors and friction; leave the effects out"
             )
         elsewhere = set(description.actuated_indices) - set(description.independent_indices)
-        if elsewhere and (motors is not None or elastic_joints is not None):
+        if elsewhere:
             names = [description.joint_velocity_names[index] for index in sorted(elsewhere)]
             raise ArgumentError(
-                f"motors and elastic_joints act on independent joints, but robot '{robot.name}' has motors at "
+                f"motors and elastic_joints act on independent joints, but robot '{self.name}' has motors at "
                 f"{', '.join(names)}; choose independent velocities at all of its motors"
             )
 
