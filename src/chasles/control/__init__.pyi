@@ -32,6 +32,7 @@ from chasles.control.margin_design import DesignError as DesignError
 from chasles.control.margin_design import MarginDesign as MarginDesign
 from chasles.control.momentum_observer import MomentumObserver as MomentumObserver
 from chasles.control.nominal_torque import NominalTorque as NominalTorque
+from chasles.control.nominal_torque import NominalTorquePID as NominalTorquePID
 from chasles.control.now import Now as Now
 from chasles.control.online_law import OnlineLaw as OnlineLaw
 from chasles.control.operational_space import OperationalSpace as OperationalSpace
@@ -39,7 +40,9 @@ from chasles.control.optimal.problem import OptimalControl as OptimalControl
 from chasles.control.pd import PD as PD
 from chasles.control.pd import PDGravity as PDGravity
 from chasles.control.pid import PID as PID
+from chasles.control.pid import PIDGravity as PIDGravity
 from chasles.control.pole_design import PoleDesign as PoleDesign
+from chasles.control.preview import Previewed as Previewed
 from chasles.control.python_law import PythonLaw as PythonLaw
 from chasles.control.python_law import as_controller as as_controller
 from chasles.control.resolved_acceleration import ResolvedAcceleration as ResolvedAcceleration
@@ -50,6 +53,9 @@ from chasles.control.task_space import pose_reference as pose_reference
 from chasles.control.torque_filters import LeadLagFilter as LeadLagFilter
 from chasles.control.torque_filters import LowPassFilter as LowPassFilter
 from chasles.control.torque_filters import NotchFilter as NotchFilter
+from chasles.control.velocity_estimates import DifferencedVelocity as DifferencedVelocity
+from chasles.control.velocity_estimates import KalmanVelocity as KalmanVelocity
+from chasles.control.velocity_estimates import MomentumVelocity as MomentumVelocity
 from chasles.control.vertex_plants import Uncertainty as Uncertainty
 from chasles.control.whole_body import Forces as Forces
 from chasles.control.whole_body import Stance as Stance

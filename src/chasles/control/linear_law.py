@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.now import PlannedMotion
 from chasles.control.traced_law import TracedLaw, traced_law
@@ -79,19 +81,21 @@ def linear_law(
     robot: Robot, controller: Controller, times: Floats, planned: Motion, period: float, every: int
 ) -> LinearLaw:
     """Differentiate every so many calls of a law that follows the motion without error; its memory runs along."""
-    traced = traced_law(controller, times, planned, period)
+    traced = _traced(controller, times, planned, period)
     function, schedule = _function(traced)
     given = (times, planned.q, planned.qd, traced.references)
     memories = np.repeat(traced.initial_memory[None], len(times), axis=0)
     for k in range(len(times) - 1 if traced.initial_memory.size else 0):
-        memories[k + 1] = function(*(part[k] for part in (*given, memories, *schedule)))[1]
+        memories[k + 1] = function(*(part[k] for part in (*given, memories, *schedule)), *traced.further)[1]
     arguments = tuple(part[::every] for part in (*given, memories, *schedule))
-    torques = np.ravel(function(*given, memories, *schedule)[0])
+    torques = np.ravel(function(*given, memories, *schedule, *traced.further)[0])
     sizes = sizes_of(memories), float(sizes_of(torques[:, None])[0])
     states, size = planned.q.shape[-1] + planned.qd.shape[-1], traced.initial_memory.size
     if size <= LARGE_MEMORY:
         tau, following = (
-            np.concatenate([function.jacobian(output, wrt)(*arguments) for wrt in ("q", "qd", "memory")], axis=-1)
+            np.concatenate(
+                [function.jacobian(output, wrt)(*arguments, *traced.further) for wrt in ("q", "qd", "memory")], axis=-1
+            )
             for output in ("tau", "following")
         )
         kept = memory_that_acts(tau[..., states:], following[..., states:], *sizes)
@@ -106,6 +110,14 @@ def linear_law(
         tau[..., columns], following[..., columns] = _differences(function, arguments, columns)
     D, B = (_by_displacements(robot, arguments[1], part[..., :states]) for part in (tau, following))
     return LinearLaw(following[:, kept][..., states + kept], B[:, kept], tau[..., states + kept], D)
+
+
+def _traced(controller: Controller, times: Floats, planned: Motion, period: float) -> TracedLaw:
+    """Trace a law once for all gains and periods; one of a large memory, or that cannot take them, with its own."""
+    if controller.memory_layout.size <= LARGE_MEMORY:
+        with contextlib.suppress(ArgumentError):
+            return traced_law(controller, times, planned, period, varied=True)
+    return traced_law(controller, times, planned, period)
 
 
 def _function(traced: TracedLaw) -> tuple[Function, tuple[Floats, ...]]:

@@ -73,13 +73,44 @@ class PID(RobotController):
         """Return gains that place the poles of each joint as if it moved alone."""
         return joint_gains(design, integral=True)
 
+    def carried(self, q: Array) -> Any:
+        """Return torques (n,) that the law adds to those of the error: none."""
+        return np.zeros(self.robot.n)
+
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the error by the rectangle rule."""
         (error, rate, _), limits = tracking_error(self.robot, now.q, now.qd, now.reference), self.torque_limits
-        proportional = self.kp * error + self.kd * rate
+        proportional = self.kp * error + self.kd * rate + self.carried(now.q)
         wanted = proportional + self.ki * (now.memory.integral + now.period * error)
         now.memory.integral = next_integral(now.memory.integral, error, wanted - saturated(wanted, limits), now.period)
         return saturated(proportional + self.ki * now.memory.integral, limits)
+
+
+class PIDGravity(PID):
+    """tau = Kp (q_ref - q) + Ki ∫(q_ref - q) dt + Kd (qd_ref - qd) + g(q), within the joints' torque limits.
+
+    It requires the gravity torques only: the integral finds what is left of the weight, such as that of a payload.
+    Anti-windup and parameters are those of `PID`.
+
+    Source: Siciliano, Sciavicco, Villani and Oriolo, Robotics: Modelling, Planning and Control (2009), section 8.5.1,
+    for PD with gravity compensation; Åström and Hägglund (1995) on integrator windup.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> law = ch.control.PIDGravity(arm, kp=400.0, ki=400.0, kd=60.0)
+    >>> hold = ch.PointToPoint([0.0, 0.0], [0.0, 0.0], duration=1.0)
+    >>> bool(np.allclose(law.evaluate([0.0, 0.0], [0.0, 0.0], hold).tau, arm.gravity_torque([0.0, 0.0])))
+    True
+    """
+
+    name = "PID + gravity"
+    kind = "pid-gravity"
+
+    def carried(self, q: Array) -> Any:
+        """Return the gravity torques (n,)."""
+        return self.robot.gravity_torque(q)
 
 
 def saturated(tau: Array, limits: Array) -> Any:

@@ -26,8 +26,8 @@ class TracedLaw:
     Attributes
     ----------
     program
-        ``(t, q, qd, reference, memory, schedule) -> (tau, following)``: the reference is q, q̇ and q̈, one after
-        another; memory and schedule are vectors.
+        ``(t, q, qd, reference, memory, schedule, …) -> (tau, following)``: the reference is q, q̇ and q̈, one after
+        another; memory and schedule are vectors. Behind them follow the arguments of `further`.
     times
         Times of the calls, shape (k,), s.
     references
@@ -36,6 +36,8 @@ class TracedLaw:
         Parts of the schedule of the calls, shape (k, m); m = 0 for laws without.
     initial_memory
         Memory at the start, shape (s,).
+    further
+        Sample period, (), and parameters, (p,), of a program that has them as arguments; otherwise empty.
     """
 
     program: Program
@@ -43,10 +45,13 @@ class TracedLaw:
     references: Floats
     schedule: Floats
     initial_memory: Floats
+    further: tuple[Floats, ...] = ()
 
 
-def traced_law(controller: Controller, times: Floats, planned: Motion, period: float) -> TracedLaw:
-    """Trace a law with its parameters as constants.
+def traced_law(
+    controller: Controller, times: Floats, planned: Motion, period: float, *, varied: bool = False
+) -> TracedLaw:
+    """Trace a law with its period and parameters as constants or, `varied`, as arguments: one program for all gains.
 
     Raises
     ------
@@ -60,23 +65,28 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
     shapes = _row_shapes(rows)
     row = Layout({} if shapes is None else {"row": shapes})
 
+    parameters = Layout({name: np.shape(value) for name, value in controller.parameters.items()})
+
     def law(
-        t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, planned_values: Record
+        t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, planned_values: Record, *further: Any
     ) -> tuple[Any, Any]:
+        h, values = further if varied else (period, None)
         now = Now(
             t,
             q,
             qd,
             Motion(*np.split(reference, [nq, nq + n])),
             memory.split(state),
-            period,
+            h,
             None if shapes is None else row.split(planned_values).row,
         )
-        tau = controller.law(now)
+        chosen = controller if values is None else controller.with_values(dict(parameters.split(values).items()))
+        tau = chosen.law(now)
         return np.asarray(tau), memory.join(now.memory)
 
     inputs: dict[str, Shapes] = {"t": (), "q": (nq,), "qd": (n,), "reference": (nq + 2 * n,)}
     inputs |= {"memory": (memory.size,), "schedule": (row.size,)}
+    inputs |= {"period": (), "parameters": (parameters.size,)} if varied else {}
     try:
         program = trace(law, inputs, name="law", outputs=["tau", "following"])
     except ArgumentError:
@@ -88,7 +98,10 @@ def traced_law(controller: Controller, times: Floats, planned: Motion, period: f
         schedule = np.array([row.join({"row": _row_at(rows, k)}) for k in range(len(times))], dtype=np.float64)
     references = np.concatenate([planned.q, planned.qd, planned.qdd], axis=-1)
     start = np.asarray(memory.join(controller.memory), dtype=np.float64)
-    return TracedLaw(program, times, references, schedule, start)
+    further: tuple[Floats, ...] = ()
+    if varied:
+        further = np.array(period), np.asarray(parameters.join(controller.parameters), dtype=np.float64)
+    return TracedLaw(program, times, references, schedule, start, further)
 
 
 def _row_shapes(rows: Memory) -> Shapes | None:
