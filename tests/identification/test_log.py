@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from tests.identification.synthetic_logs import fourier_motion, real_planar, table
+from tests.oracles.closed_machines import MACHINES
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
@@ -491,12 +492,19 @@ def test_wrong_sources() -> None:
             ch.Log(ARM, source)
 
 
-def test_robots_with_loops_are_refused_in_a_sentence() -> None:
+def test_logs_of_robots_with_loops_hold_the_independent_joints() -> None:
     delta = ch.load("delta")
-    table = {"t": np.arange(0.0, 1.0, 0.01), "q": np.zeros((100, delta.nq)), "tau": np.zeros((100, delta.n))}
-    for attempt in (lambda: ch.Log(delta, table), lambda: ch.identify(delta, table), lambda: ch.excite(delta)):
-        with pytest.raises(ArgumentError, match=r"takes robots without loops, but loop '.*' closes robot 'delta'"):
-            attempt()
+    wave = np.sin(np.arange(0.0, 1.0, 0.01))[:, None] * np.ones(3)
+    log = ch.Log(delta, {"t": np.arange(0.0, 1.0, 0.01), "q": wave, "tau": wave})
+    assert log.n == delta.n == 3
+    by_pose = ch.Robot(MACHINES["Stewart by pose"]())
+    with pytest.raises(ArgumentError, match=r"robots whose independent joints have one coordinate .* 'pose"):
+        ch.Log(by_pose, {"t": np.arange(0.0, 1.0, 0.01), "q": np.zeros((100, 6)), "tau": np.zeros((100, 6))})
+
+
+def test_excite_refuses_loops_in_a_sentence() -> None:
+    with pytest.raises(ArgumentError, match=r"takes robots without loops, but loop '.*' closes robot 'delta'"):
+        ch.excite(ch.load("delta"))
 
 
 def test_zero_positions_are_added_in_rad_and_m() -> None:

@@ -88,7 +88,7 @@ class FittedLog:
         signals = self.equations.signals
         step = STEP * (signals.period if change is delayed else 1.0)
         states = (change(signals, h) for h in (step, -step))
-        ahead, behind = (np.asarray(model.inverse_dynamics(own.q, own.qd, own.qdd)) for own in states)
+        ahead, behind = (own.torque(model) for own in states)
         return signals.filter((ahead - behind) / (2.0 * step))[self.equations.kept][..., None]
 
     def unseen_errors(self) -> FloatArray:
@@ -109,7 +109,7 @@ def misalignments(fitted: FittedLog, model: Robot) -> Iterator[Finding]:
         yield from LAG.told(delay.better, delay=delay.size, half=delay.half, declared=declared)
     scores = [
         (_additional(fitted.column(model, turned(joint)), fitted.found).score, joint)
-        for joint, unit in enumerate(fitted.robot.description.coordinate_units)
+        for joint, unit in enumerate(fitted.robot.description.displacement_units)
         if unit == "rad"
     ]
     tried = [
@@ -128,7 +128,7 @@ def turned(joint: int) -> Change:
     def change(signals: Signals, offset: float) -> Signals:
         q = signals.q.copy()
         q[:, joint] += offset
-        return replace(signals, q=q)
+        return signals.at(q)
 
     return change
 

@@ -55,7 +55,7 @@ def better_readings(
     of two columns is tried on a few hundred samples.
     """
     names, n = robot.velocity_names, robot.n
-    turning = np.array([unit == "rad" for unit in robot.description.coordinate_units])
+    turning = np.array([unit == "rad" for unit in robot.description.displacement_units])
     kept = signals.kept()
     thin = _thinned(signals, kept[np.unique(np.linspace(0, len(kept) - 1, TRIED_SAMPLES).astype(int))])
     as_read = _log_errors(robot, unknowns, thin, measured)
@@ -63,8 +63,11 @@ def better_readings(
     for reading in _readings(names, n, turning):
         order, effort_order = list(reading.q_order), list(reading.effort_order)
         sign = reading.q_sign
+        moved = thin.at(sign * thin.q[:, order] + reading.q_offset)
+        if not np.isfinite(moved.configuration).all():  # no loops close there
+            continue
         other = replace(
-            thin, q=sign * thin.q[:, order] + reading.q_offset,
+            moved,
             qd=sign * thin.qd[:, order], qdd=sign * thin.qdd[:, order],
             effort=reading.effort_sign * thin.effort[:, effort_order],
         )  # fmt: skip
@@ -83,8 +86,8 @@ def mounting(robot: Robot, signals: Signals, measured: NDArray[np.bool_]) -> tup
     """
     kept = signals.kept()
     thin = _thinned(signals, kept[np.unique(np.linspace(0, len(kept) - 1, TRIED_SAMPLES).astype(int))])
-    along = [np.asarray(robot.gravity_torque(thin.q, vary={"gravity": np.eye(3)[k]})) for k in range(3)]
-    moved = np.asarray(robot.inverse_dynamics(thin.q, thin.qd, thin.qdd)) - np.asarray(robot.gravity_torque(thin.q))
+    along = [np.asarray(robot.gravity_torque(thin.configuration, vary={"gravity": np.eye(3)[k]})) for k in range(3)]
+    moved = thin.torque(robot) - np.asarray(robot.gravity_torque(thin.configuration))
     top = np.abs(thin.qd).max(axis=0) + 1e-12
     friction = [np.tanh(thin.qd / (0.05 * top)), thin.qd / top, np.ones_like(thin.qd)]
     n, joints = robot.n, np.flatnonzero(measured)
@@ -108,7 +111,7 @@ def mounting(robot: Robot, signals: Signals, measured: NDArray[np.bool_]) -> tup
 def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:
     return replace(
         signals, time=signals.time[rows], q=signals.q[rows], qd=signals.qd[rows], qdd=signals.qdd[rows],
-        effort=signals.effort[rows], moving=signals.moving[rows],
+        configuration=signals.configuration[rows], effort=signals.effort[rows], moving=signals.moving[rows],
         saturated=signals.saturated[rows], segments=(slice(0, len(rows)),), recordings=(slice(0, len(rows)),),
         cutoff=replace(signals.cutoff, frequency=1.0 / signals.period),
     )  # fmt: skip
@@ -117,7 +120,7 @@ def _thinned(signals: Signals, rows: NDArray[np.intp]) -> Signals:
 def _log_errors(robot: Robot, unknowns: InertialUnknowns, signals: Signals, measured: NDArray[np.bool_]) -> FloatArray:
     """Logarithm of each joint's relative residual in a fit of all joints, shape (n,)."""
     equations = TorqueEquations(robot, unknowns, signals)
-    terms = FrictionTerms.of(equations.motor_rates, robot.description.coordinate_units, (0.05,), ("offset",))
+    terms = FrictionTerms.of(equations.motor_rates, robot.description.displacement_units, (0.05,), ("offset",))
     A = textbook_columns(equations, terms)
     scale = np.where(equations.moving & measured, 1.0 / (equations.effort.std(axis=0) + 1e-12), 0.0)
     rows = (A * scale[..., None]).reshape(-1, A.shape[2])

@@ -74,19 +74,20 @@ def gains_from_model(robot: Robot, equations: TorqueEquations, measured: NDArray
         Joints whose current was measured. The others get NaN.
     """
     n = len(measured)
-    torque = equations.columns @ equations.inertial.of(robot)
+    torque = equations.columns @ equations.inertial.of(robot) + equations.passive
+    currents = equations.effort + equations.passive
     friction = _friction(robot, equations)
     values, errors = np.full(n, np.nan), np.full(n, np.nan)
     for joint in np.flatnonzero(measured):
         A = np.concatenate([torque[:, joint, None], friction[:, joint, joint]], axis=1)
-        y, moving = equations.effort[:, joint], equations.moving[:, joint]
+        y, moving = currents[:, joint], equations.moving[:, joint]
         values[joint], errors[joint] = _gain(A, y, moving, equations.segments)
     return DriveGains(values, errors)
 
 
 def _friction(robot: Robot, equations: TorqueEquations) -> FloatArray:
     """Columns of viscous and Coulomb friction and an offset, shape (k, n joints, n motors, 3)."""
-    units = robot.description.coordinate_units
+    units = robot.description.displacement_units
     terms = FrictionTerms.of(equations.motor_rates, units, (TRANSITION,), ("offset",))
     columns = equations.friction(terms, np.zeros_like(equations.motor_rates))
     return columns.reshape(*columns.shape[:2], len(units), -1)
@@ -167,9 +168,9 @@ def gains_from_payload(
         equations = TorqueEquations(robot, own, signals)
         friction = _friction(robot, equations)
         columns.append(np.concatenate([equations.base_columns, friction.reshape(*friction.shape[:2], -1)], axis=2))
-        of_payload = payload_regressor(robot, where, signals.q, signals.qd, signals.qdd)
+        of_payload = payload_regressor(robot, where, signals.configuration, signals.qd, signals.qdd)
         payload.append(is_loaded * signals.filter(of_payload)[equations.kept])
-        efforts.append(equations.effort)
+        efforts.append(equations.effort + equations.passive)
         moving.append(equations.moving)
         segments += [slice(part.start + start, part.stop + start) for part in equations.segments]
         start += len(equations.effort)

@@ -8,11 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.identification.closed_configurations import coupling_of_motors
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.log import Log
 from chasles.mechanics.base_parameters import expressions
 from chasles.model import build_tree
+from chasles.model.joint import POSITION_TORQUES
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -51,8 +53,11 @@ class InertialUnknowns:
 
 def with_drives_of(log: Log, robot: Robot) -> Robot:
     """Robot whose drives are coupled as those of a log."""
-    known = robot.description.drive_coupling
-    return robot if np.array_equal(known, log.coupling) else robot.with_drive_coupling(log.coupling)
+    if np.array_equal(coupling_of_motors(robot), log.coupling):
+        return robot
+    motors, coupling = robot.description.independent_indices, robot.description.drive_coupling.copy()
+    coupling[np.ix_(motors, motors)] = log.coupling
+    return robot.with_drive_coupling(coupling)
 
 
 def inertial_unknowns(robot: Robot) -> InertialUnknowns:
@@ -61,23 +66,70 @@ def inertial_unknowns(robot: Robot) -> InertialUnknowns:
     Raises
     ------
     ArgumentError
-        If joints mimic others: their rotors are not those of motors.
+        If joints mimic others, or the motors of a robot with loops are not those of its independent joints.
     """
-    bodies = len(build_tree(robot.description).carriers)
-    names = robot.inertial.names
+    description = robot.description
+    bodies = len(build_tree(description).carriers)
+    names, motors = robot.inertial.names, np.array(description.independent_indices)
     rotors = np.arange(10 * bodies + 2, len(names), 3, dtype=np.intp)
+    if description.loops:
+        _require_motors_of_independent_joints(robot)
+        rotors = rotors[motors]
     if len(rotors) != robot.n:
         raise ArgumentError(
             f"robot '{robot.name}' has {len(rotors)} moving joints and {robot.n} independent ones: identify needs a "
             "motor for each; lock the others with robot.edit.lock"
         )
     used = np.concatenate([np.arange(10 * bodies), rotors])
-    base = robot.inertial.base()
+    base = robot.inertial.base(columns=used) if description.loops else robot.inertial.base()
     kept = np.isin(base.independent, used)
     independent, matrix = np.searchsorted(used, base.independent[kept]), base.to_base[np.ix_(kept, used)]
     own = [names[k] for k in used]
     named = tuple(own[k] for k in independent)
     return InertialUnknowns(bodies, rotors, named, expressions(matrix, independent.tolist(), own), independent, matrix)
+
+
+def _require_motors_of_independent_joints(robot: Robot) -> None:
+    """Refuse robots with loops whose motors are at other joints, or turn with joints without motors."""
+    description = robot.description
+    motors, independent = set(description.actuated_indices), list(description.independent_indices)
+    if motors != set(independent):
+        names = ", ".join(description.joint_velocity_names[index] for index in sorted(motors))
+        raise ArgumentError(
+            f"identify needs robots with one motor for each degree of freedom, but robot '{robot.name}' has motors at "
+            f"{names} and moves with {', '.join(robot.velocity_names)}: name as many joints in actuated= as there are "
+            "degrees of freedom, and the same in independent="
+        )
+    passive = np.setdiff1d(np.arange(len(description.joint_velocity_names)), independent)
+    if description.drive_coupling[independent][:, passive].any():
+        raise ArgumentError(
+            f"motors of robot '{robot.name}' turn with joints that have no motor (drive_coupling): identify couples "
+            "drives of independent joints only"
+        )
+
+
+def passive_joints(robot: Robot) -> Robot | None:
+    """Robot without masses and motors, with friction, rotors and springs of the passive joints; None without any.
+
+    A robot with loops has passive joints. What they lose comes to the motors much as the motors' own friction does, so
+    it is known or zero, and not identified.
+    """
+    description = robot.description
+    if not description.loops:
+        return None
+    values, motors = robot.inertial.values, list(description.independent_indices)
+    losses = values[-3 * len(description.joint_velocity_names) :].reshape(-1, 3)
+    values[: -losses.size], losses[motors] = 0.0, 0.0
+    passive = [joint for joint in description.coordinates if joint.name not in robot.velocity_names]
+    if not losses.any() and not any(getattr(joint, name) for joint in passive for name in POSITION_TORQUES):
+        return None
+    none = {name: dict.fromkeys(_with_parameter(robot, name), 0.0) for name in POSITION_TORQUES}
+    return robot.with_friction(**none).inertial.with_values(values, check=False)
+
+
+def _with_parameter(robot: Robot, name: str) -> list[str]:
+    """Independent joints that can have this parameter."""
+    return [joint for joint in robot.velocity_names if name in robot.description.joint(joint).parameters]
 
 
 class TorqueEquations:
@@ -96,8 +148,10 @@ class TorqueEquations:
     ----------
     columns
         Filtered columns of the inertial unknowns at the kept samples, shape (k, n, inertial).
+    passive
+        Filtered torques of the prior's passive joints (see `passive_joints`), shape (k, n).
     effort
-        Filtered efforts, shape (k, n).
+        Filtered efforts without these, shape (k, n).
     moving, saturated
         Shapes (k, n).
     time
@@ -107,14 +161,15 @@ class TorqueEquations:
     """
 
     def __init__(self, robot: Robot, inertial: InertialUnknowns, signals: Signals) -> None:
-        self.inertial, self.signals, self.coupling = inertial, signals, robot.description.drive_coupling
+        self.inertial, self.signals, self.coupling = inertial, signals, coupling_of_motors(robot)
         self.motor_rates = signals.qd @ self.coupling.T
         self._angles = signals.q @ self.coupling.T
         self.kept = signals.kept()
         columns = (*range(10 * inertial.bodies), *inertial.rotors.tolist())
-        self._raw = np.asarray(robot.regressors.torque(signals.q, signals.qd, signals.qdd, columns=columns))
+        self._raw = np.asarray(robot.regressors.torque(signals.configuration, signals.qd, signals.qdd, columns=columns))
         self.columns = signals.filter(self._raw)[self.kept]
-        self.effort, self.time = signals.effort[self.kept], signals.time[self.kept]
+        self.passive = self._passive_torque(robot)
+        self.effort, self.time = signals.effort[self.kept] - self.passive, signals.time[self.kept]
         self.moving, self.saturated = signals.moving[self.kept], signals.saturated[self.kept]
         ends = [int(np.searchsorted(self.kept, part.stop)) for part in signals.segments]
         starts = [int(np.searchsorted(self.kept, part.start)) for part in signals.segments]
@@ -150,6 +205,12 @@ class TorqueEquations:
         """
         ratio = self.motor_rates[..., None] / terms.transitions
         return self._at_joints(-coulomb * ratio / np.cosh(np.minimum(np.abs(ratio), 50.0)) ** 2)
+
+    def _passive_torque(self, robot: Robot) -> FloatArray:
+        passive, signals = passive_joints(robot), self.signals
+        if passive is None:
+            return np.zeros((len(self.kept), robot.n))
+        return signals.filter(signals.torque(passive))[self.kept]
 
     def _at_joints(self, at_motors: FloatArray) -> FloatArray:
         filtered = self.signals.filter(at_motors)[self.kept]

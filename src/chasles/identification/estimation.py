@@ -160,8 +160,8 @@ def estimate(robot: Robot, equations: TorqueEquations, used: NDArray[np.bool_], 
     friction
         ``"all"`` terms, or ``"urdf"``: viscous friction and one transition, which is found along (Gauss-Newton).
     """
-    units = robot.description.coordinate_units
-    shares, signed = (TRANSITIONS, SIGNED) if friction == "all" else ((0.05,), ())
+    units = robot.description.displacement_units
+    shares, signed = (TRANSITIONS, signed_terms(robot)) if friction == "all" else ((0.05,), ())
     terms = FrictionTerms.of(equations.motor_rates, units, shares, signed)
     textbook = least_squares(equations, used, units)
     residuals, deviations = textbook.residuals, textbook.deviations
@@ -183,6 +183,11 @@ def estimate(robot: Robot, equations: TorqueEquations, used: NDArray[np.bool_], 
         else:
             terms = _moved(equations, found)
     return found
+
+
+def signed_terms(robot: Robot) -> tuple[str, ...]:
+    """Friction terms of either sign; with loops none depends on the load, which loops and motors share."""
+    return SIGNED[1:] if robot.description.loops else SIGNED
 
 
 def _moved(equations: TorqueEquations, found: Estimate) -> FrictionTerms:
@@ -318,8 +323,12 @@ def reference_bodies(robot: Robot, bodies: int) -> FloatArray:
     """
     J = np.asarray(pseudo_inertia_from_inertial_parameters(robot.inertial.values[: 10 * bodies].reshape(-1, 10)))
     mass, rng = J[:, 3, 3].sum(), np.random.default_rng(0)
-    lower, upper = np.maximum(robot.lower_limits, -np.pi), np.minimum(robot.upper_limits, np.pi)
-    M = np.asarray(robot.mass_matrix(rng.uniform(lower, upper, (STATES, robot.n))))
+    if robot.description.loops:
+        q = robot.random_configuration(rng, (STATES,))
+    else:
+        lower, upper = np.maximum(robot.lower_limits, -np.pi), np.minimum(robot.upper_limits, np.pi)
+        q = rng.uniform(lower, upper, (STATES, robot.n))
+    M = np.asarray(robot.mass_matrix(q))
     radius = LEAST_RADIUS * 2.0 * np.sqrt(np.diagonal(M, axis1=1, axis2=2)[:, :2].max(axis=1).mean() / mass)
     center = J[:, :3, 3] / np.maximum(J[:, 3, 3], 1e-9)[:, None]
     own = np.maximum(J[:, 3, 3], LEAST_MASS * mass)

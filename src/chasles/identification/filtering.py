@@ -19,7 +19,9 @@ from scipy.signal import butter, sosfiltfilt
 
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import real
+from chasles.identification.closed_configurations import closed_along, closed_near
 from chasles.identification.logs.log import Log
+from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
@@ -71,8 +73,12 @@ class Signals:
 
     Attributes
     ----------
+    robot
+        Robot that moved.
     time, q, qd, qdd, effort
         Shapes (k,) and (k, n).
+    configuration
+        Configurations of the robot, shape (k, nq): q itself, unless loops let further joints follow.
     moving
         Whether each joint moves, shape (k, n): faster than 2 % of its largest speed. False where saturated.
     saturated
@@ -90,10 +96,12 @@ class Signals:
         Source of the velocities: "measured velocities" or "positions".
     """
 
+    robot: Robot
     time: FloatArray
     q: FloatArray
     qd: FloatArray
     qdd: FloatArray
+    configuration: FloatArray
     effort: FloatArray
     moving: NDArray[np.bool_]
     saturated: NDArray[np.bool_]
@@ -110,6 +118,14 @@ class Signals:
         for part in self.segments:
             filtered[part] = _low_pass(columns[part], self.cutoff.frequency, 1.0 / self.period)
         return filtered
+
+    def at(self, q: FloatArray) -> Signals:
+        """Signals at other positions near these, shape (k, n)."""
+        return replace(self, q=q, configuration=closed_near(self.robot, q, self.configuration))
+
+    def torque(self, robot: Robot) -> FloatArray:
+        """Torques of a robot in this motion, not filtered, shape (k, n)."""
+        return np.asarray(robot.inverse_dynamics(self.configuration, self.qd, self.qdd))
 
     def kept(self) -> NDArray[np.intp]:
         """Indices of the samples that carry information below the cut-off, without the ends of the segments."""
@@ -177,11 +193,13 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     ends = np.cumsum([0, *(len(block[0]) for block in blocks)])
     together = [np.concatenate(group) for group in zip(*blocks, strict=True)]
     time, position, velocity, acceleration, efforts = together
+    segments = tuple(slice(int(a), int(b)) for a, b in pairwise(ends))
+    closed = np.concatenate([closed_along(log.robot, time[part], position[part]) for part in segments])
     fastest = np.abs(velocity).max(axis=0)
     signals = Signals(
-        time, position, velocity, acceleration, efforts,
+        log.robot, time, position, velocity, acceleration, closed, efforts,
         moving=(np.abs(velocity) > np.maximum(SLOW * fastest, 1e-12)) & ~saturated, saturated=saturated,
-        segments=tuple(slice(int(a), int(b)) for a, b in pairwise(ends)), recordings=_recordings(log, parts, ends),
+        segments=segments, recordings=_recordings(log, parts, ends),
         period=step * log.sample_period, cutoff=chosen, noise=noise,
         derivative="positions" if rates is None else "measured velocities",
     )  # fmt: skip
@@ -210,7 +228,7 @@ def delayed(signals: Signals, delay: float) -> Signals:
         times = ((signals.time[part], values[part]) for part in signals.segments)
         return np.concatenate([CubicSpline(time, own)(time - delay) for time, own in times])
 
-    return replace(signals, q=earlier(signals.q), qd=earlier(signals.qd), qdd=earlier(signals.qdd))
+    return replace(signals.at(earlier(signals.q)), qd=earlier(signals.qd), qdd=earlier(signals.qdd))
 
 
 def filtered_like(log: Log, signals: Signals, values: FloatArray) -> FloatArray:

@@ -24,7 +24,7 @@ from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
 from chasles.identification.logs.columns import Columns
 from chasles.identification.logs.log import Log
-from chasles.robot.robot import Robot
+from chasles.robot.robot import Robot, independent_coordinates
 
 FloatArray = NDArray[np.float64]
 
@@ -161,7 +161,7 @@ class Identification:
         """
         own = accepted_log(self.robot, log)
         signals = filtered_signals(own, self.band if cutoff is None else cutoff)
-        tau = signals.filter(np.asarray(self.model.inverse_dynamics(signals.q, signals.qd, signals.qdd)))
+        tau = signals.filter(signals.torque(self.model))
         moving, gains = signals.moving & own.measured, self.drive_gains
         scale = np.where(gains.known, gains.values, 1.0) if own.currents and gains is not None else 1.0
         return Prediction(tau, signals.effort * scale, moving, signals.saturated, signals.time).at(signals.kept())
@@ -172,7 +172,7 @@ class Identification:
         Parameters
         ----------
         q, qd, qdd
-            Motion of the joints, shapes (k, n).
+            Configurations, shape (k, nq), velocities and accelerations, shapes (k, n).
         """
         robot, coupling = with_drives_of(self.log, self.robot), self.log.coupling
         unknowns = inertial_unknowns(robot)
@@ -181,8 +181,9 @@ class Identification:
         load = np.asarray(
             np.linalg.solve(coupling.T, (columns @ self.values[: columns.shape[2]]).T).T, dtype=np.float64
         )
-        of_motors = self.terms.columns(qd @ coupling.T, q @ coupling.T, load)
-        friction = np.einsum("kmi,mj->kjmi", of_motors, coupling).reshape(*q.shape, -1)
+        positions = q[:, independent_coordinates(robot, "an identification")]
+        of_motors = self.terms.columns(qd @ coupling.T, positions @ coupling.T, load)
+        friction = np.einsum("kmi,mj->kjmi", of_motors, coupling).reshape(*qd.shape, -1)
         A = np.concatenate([columns, friction], axis=2)
         return np.asarray(np.sqrt(np.einsum("kjp,pr,kjr->kj", A, self.covariance, A, optimize=True)))
 

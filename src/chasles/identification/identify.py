@@ -178,28 +178,29 @@ def _fitted(data: Data, fits: Fits, friction: Friction) -> tuple[Identification,
 def exported(robot: Robot, found: Estimate) -> Robot:
     """Robot with all that was estimated: bodies, rotors and friction of the motors."""
     own = found.unknowns
-    values = np.zeros(len(robot.inertial.names))
+    values = robot.inertial.values
     values[: 10 * own.bodies] = found.inertial[: 10 * own.bodies]
     values[own.rotors] = found.inertial[10 * own.bodies :]
     terms = found.friction
     dry = found.coulomb
     total = dry.sum(axis=1)
     none = np.zeros(robot.n)
+    load = np.clip(terms.get("load", none), -LARGEST_LOAD_FRICTION, LARGEST_LOAD_FRICTION)
+    turning = [unit == "rad" for unit in robot.description.displacement_units]
+
+    def of_motors(values: FloatArray, *, where: Sequence[bool] = (True,) * robot.n) -> dict[str, Any]:
+        columns = zip(robot.velocity_names, values.tolist(), where, strict=True)
+        return {name: value for name, value, has_it in columns if has_it}
+
     bodies = robot.inertial.with_values(values, check=False)
     return bodies.with_friction(
-        viscous=terms["viscous"], coulomb=total, coulomb_velocity=found.terms.transitions,
-        coulomb_shares=dry / total[:, None],
-        load=np.clip(terms.get("load", none), -LARGEST_LOAD_FRICTION, LARGEST_LOAD_FRICTION),
-        load_velocity=found.terms.load_velocity,
-        torque_offset=terms.get("offset", none), torque_sine=_by_joint(robot, terms.get("sine", none)),
-        torque_cosine=_by_joint(robot, terms.get("cosine", none)),
+        viscous=of_motors(terms["viscous"]), coulomb=of_motors(total),
+        coulomb_velocity=of_motors(found.terms.transitions), coulomb_shares=of_motors(dry / total[:, None]),
+        load=of_motors(load), load_velocity=of_motors(found.terms.load_velocity),
+        torque_offset=of_motors(terms.get("offset", none)),
+        torque_sine=of_motors(terms.get("sine", none), where=turning),
+        torque_cosine=of_motors(terms.get("cosine", none), where=turning),
     )  # fmt: skip
-
-
-def _by_joint(robot: Robot, values: FloatArray) -> dict[str, float]:
-    """Values of the revolute joints by name."""
-    columns = zip(robot.velocity_names, values.tolist(), robot.description.coordinate_units, strict=True)
-    return {name: value for name, value, unit in columns if unit == "rad"}
 
 
 def _names(robot: Robot, found: Estimate) -> tuple[str, ...]:
@@ -229,12 +230,13 @@ def _condition(found: Estimate, robot: Robot) -> tuple[float, tuple[str, ...]]:
 def _predictions(part: str, robot: Robot, fits: Fits, equations: TorqueEquations) -> dict[tuple[str, str], Prediction]:
     """Predictions of samples, each by the fit that goes with it."""
     signals, rows = equations.signals, np.any([own for _, own in fits], axis=0)
-    prior = signals.filter(np.asarray(robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)))[equations.kept]
+    prior = signals.filter(signals.torque(robot))[equations.kept]
     textbook, model = np.zeros_like(prior), np.zeros_like(prior)
     for found, own in fits:
         textbook[own], model[own] = found.textbook.torque(equations)[own], _of_file(robot, found, equations)[own]
-    torques = {"prior": prior, "least squares": textbook, "model": model}
-    measured, moving, saturated, time = equations.effort, equations.moving, equations.saturated, equations.time
+    torques = {"prior": prior, "least squares": textbook + equations.passive, "model": model}
+    measured, moving = equations.effort + equations.passive, equations.moving
+    saturated, time = equations.saturated, equations.time
     return {
         (name, part): Prediction(torque, measured, moving, saturated, time).at(rows) for name, torque in torques.items()
     }
@@ -244,9 +246,8 @@ def _of_file(robot: Robot, found: Estimate, equations: TorqueEquations) -> Float
     """Torques of the exported robot at the kept samples: those of the estimate unless a motor would lock."""
     signals, load = equations.signals, found.friction.get("load", np.zeros(robot.n))
     if np.abs(load).max() <= LARGEST_LOAD_FRICTION:
-        return found.torque(equations)
-    tau = exported(robot, found).inverse_dynamics(signals.q, signals.qd, signals.qdd)
-    return signals.filter(np.asarray(tau))[equations.kept]
+        return found.torque(equations) + equations.passive
+    return signals.filter(signals.torque(exported(robot, found)))[equations.kept]
 
 
 def _expected(

@@ -7,6 +7,7 @@ the log is of another robot or read otherwise than it was written is the owner's
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -157,7 +158,7 @@ def _determination(result: Identification, together: tuple[str, ...]) -> Iterato
     shown = ", ".join(open_ones[:8]) + (", …" if len(open_ones) > 8 else "")
     yield from UNDETERMINED.above(len(open_ones), names=shown)
     if together:
-        units = zip(robot.velocity_names, robot.description.coordinate_units, strict=True)
+        units = zip(robot.velocity_names, robot.description.displacement_units, strict=True)
         offsets = {f"{name}.offset" for name, unit in units if unit != "rad"}
         rule = INSEPARABLE if offsets & set(together) else TOGETHER
         yield from rule.told(len(together), names=", ".join(together))
@@ -197,7 +198,7 @@ def _unseen_errors(result: Identification) -> Iterator[Finding]:
     largest = unseen.rms()
     variation = _variation(unseen)
     told = measured & np.isfinite(largest) & (variation > 0.0)
-    rotating = told & np.array([unit == "rad" for unit in robot.description.coordinate_units])
+    rotating = told & np.array([unit == "rad" for unit in robot.description.displacement_units])
     together = rotating if rotating.any() else told
     if together.any():
         size = float(np.linalg.norm(variation[together]))
@@ -223,8 +224,9 @@ def _weights(result: Identification) -> Iterator[Finding]:
     signals, measured = result.signals, result.log.measured
     rest = np.zeros_like(signals.q)
     bare = result.model.with_friction(torque_offset=0.0)
-    before, now = (np.asarray(one.inverse_dynamics(signals.q, rest, rest))[:, measured] for one in (result.robot, bare))
-    whole = np.asarray(result.robot.inverse_dynamics(signals.q, signals.qd, signals.qdd))[:, measured]
+    still = replace(signals, qd=rest, qdd=rest)
+    before, now = (still.torque(one)[:, measured] for one in (result.robot, bare))
+    whole = signals.torque(result.robot)[:, measured]
     sizes = float(np.linalg.norm(before)), float(np.linalg.norm(now))
     hardly = sizes[0] < 1e-3 * np.linalg.norm(whole) or sizes[1] < 1e-3 * np.linalg.norm(signals.effort[:, measured])
     if result.log.currents or hardly:

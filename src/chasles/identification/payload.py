@@ -212,10 +212,10 @@ def identify_payload(
     own = accepted_log(robot, log)
     where = payload_frame(robot, frame)
     signals = filtered_signals(own, cutoff)
-    without = robot.inverse_dynamics(signals.q, signals.qd, signals.qdd)
+    without = signals.torque(robot)
     kept = signals.kept()
-    W = signals.filter(payload_regressor(robot, where, signals.q, signals.qd, signals.qdd))[kept]
-    y = signals.effort[kept] - signals.filter(np.asarray(without))[kept]
+    W = signals.filter(payload_regressor(robot, where, signals.configuration, signals.qd, signals.qdd))[kept]
+    y = signals.effort[kept] - signals.filter(without)[kept]
     offsets = np.zeros((len(kept), robot.n, robot.n))
     offsets[:, range(robot.n), range(robot.n)] = 1.0
     A = np.concatenate([W, offsets], axis=2)

@@ -73,6 +73,7 @@ class Inertial(Part[R]):
         self,
         method: Literal["regrouping", "numerical"] | None = None,
         *,
+        columns: ArrayLike | None = None,
         tolerance: float | None = None,
         seed: int = 0,
     ) -> BaseParameters:
@@ -84,6 +85,9 @@ class Inertial(Part[R]):
             ``"regrouping"``: in closed form, from the geometry alone, for joints that move independently and have one
             degree of freedom each. ``"numerical"``: from the torques of random motions, for every robot. Default: the
             first where it applies.
+        columns
+            Indices of the parameters that are unknown; all others are known, and belong to no combination. Then the
+            method is numerical. Default: all.
         tolerance
             Combinations whose share of the torques is smaller do not count. Default: 5e-4, what a good log can show
             (1 % noise, averaged over 400 independent samples), so that axes at right angles stay so in files that
@@ -128,7 +132,7 @@ class Inertial(Part[R]):
         tree = model.build_tree(self.description)
         if method is None:
             single = self.description.n == len(tree.carriers) == len(tree.bodies) and not tree.loops
-            method = "regrouping" if single and tree.drive_coupling is None else "numerical"
+            method = "regrouping" if single and tree.drive_coupling is None and columns is None else "numerical"
         if tolerance is None:
             tolerance = ROUNDING if tree.loops else SIGNIFICANT
         condition = None
@@ -137,6 +141,8 @@ class Inertial(Part[R]):
         else:
             Y = self._random_motions(tree, np.random.default_rng(seed))
             preferred, kinds = algorithms.preferred_columns(tree), algorithms.column_kinds(tree)
+            if columns is not None:
+                Y = np.where(np.isin(np.arange(Y.shape[1]), columns), Y, 0.0)
             grouping, condition = algorithms.group_columns(Y, preferred, tolerance, kinds)
             if condition > WORST_CONDITION:
                 raise ModelError(

@@ -47,6 +47,39 @@ def require_plain_coordinates(robot: Described, what: str) -> None:
         )
 
 
+def independent_coordinates(robot: Described, what: str) -> list[int]:
+    """Return the place in q of the coordinate of each independent joint velocity: all of them without loops.
+
+    Parameters
+    ----------
+    robot
+        The robot.
+    what
+        Name of the calling function, for the message.
+
+    Raises
+    ------
+    ArgumentError
+        An independent velocity is that of a joint with a quaternion, so it is the rate of no coordinate.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint2"]}
+    >>> independent_coordinates(ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod), "this method")
+    [1]
+    """
+    description = robot.description
+    places = [description.coordinate_of_velocity[index] for index in description.independent_indices]
+    if None in places:
+        name = description.velocity_names[places.index(None)]
+        raise ArgumentError(
+            f"{what} takes robots whose independent joints have one coordinate for each degree of freedom, but "
+            f"'{name}' of robot '{robot.name}' belongs to a quaternion; lock its joint first (robot.edit.lock)"
+        )
+    return [place for place in places if place is not None]
+
+
 def joint_units(robot: Described | None, n: int) -> tuple[str, ...]:
     """Return the unit, "rad" or "m", of each joint's position; without a robot all joints are revolute.
 
@@ -56,7 +89,7 @@ def joint_units(robot: Described | None, n: int) -> tuple[str, ...]:
         The robot has another number of joints, or joints with quaternions.
     """
     if robot is not None and robot.description.loops and n == robot.n:  # of the independent joints
-        return tuple(unit.removesuffix("/s") for unit in robot.description.velocity_units)
+        return robot.description.displacement_units
     if robot is not None:
         require_plain_coordinates(robot, "a trajectory of joints")
     return position_units(robot, n)

@@ -219,15 +219,21 @@ class Description(DescriptionRecord):
         """Units of the elements of q: "rad", "m", or empty for elements of quaternions."""
         return tuple(unit for joint in self.coordinates for unit in joint.coordinate_units)
 
+    @property
+    def displacement_units(self) -> tuple[str, ...]:
+        """Units of the displacements along the elements of qd: "rad" or "m"."""
+        units = [unit for joint in self.coordinates for unit in joint.displacement_units]
+        return tuple(units[index] for index in self.independent_indices)
+
     @cached_property
     def velocity_units(self) -> tuple[str, ...]:
         """Units of the elements of qd: "rad/s" or "m/s"."""
-        return tuple(f"{unit}/s" for unit in self._displacement_units)
+        return tuple(f"{unit}/s" for unit in self.displacement_units)
 
     @cached_property
     def effort_units(self) -> tuple[str, ...]:
         """Units of the elements of tau: "N·m" or "N"."""
-        return tuple("N m" if unit == "rad" else "N" for unit in self._displacement_units)
+        return tuple("N m" if unit == "rad" else "N" for unit in self.displacement_units)
 
     @property
     def mobility(self) -> Mobility:
@@ -456,12 +462,6 @@ class Description(DescriptionRecord):
     def _limits_of_freedoms(self, name: str) -> NDArray[np.float64]:
         bounds = [b for joint in self.coordinates for b in joint.limits.each(name, len(joint.freedoms))]
         return np.array([bounds[index] for index in self.independent_indices])
-
-    @property
-    def _displacement_units(self) -> tuple[str, ...]:
-        """Units of the displacements of the independent velocities, "rad" or "m"."""
-        units = [unit for joint in self.coordinates for unit in joint.displacement_units]
-        return tuple(units[index] for index in self.independent_indices)
 
     def _with_unit_quaternions(self, q: NDArray[np.float64]) -> NDArray[np.float64]:
         unit = q.copy()

@@ -18,7 +18,14 @@ from chasles.base.errors import ArgumentError
 from chasles.engine import Function, Program
 from chasles.engine.targets.c_files import write_c
 from chasles.engine.validators import choice
-from chasles.mechanics import BaseParameters, Mechanics, RobotFunction, computations, require_plain_coordinates
+from chasles.mechanics import (
+    BaseParameters,
+    Mechanics,
+    RobotFunction,
+    computations,
+    independent_coordinates,
+    require_plain_coordinates,
+)
 from chasles.mechanics.mechanics import path_of
 from chasles.mechanics.other_names import hint, translation
 
@@ -28,7 +35,7 @@ if TYPE_CHECKING:
     from chasles.model import ReadFormat
     from chasles.model.robot_check import RobotCheck
 
-__all__ = ["BaseParameters", "Robot", "RobotFunction", "load", "require_plain_coordinates"]
+__all__ = ["BaseParameters", "Robot", "RobotFunction", "independent_coordinates", "load", "require_plain_coordinates"]
 
 
 class Robot(Mechanics):

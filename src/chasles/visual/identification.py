@@ -263,7 +263,7 @@ def _friction(result: Identification) -> dict[str, Any]:
     chosen = signals.kept()[drawn_samples(len(signals.kept()), MOST_POINTS)]
     rates = signals.qd[chosen] @ coupling.T
     smooth = result.model.with_friction(viscous=0.0, coulomb=0.0, load=0.0)
-    bodies = np.asarray(smooth.inverse_dynamics(signals.q[chosen], signals.qd[chosen], signals.qdd[chosen]))
+    bodies = np.asarray(smooth.inverse_dynamics(signals.configuration[chosen], signals.qd[chosen], signals.qdd[chosen]))
     rest = np.asarray(np.linalg.solve(coupling.T, (signals.effort[chosen] - bodies).T).T, dtype=np.float64)
     data = []
     span = np.abs(rates).max(axis=0)

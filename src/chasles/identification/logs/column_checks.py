@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding, Rule
 from chasles.identification.logs.logged_signals import LoggedSignals
-from chasles.robot.robot import Robot
+from chasles.robot.robot import Robot, independent_coordinates
 
 FloatArray = NDArray[np.float64]
 
@@ -117,9 +117,11 @@ def checked_positions(recording: LoggedSignals, robot: Robot, unit_known: bool) 
     ArgumentError
         If the unit is not told, and all joints were within their limits in degrees.
     """
-    turning = np.array([unit == "rad" for unit in robot.description.coordinate_units])
-    turning &= robot.upper_limits > robot.lower_limits  # some files have zeros for unknown limits
-    lower, upper = np.maximum(robot.lower_limits, -4 * np.pi), np.minimum(robot.upper_limits, 4 * np.pi)
+    turning = np.array([unit == "rad" for unit in robot.description.displacement_units])
+    places = independent_coordinates(robot, "a log")
+    lowest, highest = robot.lower_limits[places], robot.upper_limits[places]
+    turning &= highest > lowest  # some files have zeros for unknown limits
+    lower, upper = np.maximum(lowest, -4 * np.pi), np.minimum(highest, 4 * np.pi)
     room = np.where(turning, upper - lower, 1.0)
 
     def beyond(scale: float) -> FloatArray:
@@ -132,9 +134,9 @@ def checked_positions(recording: LoggedSignals, robot: Robot, unit_known: bool) 
     degrees = UNDECLARED_DEGREES.above(far[joint], joint=name)
     if degrees and not unit_known and (beyond(np.pi / 180.0) <= BEYOND_LIMITS.limit).all():
         raise ArgumentError(str(degrees[0]))
-    far = np.where(np.isfinite(robot.lower_limits) & np.isfinite(robot.upper_limits), far, 0.0)
+    far = np.where(np.isfinite(lowest) & np.isfinite(highest), far, 0.0)
     joint = int(np.argmax(far))
-    q, limits = recording.q[:, joint], {"lower": robot.lower_limits[joint], "upper": robot.upper_limits[joint]}
+    q, limits = recording.q[:, joint], {"lower": lowest[joint], "upper": highest[joint]}
     name = robot.velocity_names[joint]
     return BEYOND_LIMITS.above(far[joint], joint=name, least=float(q.min()), most=float(q.max()), **limits)
 
@@ -151,7 +153,7 @@ def too_fast(recording: LoggedSignals, segments: tuple[slice, ...], robot: Robot
     facts = {
         "joint": robot.velocity_names[joint],
         "rate": float(rates[joint]),
-        "unit": robot.description.coordinate_units[joint],
+        "unit": robot.description.displacement_units[joint],
     }
     return TOO_FAST.above(rates[joint] / limits[joint], **facts)
 

@@ -13,13 +13,14 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding
 from chasles.engine.validators import choice, real, reals
+from chasles.identification.closed_configurations import coupling_of_motors
 from chasles.identification.logs.clock import ClockFault, known_faults
 from chasles.identification.logs.columns import Columns, Unit, find_columns
 from chasles.identification.logs.logged_signals import LoggedSignals
 from chasles.identification.logs.recording_faults import inspect
 from chasles.identification.logs.tables import read_table
 from chasles.mechanics.mechanics import require_first
-from chasles.robot.robot import Robot, require_plain_coordinates
+from chasles.robot.robot import Robot, independent_coordinates
 
 FloatArray = NDArray[np.float64]
 
@@ -42,7 +43,7 @@ class Log:
     Parameters
     ----------
     robot
-        Robot whose joints moved; it provides names, order and limits of the joints.
+        Robot whose joints moved, with loops the independent ones; it provides their names, order and limits.
     source
         File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states, SQLite or MCAP; Parquet, or
         the folder of a LeRobot data set), mapping from names to arrays, pandas DataFrame, xarray Dataset, or a list of
@@ -141,7 +142,7 @@ class Log:
         name: str | None = None,
     ) -> None:
         require_first(robot, "Log(robot, source)")
-        require_plain_coordinates(robot, "a log")
+        independent_coordinates(robot, "a log")
         table = read_table(source)
         found = find_columns(list(table), robot.velocity_names, columns or {})
         told = {
@@ -167,7 +168,7 @@ class Log:
         self.name = name or (str(source) if isinstance(source, str) or hasattr(source, "suffix") else "log")
         self.currents = drive_gains is None and (found.currents or told.get("effort") in ("A", "mA"))
         self.columns: Columns = Columns(found.names, _fixed(told), self.currents, found.unused)
-        self.coupling = robot.description.drive_coupling if G is None else G / np.diag(G)[:, None]
+        self.coupling = coupling_of_motors(robot) if G is None else G / np.diag(G)[:, None]
         self.time, self.q, self.qd, self.effort = inspection.recording
         self.segments: tuple[slice, ...] = inspection.segments
         self.recordings: tuple[slice, ...] = (slice(0, len(self.time)),)
@@ -365,7 +366,7 @@ def _motor_matrix(given: ArrayLike, n: int) -> FloatArray:
 def _factors(quantity: str, unit: Unit | Sequence[Unit], found: Columns, robot: Robot, at_motors: bool) -> FloatArray:
     """Factor to SI units of each column of a quantity."""
     columns = found.names[quantity]
-    kinds = robot.description.coordinate_units if quantity != "time" else ["s"] * len(columns)
+    kinds = robot.description.displacement_units if quantity != "time" else ["s"] * len(columns)
     each = [unit] * len(columns) if isinstance(unit, str | float | int) else list(unit)
     if len(each) != len(columns):
         raise ArgumentError(

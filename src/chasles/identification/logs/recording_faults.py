@@ -186,7 +186,7 @@ def _without_spikes(recording: LoggedSignals, names: tuple[str, ...], findings: 
 
 def _unwrapped(recording: LoggedSignals, robot: Robot, findings: list[Finding]) -> LoggedSignals:
     """Take out jumps by a revolution."""
-    turning = np.array([unit == "rad" for unit in robot.description.coordinate_units])
+    turning = np.array([unit == "rad" for unit in robot.description.displacement_units])
     steps = np.where(turning, np.abs(np.diff(recording.q, axis=0)).max(axis=0), 0.0)
     wrapped = steps > WRAPPED.limit
     if not wrapped.any():
