@@ -82,8 +82,7 @@ def solved_by_both(problem: OptimalControl, peer: IpoptProblem, q: np.ndarray, g
     begin = process_time()
     plan = problem.solve(q, goal=goal)
     ours = process_time() - begin
-    nodes = problem._on_nodes(np.linspace(0.0, DURATION, NODES + 1), q, 0.0 * q, [goal])
-    W = problem._first_motion(nodes, None)
+    nodes, W = problem.posed(q, 0.0 * q, [goal])
     begin = process_time()
     other = peer.solve(nodes.x0, W, [goal], problem)
     return Pair(plan, ours, other, process_time() - begin)

@@ -40,7 +40,8 @@ class IpoptProblem:
         X, U = casadi.MX.sym("X", 2 * n, N + 1), casadi.MX.sym("U", m, N)
         sizes = [(), (n,), *problem.values.values()]
         given = [casadi.MX.sym(f"p{k}", *size) for k, size in enumerate(sizes)]
-        times = np.linspace(0.0, problem.duration, N + 1)
+        times = np.zeros((1 + 3 * n, N + 1))  # without a motion to follow
+        times[0] = np.linspace(0.0, problem.duration, N + 1)
         parts = [given[0], *given[1:]]
 
         def mapped(function: Any, W: Any, t: Any) -> Any:
@@ -48,12 +49,12 @@ class IpoptProblem:
             return function.to_casadi().map(t.shape[1])(W, t, *repeated)
 
         W = casadi.vertcat(U, X[:, :-1])
-        cost = casadi.sum2(mapped(problem._running.values, W, times[None, :-1])[0])
-        final, ends = problem._final.values.to_casadi()(X[:, -1], times[-1], *parts)
+        cost = casadi.sum2(mapped(problem._running.values, W, times[:, :-1])[0])
+        final, ends = problem._final.values.to_casadi()(X[:, -1], times[:, -1], *parts)
         rows = [casadi.vec(step.map(N)(X[:, :-1], U) - X[:, 1:]), casadi.vec(ends)]
         self.equalities = rows[0].numel() + rows[1].numel()
         if problem.clearance is not None:
-            rows.append(casadi.vec(mapped(problem._distances.values, X[:, 1:], times[None, 1:])[1]))
+            rows.append(casadi.vec(mapped(problem._distances.values, X[:, 1:], times[:, 1:])[1]))
         g = casadi.vertcat(*rows)
         self.inequalities = g.numel() - self.equalities
         z = casadi.vertcat(casadi.vec(U), casadi.vec(X))

@@ -21,8 +21,8 @@ def both(problem: OptimalControl, peer: IpoptProblem, start: np.ndarray, **value
     """Solve from the same first motion by both."""
     plan = problem.solve(start, **values)
     given = [values[name] for name in problem.values]
-    nodes = problem._on_nodes(np.linspace(0.0, problem.duration, problem.nodes + 1), start, 0.0 * start, given)
-    return plan, peer.solve(nodes.x0, problem._first_motion(nodes, None), given)
+    nodes, W = problem.posed(start, 0.0 * start, given)
+    return plan, peer.solve(nodes.x0, W, given)
 
 
 @pytest.mark.parametrize("kind", ["exact ends", "costs", "obstacle"])

@@ -113,3 +113,21 @@ def test_a_law_of_another_robot_is_refused() -> None:
     with pytest.raises(ArgumentError, match="plan is of 2 joints"):
         PlanFollowing(ch.load("panda"), plan)
     assert PlanFollowing(gantry(), plan).plan is plan
+
+
+def test_costs_follow_a_reference() -> None:
+    """The torques that a motion needs cost nothing if it is the reference, so that the motion itself is the optimum."""
+    arm, motion = ch.load("planar2r"), ch.PointToPoint([0.2, -0.1], [1.0, 0.5], duration=1.0)
+    following = [residuals.position("reference"), residuals.velocity("reference"), residuals.torque("reference")]
+    problem = OptimalControl(
+        arm, duration=1.0, nodes=50, running=[1e3 * following[0], *following[1:]], final=[residuals.pose("reference")]
+    )
+    plan = problem.solve([0.2, -0.1], reference=motion)
+    assert plan.success
+    assert np.abs(plan.states[:, :2] - motion(plan.knots).q).max() < 2e-3  # torques are held over 20 ms
+    with pytest.raises(ArgumentError, match="the residuals follow a motion; give reference="):
+        problem.solve([0.2, -0.1])
+    with pytest.raises(ArgumentError, match="reference must be one motion of 2 joints"):
+        problem.solve([0.2, -0.1], reference=ch.PointToPoint([0.0], [1.0], duration=1.0))
+    with pytest.raises(ArgumentError, match="no residual follows the reference"):
+        planar_reach(5).solve([0.0, 0.0], reference=motion, goal=[1.0, 0.0])

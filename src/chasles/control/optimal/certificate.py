@@ -79,7 +79,7 @@ def certify(nodes: Nodes, W: Floats, z: Floats) -> Certificate:
     z
         Multipliers, (rows,).
     """
-    m, t, rows = nodes.inputs, nodes.times, nodes.rows
+    m, t, rows = nodes.inputs, nodes.instants, nodes.rows
     values = nodes.values(W)
     _, _, of_distances, of_ends = rows.split(z)
     x = W[:, m:]

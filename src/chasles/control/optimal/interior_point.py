@@ -125,7 +125,12 @@ class Errors(NamedTuple):
 
 
 def solve(
-    nodes: Nodes, start: Iterate, *, iterations: int, watch: Callable[[int, Values], None] | None = None
+    nodes: Nodes,
+    start: Iterate,
+    *,
+    iterations: int,
+    barrier: float = 0.0,
+    watch: Callable[[int, Values], None] | None = None,
 ) -> SearchResult:
     """Iterate from a motion to the best one.
 
@@ -137,10 +142,12 @@ def solve(
         The first iterate; see `first_iterate`.
     iterations
         Largest number of iterations.
+    barrier
+        Where the barrier stays: the motion then is the best one with that barrier; default falls as far as it counts.
     watch
         Called with the number of each iteration and the values of its motion.
     """
-    search = _Search(nodes, start)
+    search = _Search(nodes, start, barrier)
     for count in range(iterations + 1):
         ending = search.ending()
         if ending is not None or count == iterations:
@@ -181,6 +188,7 @@ class _Search:
 
     nodes: Nodes
     now: Iterate
+    barrier: float = 0.0
     filter: Filter = field(default_factory=Filter)
     shift: float = 0.0
     failures: int = 0
@@ -228,7 +236,7 @@ class _Search:
 
     def ending(self) -> Ending | None:
         """Why to end here, if so."""
-        error, price = self.error(0.0), self.now.elastic.price
+        error, price = self.error(self.barrier), self.now.elastic.price
         if not np.isfinite(error):
             return Ending.NOT_FINITE
         is_close = error <= TOLERANCE and self.now.mu <= self.last_barrier
@@ -242,7 +250,7 @@ class _Search:
     def last_barrier(self) -> float:
         """Barrier at which the cost is right: each row with its slack and excess adds at most about 2 μ to it."""
         gap = _GAP * abs(self.values.cost) / max(1, 2 * self.nodes.rows.count)
-        return float(min(0.1 * TOLERANCE, max(gap, _LAST_BARRIER)))
+        return self.barrier or float(min(0.1 * TOLERANCE, max(gap, _LAST_BARRIER)))
 
     @property
     def is_pressed(self) -> bool:

@@ -72,8 +72,8 @@ class Nodes:
         Costs of the nodes but the last; distances to keep at all nodes but the first; costs and ends of the last.
     rows
         Constraints.
-    times
-        Times of the nodes, (N + 1,), s.
+    instants
+        What is given at each node, (N + 1, 1 + 3n): time, s, and positions, velocities and torques of the reference.
     x0
         Initial state, (2n,).
     given
@@ -85,7 +85,7 @@ class Nodes:
     distances: Terms
     final: Terms
     rows: ConstraintRows
-    times: Floats
+    instants: Floats
     x0: Floats
     given: tuple[Any, ...]
 
@@ -101,7 +101,7 @@ class Nodes:
 
     def values(self, W: Floats) -> Values:
         """Values of a motion."""
-        m, t = self.inputs, self.times
+        m, t = self.inputs, self.instants
         x = W[:, m:]
         costs = self.running.values(W[:-1], t[:-1], *self.given)[0]
         distances = self.distances.values(x[1:], t[1:], *self.given)[1]
@@ -111,7 +111,7 @@ class Nodes:
 
     def model(self, W: Floats) -> Model:
         """First derivatives at a motion."""
-        m, t = self.inputs, self.times
+        m, t = self.inputs, self.instants
         x = W[:, m:]
         running = self.running.slopes(W[:-1], t[:-1], *self.given)
         distances = self.distances.slopes(x[1:], t[1:], *self.given)
@@ -125,7 +125,7 @@ class Nodes:
 
     def curvature(self, W: Floats, costates: Floats, z: Floats, slopes: Slopes) -> Floats:
         """Exact second derivatives of the Lagrangian to w of each node, (N + 1, m + 2n, m + 2n)."""
-        m, t = self.inputs, self.times
+        m, t = self.inputs, self.instants
         x, (_, _, of_distances, of_ends) = W[:, m:], self.rows.split(z)
         none = np.zeros((len(x) - 1, self.running.count))
         running = self.running.curvature(W[:-1], t[:-1], *self.given, none)

@@ -15,11 +15,12 @@ from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.certificate import certify
+from chasles.control.optimal.first_motion import first_motion, instants, one_motion, usual_scale
 from chasles.control.optimal.interior_point import Ending, solve_from
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.plan import Plan, PlanStatus, Solved
-from chasles.control.optimal.residuals import KNOWN, Residual, as_residuals, stacked
+from chasles.control.optimal.residuals import KNOWN, REFERENCE, Residual, as_residuals, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_smooth
 from chasles.control.optimal.terms import Terms
@@ -32,11 +33,7 @@ from chasles.trajectories import JointTrajectory
 Floats = NDArray[np.float64]
 _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
 #: Names of arguments, which no value can have.
-_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "iterations")
-#: Share of the limits that the first motion may use.
-_INSIDE = 0.99
-#: Cost for which the solver's first price of violations is meant.
-_USUAL_COST = 10.0
+_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "iterations")
 
 
 class OptimalControl(Sealed):
@@ -145,6 +142,7 @@ class OptimalControl(Sealed):
         velocity: ArrayLike = 0.0,
         *,
         guess: JointTrajectory | None = None,
+        reference: JointTrajectory | None = None,
         iterations: int = 500,
         **values: ArrayLike,
     ) -> Plan:
@@ -155,7 +153,10 @@ class OptimalControl(Sealed):
         start, velocity
             Initial positions and velocities, (..., n); leading axes are a batch of problems.
         guess
-            Motion to begin at, with its velocities and the torques that it needs; default the robot held at `start`.
+            Motion to begin at, with its velocities and the torques that it needs; default the reference, or the robot
+            held at `start`.
+        reference
+            Motion to follow, for residuals whose target is ``"reference"``.
         iterations
             Largest number of iterations.
         **values
@@ -202,7 +203,9 @@ class OptimalControl(Sealed):
             for part, core in zip(parts, cores, strict=True)
         ]
         times = np.linspace(0.0, self.duration, self.nodes + 1)
-        solved = [self._solved(times, guess, most, *(part[index] for part in whole)) for index in np.ndindex(batch)]
+        moments = instants(self.robot, times, self._reference(reference))
+        guess = reference if guess is None else guess
+        solved = [self._solved(moments, guess, most, *(part[index] for part in whole)) for index in np.ndindex(batch)]
         return Plan(times, solved, batch)
 
     def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
@@ -224,14 +227,22 @@ class OptimalControl(Sealed):
         other = copy(self)
         lower, upper, scale = bounds(self.robot, self.motors, limits)
         other.__dict__.update(lower=lower, upper=upper, scale=scale)
+        other.__dict__.pop("_rows", None)
         return other
 
+    def _reference(self, reference: JointTrajectory | None) -> JointTrajectory | None:
+        """Return the motion to follow, if the residuals take what is given."""
+        if reference is None and self.takes_reference:
+            raise ArgumentError("the residuals follow a motion; give reference=, a joint trajectory")
+        if reference is not None and not self.takes_reference:
+            raise ArgumentError("no residual follows the reference: use one such as residuals.position('reference')")
+        return None if reference is None else one_motion(reference, self.robot, "reference")
+
     def _solved(
-        self, times: Floats, guess: JointTrajectory | None, most: int, q: Floats, qd: Floats, *values: Floats
+        self, moments: Floats, guess: JointTrajectory | None, most: int, q: Floats, qd: Floats, *values: Floats
     ) -> Solved:
-        nodes = self._on_nodes(times, q, qd, values)
-        W = self._first_motion(nodes, guess)
-        nodes = self._scaled(nodes, W)
+        nodes, W = self.posed(q, qd, values, moments=moments, guess=guess)
+        nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
         outcome = solve_from(nodes, W, iterations=most)
         rows, m, now = nodes.rows, nodes.inputs, outcome.iterate
         W = nodes.rolled_out(now.W, outcome.gains)
@@ -260,50 +271,55 @@ class OptimalControl(Sealed):
             W[:, m:], torques, gains, certificate.cost / nodes.scale, status, share, outcome.iterations, found
         )
 
-    def _on_nodes(self, times: Floats, q: Floats, qd: Floats, values: Sequence[Floats]) -> Nodes:
-        """Return one problem with its numbers."""
-        rows = ConstraintRows(
-            self.lower,
-            self.upper,
-            self.scale,
-            self.nodes,
-            int(self.motors.sum()),
-            self._distances.count,
-            self._final.count,
-        )
-        x0 = np.concatenate([q, qd])
-        return Nodes(self.step, self._running, self._distances, self._final, rows, times, x0, (1.0, q, *values))
+    def at_nodes(
+        self, instants: Floats, x0: Floats, start: Floats, values: Sequence[Floats], scale: float = 1.0
+    ) -> Nodes:
+        """Return one problem with its numbers.
 
-    def _scaled(self, nodes: Nodes, W: Floats) -> Nodes:
-        """Scale the cost to the order of the constraints.
-
-        What a motion costs is estimated from the first one, with torques that also move each joint by a radian (m).
+        Parameters
+        ----------
+        instants
+            Times of the nodes and the motion to follow, (N + 1, 1 + 3n); see `instants`.
+        x0
+            Positions and velocities at the first node, (2n,).
+        start
+            Positions that residuals know as ``start``, (n,).
+        values
+            Values of the residuals in the order of `values`.
+        scale
+            Scale of the cost.
         """
-        moving = W.copy()
-        effort = 4.0 / self.duration**2 * np.asarray(self.robot.mass_matrix(nodes.x0[: self.robot.n])).diagonal()
-        moving[:-1, : nodes.inputs] += effort[self.motors]
-        cost = nodes.values(moving).cost
-        scale = _USUAL_COST / cost if np.isfinite(cost) and cost > 0.0 else 1.0
-        return replace(nodes, given=(scale, *nodes.given[1:]))
+        return Nodes(
+            self.step, self._running, self._distances, self._final, self._rows, instants, x0, (scale, start, *values)
+        )
 
-    def _first_motion(self, nodes: Nodes, guess: JointTrajectory | None) -> Floats:
-        """Torques and states to begin at, (N + 1, m + 2n)."""
-        n, m, W = self.robot.n, nodes.inputs, np.zeros((self.nodes + 1, len(self.lower)))
-        if guess is None:
-            W[:, m : m + n] = nodes.x0[:n]
-            W[:-1, :m] = np.asarray(self.robot.gravity_torque(nodes.x0[:n]))[self.motors]
-        else:
-            if guess.n != n or guess.batch:
-                raise ArgumentError(f"guess must be one motion of {n} joints, not {guess!r}")
-            motion = guess(nodes.times)
-            W[:, m:] = np.concatenate([motion.q, motion.qd], axis=-1)
-            W[:-1, :m] = np.asarray(self.robot.inverse_dynamics(*motion))[:-1, self.motors]
-        # Within the limits: what is missing to a motion then is left to the defects of the steps.
-        for i in np.flatnonzero(np.isfinite(self.upper - self.lower)):
-            room = (1.0 - _INSIDE) * 0.5 * (self.upper[i] - self.lower[i])
-            W[:, i] = np.clip(W[:, i], self.lower[i] + room, self.upper[i] - room)
-        W[0, m:] = nodes.x0
-        return W
+    def posed(
+        self,
+        q: Floats,
+        qd: Floats,
+        values: Sequence[Floats],
+        *,
+        moments: Floats | None = None,
+        guess: JointTrajectory | None = None,
+    ) -> tuple[Nodes, Floats]:
+        """Return one problem with its numbers, and the motion at which iterations begin."""
+        if moments is None:
+            moments = instants(self.robot, np.linspace(0.0, self.duration, self.nodes + 1), None)
+        nodes = self.at_nodes(moments, np.concatenate([q, qd]), q, values)
+        return nodes, first_motion(nodes, guess)
+
+    @cached_property
+    def takes_reference(self) -> bool:
+        """Whether a residual depends on a motion to follow."""
+        known = [name for each in (*self.running, *self.final, *self.exact_end) for name in each.arguments]
+        return not set(REFERENCE).isdisjoint(known)
+
+    @cached_property
+    def _rows(self) -> ConstraintRows:
+        motors = int(self.motors.sum())
+        return ConstraintRows(
+            self.lower, self.upper, self.scale, self.nodes, motors, self._distances.count, self._final.count
+        )
 
     @cached_property
     def _running(self) -> Terms:

@@ -21,8 +21,11 @@ from chasles.geometry import relative_twist
 from chasles.robot.robot import Robot
 
 #: Names of what every residual may take; all others are values given to `OptimalControl.solve`.
-KNOWN = ("robot", "q", "qd", "tau", "t", "start")
+REFERENCE = ("q_reference", "qd_reference", "tau_reference")
+KNOWN = ("robot", "q", "qd", "tau", "t", "start", *REFERENCE)
 _JOINTS = ("n",)
+#: Target that stands for the motion to follow.
+_MOTION = "reference"
 
 
 class Residual(Sealed):
@@ -33,7 +36,8 @@ class Residual(Sealed):
     function
         Function that returns the residual, a number or an array (m,), in operations that `chasles.function` traces. It
         takes what it needs by name: ``q``, ``qd``, ``tau`` (n,), ``t`` (s), ``start`` (the initial positions, (n,)),
-        ``robot``, and the values named below.
+        ``robot``, ``q_reference``, ``qd_reference``, ``tau_reference`` (the motion to follow and the torques that it
+        needs in the middle of a step, (n,)), and the values named below.
     weight
         Weight w of ½ w r², one number or (m,), not negative. In running costs it is a rate, per second.
     arguments
@@ -116,7 +120,8 @@ def pose(target: str | ArrayLike, *, frame: str = "") -> Residual:
     Parameters
     ----------
     target
-        Pose (4, 4), or the name under which `OptimalControl.solve` is given it.
+        Pose (4, 4), the name under which `OptimalControl.solve` is given it, or ``"reference"``, where the motion to
+        follow has the frame.
     frame
         Frame or link of the robot; default its tool.
 
@@ -126,12 +131,20 @@ def pose(target: str | ArrayLike, *, frame: str = "") -> Residual:
     <Residual of robot, q, goal, weight 1000>
     """
 
-    def twist(robot: Robot, q: Array, T_world_target: Array) -> Array:
+    def pose_of(robot: Robot, q: Array) -> Array:
         if not frame:
-            return np.asarray(relative_twist(T_world_target, robot.forward_kinematics(q)))
+            return np.asarray(robot.forward_kinematics(q))
         choice(frame, "frame", robot.frame_names)
-        return np.asarray(relative_twist(T_world_target, robot.forward_kinematics(q, target=frame)))
+        return np.asarray(robot.forward_kinematics(q, target=frame))
 
+    def twist(robot: Robot, q: Array, T_world_target: Array) -> Array:
+        return np.asarray(relative_twist(T_world_target, pose_of(robot, q)))
+
+    def twist_from_reference(robot: Robot, q: Array, q_reference: Array) -> Array:
+        return twist(robot, q, pose_of(robot, q_reference))
+
+    if isinstance(target, str) and target == _MOTION:
+        return Residual(twist_from_reference)
     return _from_target(twist, "q", target, (4, 4))
 
 
@@ -141,7 +154,8 @@ def position(target: str | ArrayLike = "start") -> Residual:
     Parameters
     ----------
     target
-        Positions (n,), the name under which `OptimalControl.solve` is given them, or ``"start"``, the initial ones.
+        Positions (n,), the name under which `OptimalControl.solve` is given them, ``"start"``, the initial ones, or
+        ``"reference"``, those of the motion to follow.
 
     Examples
     --------
@@ -157,7 +171,8 @@ def velocity(target: str | ArrayLike = 0.0) -> Residual:
     Parameters
     ----------
     target
-        Velocities (n,), the name under which `OptimalControl.solve` is given them; default rest.
+        Velocities (n,), the name under which `OptimalControl.solve` is given them, or ``"reference"``, those of the
+        motion to follow; default rest.
     """
     return _from_target(_difference, "qd", target, _JOINTS)
 
@@ -168,7 +183,8 @@ def torque(target: str | ArrayLike = 0.0) -> Residual:
     Parameters
     ----------
     target
-        Torques (n,), the name under which `OptimalControl.solve` is given them; default none.
+        Torques (n,), the name under which `OptimalControl.solve` is given them, or ``"reference"``, those that the
+        motion to follow needs; default none.
     """
     return _from_target(_difference, "tau", target, _JOINTS)
 
@@ -182,6 +198,7 @@ def _from_target(
 ) -> Residual:
     """Residual of the robot, a part of the state, and a target that is constant or named."""
     if isinstance(target, str):
+        target = f"{of}_{_MOTION}" if target == _MOTION else target
         named = {} if target in KNOWN else {target: shape}
         return Residual(function, arguments=("robot", of, target), **named)
     constant = reals(target, "target")

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
-from chasles.control.optimal.residuals import Residual, stacked
+from chasles.control.optimal.residuals import REFERENCE, Residual, stacked
 from chasles.engine import Function, Program, jacobian, trace
 from chasles.engine.program.scalar import Array
 from chasles.robot.robot import Robot
@@ -74,37 +74,38 @@ class Terms(Sealed):
         self.robot, self.motors, self.costs, self.rows = robot, motors, tuple(costs), rows
         self.inputs = int(motors.sum()) if has_torques else 0
         self.size = self.inputs + 2 * robot.n
-        self.shapes = {"w": (self.size,), "t": (), "scale": (), "start": (robot.n,), **values}
+        self.shapes = {"w": (self.size,), "instant": (1 + 3 * robot.n,), "scale": (), "start": (robot.n,), **values}
         self.duration = duration
 
-    def _known(self, w: Array, t: Any, scale: Any, start: Array, *values: Any) -> dict[str, Any]:
+    def _known(self, w: Array, instant: Array, scale: Any, start: Array, *values: Any) -> dict[str, Any]:
         n, m = self.robot.n, self.inputs
-        known = {"robot": self.robot, "q": w[m : m + n], "qd": w[m + n :], "t": t, "start": start}
+        known = {"robot": self.robot, "q": w[m : m + n], "qd": w[m + n :], "t": instant[0], "start": start}
+        known |= {name: instant[1 + i * n : 1 + (i + 1) * n] for i, name in enumerate(REFERENCE)}
         if m:
             known["tau"] = w[:m] @ np.eye(n)[self.motors]
         return known | dict(zip(list(self.shapes)[4:], values, strict=True))
 
-    def _cost(self, w: Array, t: Any, scale: Any, *given: Any) -> Any:
-        r = stacked(self.costs, self._known(w, t, scale, *given))
+    def _cost(self, w: Array, instant: Array, scale: Any, *given: Any) -> Any:
+        r = stacked(self.costs, self._known(w, instant, scale, *given))
         return 0.5 * self.duration * scale * (r @ r)
 
     @cached_property
     def values(self) -> Function:
-        """(w, t, scale, start, values) -> cost, rows."""
+        """(w, instant, scale, start, values) -> cost, rows."""
         return Function(
             self._program("values", lambda *a: (self._cost(*a), self.rows(self._known(*a))), ["cost", "rows"])
         )
 
     @cached_property
     def slopes(self) -> Function[TermSlopes]:
-        """(w, t, scale, start, values) -> gradient, jacobian, gauss_newton."""
+        """(w, instant, scale, start, values) -> gradient, jacobian, gauss_newton."""
         residual = self._program("residual", lambda *a: stacked(self.costs, self._known(*a)), ["r"])
         rows = self._program("rows", lambda *a: self.rows(self._known(*a)), ["rows"])
         require_smooth(residual, rows)
         by_w, rows_by_w = Function(jacobian(residual, "r", "w")), Function(jacobian(rows, "rows", "w"))
 
-        def slopes(w: Array, t: Any, scale: Any, *given: Any) -> TermSlopes:
-            a = (w, t, scale, *given)
+        def slopes(w: Array, instant: Array, scale: Any, *given: Any) -> TermSlopes:
+            a = (w, instant, scale, *given)
             J, r, weight = by_w(*a), stacked(self.costs, self._known(*a)), self.duration * scale
             return TermSlopes(weight * (J.T @ r), rows_by_w(*a), weight * (J.T @ J))
 
@@ -112,12 +113,12 @@ class Terms(Sealed):
 
     @cached_property
     def curvature(self) -> Function:
-        """(w, t, scale, start, values, z) -> second derivatives of cost - z · rows to w, (w, w)."""
+        """(w, instant, scale, start, values, z) -> second derivatives of cost - z · rows to w, (w, w)."""
         return Function(jacobian(self._lagrangian_gradient, wrt="w"))
 
     @cached_property
     def lagrangian_gradient(self) -> Function:
-        """(w, t, scale, start, values, z) -> gradient of cost - z · rows to w, by reverse accumulation."""
+        """(w, instant, scale, start, values, z) -> gradient of cost - z · rows to w, by reverse accumulation."""
         return Function(self._lagrangian_gradient)
 
     @cached_property

@@ -39,7 +39,7 @@ def not_finite(nodes: Nodes, W: Floats) -> tuple[Finding, ...]:
     """Return the first node at which a motion or its values are not finite."""
     with np.errstate(all="ignore"):
         values = nodes.values(W)
-        costs = nodes.running.values(W[:-1], nodes.times[:-1], *nodes.given)[0]
+        costs = nodes.running.values(W[:-1], nodes.instants[:-1], *nodes.given)[0]
     broken: NDArray[np.bool_] = np.asarray(~np.isfinite(W).all(axis=1))
     broken[:-1] |= ~np.isfinite(values.defects).all(axis=1) | ~np.isfinite(costs)
     return _NOT_FINITE.told(int(np.argmax(broken)) if broken.any() else nodes.rows.nodes)
