@@ -13,6 +13,11 @@ from pathlib import Path
 
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
     os.environ[_variable] = "1"  # read by the peers when they are imported
+os.environ.setdefault(  # what frax recommends for processors
+    "XLA_FLAGS",
+    "--xla_cpu_multi_thread_eigen=false --xla_cpu_scheduler_type=CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED",
+)
+os.environ["JAX_ENABLE_X64"] = "1"
 
 #: Names of the sections, and the modules that print them.
 SECTIONS = {
@@ -22,6 +27,7 @@ SECTIONS = {
     "dynamics": "dynamics",
     "equal-margins": "equal_margins",
     "floating": "floating",
+    "generated-code": "generated_code",
     "geometry": "geometry",
     "identification": "identification",
     "ik": "inverse_kinematics",
@@ -52,6 +58,9 @@ PACKAGES = (
     "pin-pink",
     "mink",
     "casadi",
+    "adam-robotics",
+    "frax",
+    "jax",
 )
 
 

@@ -5,10 +5,25 @@ from __future__ import annotations
 import gc
 import math
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from statistics import median
 from time import perf_counter, process_time
 
+from benchmarks.tables import seconds
 from chasles.engine.running import aside
+
+
+@dataclass(frozen=True)
+class Timing:
+    """A median with the ends of its 95 % interval, s."""
+
+    median: float
+    low: float
+    high: float
+
+    def over(self, count: int) -> str:
+        """Return the ends of the interval for one of so many parts."""
+        return f"{seconds(self.low / count)} to {seconds(self.high / count)}"
 
 
 def interleaved(
@@ -19,18 +34,29 @@ def interleaved(
     Each is called as often in a row as fills ``least`` seconds, ``repeats`` times, in turns; before, it is warmed up
     by finding how often that is.
     """
+    return {name: timing.median for name, timing in medians(candidates, repeats=repeats, least=least).items()}
+
+
+def medians(
+    candidates: Mapping[str, Callable[[], object]], *, repeats: int = 25, least: float = 0.01
+) -> dict[str, Timing]:
+    """Return the same medians with their intervals.
+
+    Of n times in order, those of ranks (n ± 1.96 √n) / 2 enclose the median with 95 %, whatever their distribution is.
+    """
     counts = {name: _calls_that_fill(least, call) for name, call in candidates.items()}
-    seconds: dict[str, list[float]] = {name: [] for name in candidates}
+    times: dict[str, list[float]] = {name: [] for name in candidates}
     collecting = gc.isenabled()
     gc.disable()
     try:
         for _ in range(repeats):
             for name, call in candidates.items():
-                seconds[name].append(_time(call, counts[name], process_time) / counts[name])
+                times[name].append(_time(call, counts[name], process_time) / counts[name])
     finally:
         if collecting:
             gc.enable()
-    return {name: median(times) for name, times in seconds.items()}
+    rank = max(int((repeats - 1.96 * math.sqrt(repeats)) / 2.0), 0)
+    return {name: Timing(median(x), sorted(x)[rank], sorted(x)[-1 - rank]) for name, x in times.items()}
 
 
 def fastest(candidates: Mapping[str, Callable[[], object]], *, repeats: int = 40, row: int = 4) -> dict[str, float]:
