@@ -6,9 +6,12 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic
 
+from chasles.base.errors import ArgumentError
+from chasles.engine.adjoints import LoopAdjoint
 from chasles.engine.arguments import defaults_of, in_order, undeclared_shapes
 from chasles.engine.cpython.vectorcall import DirectlyCalled
 from chasles.engine.derivatives import hessian_vector, jacobian, jvp, vjp
+from chasles.engine.derivatives.programs import chosen_arguments
 from chasles.engine.exports import Exports
 from chasles.engine.kernels.shapes import Kernel, Shape
 from chasles.engine.program.program import Program
@@ -207,7 +210,7 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         >>> energy.jacobian(wrt="v")(2.0, [3.0, 4.0])  # m v
         array([6., 8.])
         """
-        return Function(jacobian(self.program, output, wrt), dtype=self.dtype, defaults=self._defaults)
+        return Function(jacobian(self._map("jacobian"), output, wrt), dtype=self.dtype, defaults=self._defaults)
 
     def jvp(self, wrt: str | Sequence[str] | None = None) -> Function:
         """Return the function of directional derivatives; see `chasles.engine.jvp`.
@@ -229,10 +232,14 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         >>> energy.jvp("v")(2.0, [3.0, 4.0], [1.0, 0.0])  # m v along x
         np.float64(6.0)
         """
-        return Function(jvp(self.program, wrt), dtype=self.dtype)
+        return Function(jvp(self._map("jvp"), wrt), dtype=self.dtype)
 
-    def vjp(self, wrt: str | Sequence[str] | None = None) -> Function:
+    def vjp(self, wrt: str | Sequence[str] | None = None) -> Function | LoopAdjoint:
         """Return the function of adjoint derivatives; see `chasles.engine.vjp`.
+
+        The adjoint of a scan runs back along its states, which it computes again from checkpoints where there are many.
+        The adjoint of a solve is that of its solution, by the implicit-function rule; it is NaN where the solve is not
+        done, and zero for its start.
 
         Parameters
         ----------
@@ -241,8 +248,13 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
 
         Returns
         -------
-        Function
-            Function of its arguments and a vector for each of its results.
+        Function or LoopAdjoint
+            Function of its arguments and a vector for each of its results; for a solve, of the solution alone.
+
+        Raises
+        ------
+        ArgumentError
+            If it is a scan whose steps are repeated as an error estimate demands.
 
         Examples
         --------
@@ -250,7 +262,17 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         >>> energy = Function(trace(lambda m, v: 0.5 * m * (v @ v), {"m": (), "v": (2,)}, name="energy"))
         >>> energy.vjp("v")(2.0, [3.0, 4.0], 10.0)  # 10 m v
         array([60., 80.])
+
+        Growth by a rate r over three steps, with nothing recorded: the final x is (1 + r)³ x.
+
+        >>> growth = trace(lambda x, t, r: x + r * x, {"x": (1,), "t": (), "r": ()}, name="growth", outputs=["x_next"])
+        >>> scan = Function(growth, shape="scan")
+        >>> scan.vjp("r")([2.0], np.zeros((3, 1)), 0.5, [1.0])  # 3 (1 + r)² x
+        array(13.5)
         """
+        if self._runner.shape != "map":
+            chosen = chosen_arguments("input", self.program.inputs, wrt)
+            return LoopAdjoint(self.kernel, [a.name for a in chosen], self.dtype)
         return Function(vjp(self.program, wrt), dtype=self.dtype)
 
     def hessian_vector(self, wrt: str | Sequence[str] | None = None) -> Function:
@@ -273,7 +295,13 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         >>> energy.hessian_vector("v")(2.0, [3.0, 4.0], [1.0, 0.5])  # the Hessian is m times the identity
         array([2., 1.])
         """
-        return Function(hessian_vector(self.program, wrt), dtype=self.dtype)
+        return Function(hessian_vector(self._map("hessian_vector"), wrt), dtype=self.dtype)
+
+    def _map(self, derivative: str) -> Program:
+        """Return the program of a map; that of a loop is one step, whose derivative is not the loop's."""
+        if self._runner.shape != "map":
+            raise ArgumentError(f"{self.program.name} is a {self._runner.shape}: it has no {derivative}; use its vjp")
+        return self.program
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in _BETWEEN_PARTS]

@@ -1,4 +1,7 @@
-"""Derivatives of programs, as programs: rules in `partials`, the two sweeps in `accumulation`, choice in `sparsity`."""
+"""Derivatives of programs, as programs: rules in `partials`, the two sweeps in `accumulation`, choice in `sparsity`.
+
+Adjoints of loops are in `scans` and `solves`.
+"""
 
 from chasles.base import lazy
 

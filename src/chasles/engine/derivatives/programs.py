@@ -47,13 +47,13 @@ def jvp(program: Program, wrt: Names = None, *, values: bool = False) -> Program
       %3 = %1 * %2
       d_result = %3
     """
-    chosen = _choose("input", program.inputs, wrt)
+    chosen = chosen_arguments("input", program.inputs, wrt)
     graph = Graph()
     inputs = input_scalars(graph, program.inputs)
     taken = {a.name for a in program.inputs}
     directions = [Argument(_free(f"d_{a.name}", taken), a.shape, a.layout) for a in chosen]
     seeds: list[Sparse] = [{} for _ in inputs]
-    wrt_scalars = _positions(program.inputs, chosen)
+    wrt_scalars = positions(program.inputs, chosen)
     for i, x in zip(wrt_scalars, input_scalars(graph, directions, len(inputs)), strict=True):
         seeds[i] = {0: x}
     given, tangents = forward(program, inputs, seeds, range(len(program.results)))
@@ -92,13 +92,13 @@ def vjp(program: Program, wrt: Names = None) -> Program:
       %2 = %0 * %1
       adjoint_a = %2
     """
-    chosen = _choose("input", program.inputs, wrt)
+    chosen = chosen_arguments("input", program.inputs, wrt)
     graph = Graph()
     inputs = input_scalars(graph, program.inputs)
     taken = {a.name for a in program.inputs}
     vectors = [Argument(_free(f"adjoint_{a.name}", taken), a.shape, a.layout) for a in program.outputs]
     seeds: dict[int, Sparse] = {k: {0: x} for k, x in enumerate(input_scalars(graph, vectors, len(inputs)))}
-    _, adjoints = reverse(program, inputs, seeds, _positions(program.inputs, chosen))
+    _, adjoints = reverse(program, inputs, seeds, positions(program.inputs, chosen))
     outputs = [Argument(f"adjoint_{a.name}", a.shape, a.layout) for a in chosen]
     results = [adjoint.get(0, 0.0) for adjoint in adjoints]
     return Program.from_graph(f"{program.name}_vjp", [*program.inputs, *vectors], outputs, graph, results)
@@ -145,12 +145,12 @@ def jacobian(
     """
     if mode not in ("auto", "forward", "reverse"):
         raise ArgumentError(f"mode must be 'auto', 'forward' or 'reverse', not {mode!r}")
-    rows = _choose("output", program.outputs, output)
-    columns = _choose("input", program.inputs, wrt)
+    rows = chosen_arguments("output", program.outputs, output)
+    columns = chosen_arguments("input", program.inputs, wrt)
     graph = Graph()
     inputs = input_scalars(graph, program.inputs)
     _, entries = jacobian_entries(
-        program, inputs, _positions(program.inputs, columns), _positions(program.outputs, rows), mode
+        program, inputs, positions(program.inputs, columns), positions(program.outputs, rows), mode
     )
     outputs: list[Argument] = []
     results: list[Real] = []
@@ -158,8 +158,8 @@ def jacobian(
     for row in rows:
         for column in columns:
             outputs.append(Argument(_free(f"d_{row.name}_d_{column.name}", taken), row.shape + column.shape))
-            row_scalars = _positions(program.outputs, [row])
-            column_scalars = _positions(program.inputs, [column])
+            row_scalars = positions(program.outputs, [row])
+            column_scalars = positions(program.inputs, [column])
             results += [entries.get((k, i), 0.0) for k in row_scalars for i in column_scalars]
     return Program.from_graph(f"{program.name}_jacobian", program.inputs, outputs, graph, results)
 
@@ -198,7 +198,7 @@ def hessian_vector(program: Program, wrt: Names = None) -> Program:
     if len(program.outputs) != 1 or program.outputs[0].shape != ():
         listing = ", ".join(f"{a.name} {a.shape}" for a in program.outputs)
         raise ArgumentError(f"{program.name}: a Hessian needs one output of shape (), not {listing}")
-    chosen = _choose("input", program.inputs, wrt)
+    chosen = chosen_arguments("input", program.inputs, wrt)
     names = [a.name for a in chosen]
     product = jvp(jacobian(program, None, names, mode="reverse"), names)
     outputs = tuple(Argument(f"hessian_{a.name}", a.shape) for a in chosen)
@@ -206,7 +206,8 @@ def hessian_vector(program: Program, wrt: Names = None) -> Program:
     return Program(name, product.inputs, outputs, product.instructions, product.results, product.programs)
 
 
-def _choose(kind: str, arguments: Sequence[Argument], names: Names) -> list[Argument]:
+def chosen_arguments(kind: str, arguments: Sequence[Argument], names: Names) -> list[Argument]:
+    """Return the arguments of some names, or all."""
     if names is None:
         return list(arguments)
     by_name = {a.name: a for a in arguments}
@@ -217,7 +218,7 @@ def _choose(kind: str, arguments: Sequence[Argument], names: Names) -> list[Argu
     return [by_name[name] for name in chosen]
 
 
-def _positions(arguments: Sequence[Argument], chosen: Iterable[Argument]) -> list[int]:
+def positions(arguments: Sequence[Argument], chosen: Iterable[Argument]) -> list[int]:
     """Return the scalars of some arguments, numbered as the scalars of all."""
     start: dict[str, int] = {}
     position = 0
