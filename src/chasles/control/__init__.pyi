@@ -21,6 +21,9 @@ from chasles.control.hybrid_force_motion import HybridForceMotion as HybridForce
 from chasles.control.impedance import Impedance as Impedance
 from chasles.control.laws import laws as laws
 from chasles.control.laws import settings_of as settings_of
+from chasles.control.learning import IterativeLearning as IterativeLearning
+from chasles.control.learning import LearnedTorque as LearnedTorque
+from chasles.control.learning import LearningError as LearningError
 from chasles.control.linear_quadratic import GainScheduledRegulator as GainScheduledRegulator
 from chasles.control.linear_quadratic import KalmanFilter as KalmanFilter
 from chasles.control.linear_quadratic import LinearQuadraticGaussian as LinearQuadraticGaussian

@@ -14,7 +14,7 @@ from chasles.control.controller import Controller
 from chasles.control.linear_law import LinearLaw, differenced, memory_that_acts, merged, sizes_of
 from chasles.control.now import Now, PlannedMotion
 from chasles.engine import Function, Layout, trace
-from chasles.engine.program.records import Memory, is_record
+from chasles.engine.program.records import Memory
 from chasles.engine.program.scalar import Array, Real
 from chasles.trajectories import JointTrajectory, Motion
 
@@ -145,13 +145,11 @@ class LawFunction:
         layout, _, parameters = self._layouts
         values = np.asarray(parameters.join(controller.parameters), dtype=np.float64)
         memory = np.repeat(np.asarray(layout.join(controller.memory), dtype=np.float64)[None], count, axis=0)
-        schedule = (
-            None if rows is None else self._schedule(rows, len(next(iter(rows.values())) if is_record(rows) else rows))
-        )
+        schedule = self._schedule(rows, 1)
 
         def step(call: int, time: float, q: Floats, qd: Floats, reference: Floats) -> Floats:
             nonlocal memory
-            row = np.zeros(0) if schedule is None else schedule[min(call, len(schedule) - 1)]
+            row = schedule[min(call, len(schedule) - 1)]
             tau, memory = self._function(time, q, qd, reference, memory, row, period, values)
             return np.asarray(tau)
 
@@ -161,8 +159,7 @@ class LawFunction:
         """Rows of a schedule as vectors, (count, m)."""
         if rows is None:
             return np.zeros((count, 0))
-        each = [{name: part[k] for name, part in rows.items()} if is_record(rows) else rows[k] for k in range(count)]
-        return np.array([self._layouts[1].join({"row": row}) for row in each], dtype=np.float64)
+        return np.asarray(self._layouts[1].join({"row": rows}), dtype=np.float64)
 
     def _along(self, motion: JointTrajectory, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
         """Times, positions, velocities and references along a motion."""
@@ -189,8 +186,6 @@ class LawFunction:
 
 
 def _shapes(controller: Controller, rows: Memory) -> tuple[Any, Any, Any]:
-    row: Any = {}
-    if rows is not None:
-        row = {"row": {k: np.shape(v)[1:] for k, v in rows.items()} if is_record(rows) else np.shape(rows)[1:]}
+    row: Any = {} if rows is None else Layout.of({"row": rows}).rows().shapes
     parameters = {name: np.shape(value) for name, value in controller.parameters.items()}
     return Layout.of(controller.memory).shapes, row, parameters

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.controller import Controller
 from chasles.control.now import PlannedMotion
-from chasles.engine import Record
-from chasles.engine.program.records import Memory, is_record
+from chasles.engine import Layout, Record
+from chasles.engine.program.records import Memory
 from chasles.engine.validators import real
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.closed import on_manifold
@@ -54,7 +54,9 @@ class OnlineLaw:
         self._start = float(motion.start_time)
         self._last = max(1, math.ceil(motion.duration / self.period - 1e-9))
         times = self._start + self.period * np.arange(self._last + 1, dtype=np.float64)
-        self._schedule = law.schedule(times, self.motion(times)) if law.has_schedule else None
+        rows: Memory = law.schedule(times, self.motion(times)) if law.has_schedule else {}
+        self._row = Layout.of({"row": rows}).rows()
+        self._schedule = self._row.join({"row": rows})
         self.reset()
 
     def reset(self) -> None:
@@ -89,7 +91,7 @@ class OnlineLaw:
             t=time,
             memory=self.memory,
             period=self.period,
-            schedule=_row(self._schedule, row),
+            schedule=self._row.split(self._schedule[row]).row if self.law.has_schedule else None,
             measured_wrench=measured_wrench,
         )
         self.memory = command.memory
@@ -97,10 +99,3 @@ class OnlineLaw:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.law!r}, {self.motion!r}, period={self.period:g})"
-
-
-def _row(schedule: Memory, row: int) -> Memory:
-    """One call's part of a schedule."""
-    if is_record(schedule):
-        return Record({name: part[row] for name, part in schedule.items()})
-    return None if schedule is None else schedule[row]

@@ -12,7 +12,7 @@ from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.now import Now, PlannedMotion
 from chasles.engine import Layout, Program, trace
-from chasles.engine.program.records import Memory, Record, Shapes, is_record
+from chasles.engine.program.records import Memory, Record, Shapes
 from chasles.engine.program.scalar import Array, Real
 from chasles.trajectories import Motion
 
@@ -62,8 +62,7 @@ def traced_law(
         raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
     nq, n, memory = planned.q.shape[-1], planned.qd.shape[-1], controller.memory_layout
     rows: Any = controller.schedule(times, planned) if controller.has_schedule else None
-    shapes = _row_shapes(rows)
-    row = Layout({} if shapes is None else {"row": shapes})
+    row = Layout({}) if rows is None else Layout.of({"row": rows}).rows()
 
     parameters = Layout({name: np.shape(value) for name, value in controller.parameters.items()})
 
@@ -78,7 +77,7 @@ def traced_law(
             Motion(*np.split(reference, [nq, nq + n])),
             memory.split(state),
             h,
-            None if shapes is None else row.split(planned_values).row,
+            None if rows is None else row.split(planned_values).row,
         )
         chosen = controller if values is None else controller.with_values(dict(parameters.split(values).items()))
         tau = chosen.law(now)
@@ -93,26 +92,10 @@ def traced_law(
         raise
     except Exception as error:
         raise ArgumentError(f"the law of controller '{controller.name}' cannot be traced: {error}") from error
-    schedule = np.zeros((len(times), 0))
-    if shapes is not None:
-        schedule = np.array([row.join({"row": _row_at(rows, k)}) for k in range(len(times))], dtype=np.float64)
+    schedule = np.zeros((len(times), 0)) if rows is None else np.asarray(row.join({"row": rows}), dtype=np.float64)
     references = np.concatenate([planned.q, planned.qd, planned.qdd], axis=-1)
     start = np.asarray(memory.join(controller.memory), dtype=np.float64)
     further: tuple[Floats, ...] = ()
     if varied:
         further = np.array(period), np.asarray(parameters.join(controller.parameters), dtype=np.float64)
     return TracedLaw(program, times, references, schedule, start, further)
-
-
-def _row_shapes(rows: Memory) -> Shapes | None:
-    """Shapes of one call's part of a schedule."""
-    if rows is None:
-        return None
-    if is_record(rows):
-        return {name: np.shape(part)[1:] for name, part in rows.items()}
-    shape: tuple[int, ...] = np.shape(rows)[1:]
-    return shape
-
-
-def _row_at(rows: Memory, k: int) -> Memory:
-    return {name: part[k] for name, part in rows.items()} if is_record(rows) else rows[k]
