@@ -126,7 +126,7 @@ def test_an_arm_learns_payload_and_friction_that_nobody_told_it() -> None:
 @pytest.mark.slow
 def test_a_ur5_learns_a_load_of_two_kilograms() -> None:
     arm = ch.load("ur5")
-    motion = ch.PointToPoint(arm.home, arm.home + [0.8, 0.5, -0.5, 0.6, 0.5, -0.5], 1.0)
+    motion = ch.PointToPoint(arm.home, arm.home + np.array([0.8, 0.5, -0.5, 0.6, 0.5, -0.5]), 1.0)
     stiff = arm.mass_matrix(arm.home).diagonal()
     law = ch.control.NominalTorque(arm.with_payload(1.0), kp=900.0 * stiff, kd=60.0 * stiff)
     loaded = arm.with_payload(2.0)
@@ -153,7 +153,7 @@ def test_learning_that_may_diverge_is_refused_with_a_cutoff_that_converges() -> 
     arm, motion = sledge(), ch.PointToPoint([0.0], [0.4], 0.5)
     law = ch.control.NominalTorque(arm, kp=KP, kd=KD)
     light = ch.Robot.from_dh([{"kind": "prismatic", "mass": 0.5}], gravity=(0.0, 0.0, 0.0), check=False)
-    with pytest.raises(LearningError, match="change by the factor .* cutoff=.* converges") as refusal:
+    with pytest.raises(LearningError, match=r"change by the factor .* cutoff=.* converges") as refusal:
         IterativeLearning(arm, law, motion, period=PERIOD, cutoff=120.0, plants=[light])
     again = pickle.loads(pickle.dumps(refusal.value))
     assert str(again) == str(refusal.value)

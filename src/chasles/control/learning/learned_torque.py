@@ -41,7 +41,8 @@ class LearnedTorque(RobotController):
     --------
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
-    >>> law = LearnedTorque(arm, ch.control.PD(arm, kp=100.0, kd=20.0), times=[0.0, 1.0], torques=[[0.0, 0.0], [4.0, 1.0]])
+    >>> feedback = ch.control.PD(arm, kp=100.0, kd=20.0)
+    >>> law = LearnedTorque(arm, feedback, times=[0.0, 1.0], torques=[[0.0, 0.0], [4.0, 1.0]])
     >>> law.schedule(np.array([0.5, 2.0]), None)["torque"]
     array([[2. , 0.5],
            [4. , 1. ]])

@@ -83,4 +83,5 @@ def accumulated(A: Floats, b: Floats) -> Floats:
 
 
 def times_each(M: Floats, v: Floats) -> Floats:
+    """Return the products M[k] v[k] of matrices (N, m, n) and vectors (N, n)."""
     return np.asarray((M @ v[..., None])[..., 0])
