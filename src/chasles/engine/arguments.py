@@ -23,14 +23,16 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
     Parameters
     ----------
     argument
-        A number, a list, an array or what turns into one.
+        A number, a list, an array or what turns into one: also an array of another library in main memory, whose
+        memory is used (DLPack).
     usage, name
         How the function is called (empty where that is clear), and the argument's name, for messages.
 
     Raises
     ------
     ArgumentError
-        If it is no array of real numbers, or has masked elements.
+        If it is no array of real numbers, lies on an accelerator, is traced by another library, or has masked
+        elements.
     """
     array, kind = argument, type(argument)
     if kind is not np.ndarray:
@@ -47,21 +49,50 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
             and not _is_table(kind)
             and not isinstance(argument, np.ndarray | np.generic)
         ):
+            if _library(argument) == "casadi" and kind.__name__ != "DM":  # whose symbols would take NumPy's functions
+                raise ArgumentTypeError(f"{_called(usage, name)} is a symbol of CasADi{_function_for(argument)}")
             return argument
         try:
             array = np.asarray(array)
+            if array.dtype.kind == "O" and hasattr(argument, "__dlpack__") and not isinstance(argument, np.ndarray):
+                array = np.from_dlpack(argument)  # on the same memory
         except ValueError:
             raise ArgumentError(f"{_called(usage, name)} is a ragged list; it must be an array of numbers") from None
-        except (TypeError, RuntimeError) as error:  # such as a tensor that lies on another device
-            raise ArgumentTypeError(f"{_called(usage, name)} does not turn into an array: {error}") from None
+        except (TypeError, RuntimeError, BufferError) as error:  # such as a tensor that lies on another device
+            reason = f" does not turn into an array: {_first_sentence(error)}{_function_for(argument)}"
+            raise ArgumentTypeError(_called(usage, name) + reason) from None
     if array.dtype.kind in "fiub":
         if array.dtype.itemsize > 8:  # long doubles, which ufuncs do not narrow by themselves
             return array.astype(np.float64)
         return array
+    if array.dtype.kind == "V" and array.dtype.names is None and np.can_cast(array.dtype, np.float32):  # bfloat16
+        return array.astype(np.float32)
     numbers = _of_objects(array, usage, name) if array.dtype.kind == "O" else None
     if numbers is None:
-        raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {shown(argument)}")
+        found = f"{shown(argument)}{_function_for(argument)}"
+        raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {found}")
     return numbers
+
+
+def _library(value: object) -> str:
+    return type(value).__module__.partition(".")[0]
+
+
+def _first_sentence(error: Exception) -> str:
+    """Return the first line of a message, in which its library says what is wrong."""
+    return str(error).partition("\n")[0]
+
+
+#: Names with which functions are exported to other libraries, by the packages of these.
+_EXPORTS = {"jax": "to_jax", "jaxlib": "to_jax", "torch": "to_torch", "casadi": "to_casadi", "sympy": "to_sympy"}
+
+
+def _function_for(argument: object) -> str:
+    """Return advice on values of another library that it must see itself, as when it traces or differentiates."""
+    export = _EXPORTS.get(_library(argument))
+    return (
+        f"; what another library traces or differentiates needs the function that {export}() returns" if export else ""
+    )
 
 
 def _of_objects(array: np.ndarray[Any, Any], usage: str, name: str) -> np.ndarray[Any, Any] | None:
