@@ -61,6 +61,8 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         Named tuple type for several results; default a plain tuple.
     defaults
         Default values of the last arguments, by name.
+    wide
+        Whether it is for many samples: code for these is then compiled at once, not after code for few.
 
     Examples
     --------
@@ -92,12 +94,13 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         doc: str | None = None,
         result: type | None = None,
         defaults: Mapping[str, object] | None = None,
+        wide: bool = False,
     ) -> None:
         self.reference = reference
         self._defaults = dict(defaults or {})
         self.__doc__ = doc or (reference.__doc__ if reference else None)
         self._result = result
-        self._runner = Runner(program, shape, dtype, self.__doc__ or "", result)
+        self._runner = Runner(program, shape, dtype, self.__doc__ or "", result, wide)
         self.__call__ = self.general_call  # type: ignore[method-assign]
 
     def general_call(self, *arguments: Any, out: Any = None, **named: Any) -> Any:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from chasles.control.optimal import backward_pass
 from chasles.control.optimal.backward_pass import solve_chain
-from chasles.control.optimal.elastic import Elastic, central
+from chasles.control.optimal.elastic import Elastic, Kinds, central
 
 
 def drawn_chain(seed: int, N: int, s: int, m: int) -> tuple[np.ndarray, ...]:
@@ -45,21 +46,43 @@ def dense_solution(
     return solution[:size].reshape(N, m + s), solution[size:].reshape(N, s)
 
 
-@pytest.mark.parametrize(("N", "s", "m"), [(1, 1, 1), (5, 3, 2), (7, 4, 1), (3, 9, 5)])
-def test_the_backward_pass_solves_the_optimality_conditions(N: int, s: int, m: int) -> None:
-    chain = drawn_chain(11, N, s, m)
-    direction = solve_chain(*chain)
-    assert direction is not None
-    expected, multipliers = dense_solution(*chain)
-    computed = np.concatenate([direction.dW[:-1, :m], direction.dW[1:, m:]], axis=1)
-    np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
-    np.testing.assert_allclose(direction.costates[1:], multipliers, atol=1e-9 * np.abs(multipliers).max())
+def joined(
+    A: np.ndarray, B: np.ndarray, d: np.ndarray, H: np.ndarray, g: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """The chain with one more state that is 1; of the weights of steps the upper triangles."""
+    N, s, m = B.shape
+    A_1 = np.zeros((N, s + 1, s + 1))
+    A_1[:, :s, :s], A_1[:, :s, s], A_1[:, s, s] = A, d, 1.0
+    W = np.zeros((N + 1, m + s + 1, m + s + 1))
+    W[:, :-1, :-1], W[:, :-1, -1], W[:, -1, :-1] = H, g, g
+    return A_1, np.concatenate([B, np.zeros((N, 1, m))], axis=1), np.triu(W[:-1]), W[-1, m:, m:]
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(("N", "s", "m"), [(1, 1, 1), (5, 3, 2), (7, 4, 1), (3, 9, 5), (2, 8, 8)])
+def test_the_backward_pass_solves_the_optimality_conditions(
+    N: int, s: int, m: int, plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if plain:
+        monkeypatch.setattr(backward_pass, "_solver", lambda *sizes: backward_pass._solve_plainly)
+    chains = [drawn_chain(seed, N, s, m) for seed in (11, 12)]
+    direction = solve_chain(*(np.stack(parts) for parts in zip(*(joined(*chain) for chain in chains), strict=True)))
+    assert direction.exists.all()
+    for chain, dW, costates, K in zip(chains, *direction, strict=True):
+        expected, multipliers = dense_solution(*chain)
+        computed = np.concatenate([dW[:-1, :m], dW[1:, m:]], axis=1)
+        np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
+        np.testing.assert_allclose(costates[1:], multipliers, atol=1e-9 * np.abs(multipliers).max())
+        x = np.concatenate([dW[:-1, m:], np.ones((N, 1))], axis=1)
+        np.testing.assert_allclose(-(K @ x[..., None])[..., 0], dW[:-1, :m], atol=1e-9 * np.abs(expected).max())
 
 
 def test_negative_curvature_is_no_minimum() -> None:
     A, B, d, H, g = drawn_chain(3, 6, 4, 2)
+    convex = joined(A, B, d, H.copy(), g)
     H[2, :2, :2] -= 1e4 * np.eye(2)
-    assert solve_chain(A, B, d, H, g) is None
+    parts = zip(convex, joined(A, B, d, H, g), strict=True)
+    assert solve_chain(*(np.stack(pair) for pair in parts)).exists.tolist() == [True, False]
 
 
 def test_the_central_path_satisfies_its_equations() -> None:
@@ -82,7 +105,7 @@ def test_eliminated_rows_give_newtons_step() -> None:
     a, b = rng.uniform(0.1, 1.0, (2, 4))
     r, r_slope = rng.normal(size=4), rng.normal(size=4)  # rows change by r_slope
     b[rigid] = 0.0
-    rows = Elastic(a, b, z, ends, rigid, price)
+    rows = Elastic(a, b, z, Kinds(ends, rigid), price)
     dz = rows.stiffness() * (rows.pull(r, mu) - r_slope)
     da, db = rows.step(dz, mu)
     p = np.where(ends, price, 0.0)

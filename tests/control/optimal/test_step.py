@@ -7,7 +7,8 @@ import pytest
 from scipy.integrate import solve_ivp
 from tests.control.optimal.robots import acrobot, pendulum
 
-from chasles.control.optimal.step import INTEGRATORS, HeldStep
+from chasles.control.optimal.step import INTEGRATORS, HeldStep, Slopes
+from chasles.engine import Function, trace
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
@@ -17,7 +18,12 @@ def test_derivatives_are_those_of_the_step(integrator: str, motors: list[bool]) 
     rng = np.random.default_rng(5)
     m = sum(motors)
     x, u, costate = rng.normal(size=(3, 4)), rng.normal(size=(3, m)), rng.normal(size=(3, 4))
-    slopes = step.slopes(x, u)
+    shapes = {"x": (4,), "u": (m,), "costate": (4,)}
+    first = Function(trace(lambda x, u, costate: step.slopes(x, u), shapes, name="slopes", outputs=[*Slopes._fields]))
+    second = Function(
+        trace(lambda x, u, costate: step.curvature(x, u, costate, step.slopes(x, u)), shapes, name="curvature")
+    )
+    slopes = Slopes(*first(x, u, costate))
     w, e = np.concatenate([u, x], axis=1), 1e-5
     for i, unit in enumerate(np.eye(m + 4)):
         high, low = w + e * unit, w - e * unit
@@ -27,7 +33,7 @@ def test_derivatives_are_those_of_the_step(integrator: str, motors: list[bool]) 
     by_u, by_x = step.adjoint(u, x, costate)
     np.testing.assert_allclose(by_u, np.einsum("kxu,kx->ku", slopes.B, costate), atol=1e-13)
     np.testing.assert_allclose(by_x, np.einsum("kxy,kx->ky", slopes.A, costate), atol=1e-13)
-    curvature = step.curvature(x, u, costate, slopes)
+    curvature = second(x, u, costate)
     for i, unit in enumerate(np.eye(m + 4)):
         high, low = (
             np.concatenate(step.adjoint(v[:, :m], v[:, m:], costate), axis=1) for v in (w + e * unit, w - e * unit)

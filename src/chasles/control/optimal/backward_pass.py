@@ -11,6 +11,7 @@ With one more state that is always 1 this is Mazure's problem again:
     [1 ] = [0 1] [1] + [0] u,   W = [gᵀ 0].
 
 So the recursion is the same, and gives gains (K, k) of u = - K x - k, and the cost-to-go ½ xᵀ P x + pᵀ x of each node.
+Then the regulator's motion from x = 0 and its costates P x + p follow forward.
 
 Sources: Mazure (1987), section 4; Rao, Wright and Rawlings, Application of interior-point methods to model predictive
 control (1998); Mayne, A second-order gradient method (1966).
@@ -18,75 +19,96 @@ control (1998); Mayne, A second-order gradient method (1966).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.linear_quadratic.riccati import recursion
-from chasles.engine import Function, trace
-from chasles.engine.program.scalar import Array
+from chasles.control.linear_quadratic.riccati import plain_recursion
+from chasles.engine.running.compiling import native_available
 
 Floats = NDArray[np.float64]
 
 
 class Direction(NamedTuple):
-    """Solution of a linear-quadratic problem.
+    """Solutions of linear-quadratic problems; NaN where there is no minimum.
 
     Attributes
     ----------
     dW
-        Changes of (u, x) at the nodes, (N + 1, m + 2n).
+        Changes of (u, x) at the nodes, (..., N + 1, m + s).
     costates
-        Costates of the new motion, P x + p, (N + 1, 2n).
+        Costates of the new motion, P x + p, (..., N + 1, s).
     K
-        Gains of u = - K x - k, (N, m, 2n).
+        Gains (K, k) of u = - K x - k, (..., N, m, s + 1).
     """
 
     dW: Floats
     costates: Floats
     K: Floats
 
+    @property
+    def exists(self) -> NDArray[np.bool_]:
+        """Whether there is a minimum: no negative curvature in a direction that the model allows, (...)."""
+        return np.asarray(np.isfinite(self.K[..., 0, 0, -1]))
 
-def solve_chain(A: Floats, B: Floats, d: Floats, H: Floats, g: Floats) -> Direction | None:
-    """Solve the linear-quadratic problem of a motion, x at the first node being 0.
+
+def solve_chain(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> Direction:
+    """Solve the linear-quadratic problems of motions, x at the first node being 0.
 
     Parameters
     ----------
-    A, B, d
-        Model of each step, (N, s, s), (N, s, m), (N, s).
-    H, g
-        Cost of (u, x) at each node, (N + 1, m + s, m + s), (N + 1, m + s); at the last without torques.
-
-    Returns
-    -------
-    Direction or None
-        None if the problem has no minimum: H has negative curvature in a direction that the model allows.
+    A, B
+        Model of each step of (x, 1), (..., N, s + 1, s + 1), (..., N, s + 1, m).
+    weights, terminal
+        Weights of (u, x, 1) at each node, (..., N, m + s + 1, m + s + 1), and of (x, 1) at the last.
     """
-    N, s, m = B.shape
-    A_1 = np.zeros((N, s + 1, s + 1))
-    A_1[:, :s, :s], A_1[:, :s, s], A_1[:, s, s] = A, d, 1.0
-    B_1 = np.concatenate([B, np.zeros((N, 1, m))], axis=1)
-    W = np.zeros((N + 1, m + s + 1, m + s + 1))
-    W[:, :-1, :-1], W[:, :-1, -1], W[:, -1, :-1] = H, g, g
-    K, P = recursion(s + 1, m, True)(A_1, B_1, np.ascontiguousarray(W[:N]), np.ascontiguousarray(W[N, m:, m:]))
-    if not np.isfinite(K[0]).all():
-        return None
-    P = np.concatenate([P, W[N:, m:, m:]])
-    closed = np.concatenate([A - B @ K[..., :s], (d - (B @ K[..., s:])[..., 0])[..., None]], axis=-1)
-    dx = np.concatenate([np.zeros((1, s)), _rollout(s)(np.zeros(s), closed[:, None])[1].reshape(N, s)])
-    du = -(K[..., :s] @ dx[:N, :, None])[..., 0] - K[..., s]
-    dW = np.concatenate([np.concatenate([du, np.zeros((1, m))]), dx], axis=1)
-    return Direction(dW, (P[:, :s, :s] @ dx[..., None])[..., 0] + P[:, :s, s], K[..., :s])
+    *batch, N, s_1, m = B.shape
+    s = s_1 - 1
+    dW, costates = np.zeros((*batch, N + 1, m + s)), np.empty((*batch, N + 1, s))
+    K = np.empty((*batch, N, m, s_1))
+    results = K, dW[..., :-1, :], dW[..., -1, m:], costates[..., :-1, :], costates[..., -1, :]
+    _solver(s_1, m)(A, B, weights, terminal, results)
+    return Direction(dW, costates, K)
 
 
 @cache
-def _rollout(s: int) -> Function:
-    """Scan of x⁺ = A x + d, for rows [A d] of each step."""
+def _solver(s_1: int, m: int) -> Callable[..., None]:
+    """Return what solves a problem into given arrays: in machine code where there is a compiler."""
+    if not native_available():
+        return _solve_plainly
+    from chasles.engine.riccati import compile_linear_quadratic
+    from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES
 
-    def step(x: Array, row: Array) -> tuple[Array, Array]:
-        following = row[:, :s] @ x + row[:, s]
-        return following, following
+    if s_1 > LARGEST_STATES or m > LARGEST_INPUTS:
+        return _solve_plainly
+    compiled = compile_linear_quadratic(s_1, m)
 
-    return Function(trace(step, {"x": (s,), "row": (s, s + 1)}, name="rollout", outputs=["next", "x"]), shape="scan")
+    def solve(A: Floats, B: Floats, weights: Floats, terminal: Floats, results: tuple[Floats, ...]) -> None:
+        K, *rest = results
+        compiled(A, B, weights, terminal, out=(K, None, *rest))
+
+    return solve
+
+
+def _solve_plainly(A: Floats, B: Floats, weights: Floats, terminal: Floats, results: tuple[Floats, ...]) -> None:
+    """Solve a problem in NumPy, step by step."""
+    all_K, motion, last, costates, last_costate = results
+    all_K[...], P = plain_recursion(A, B, _symmetric(weights), terminal, every_cost=True)
+    x = np.zeros((*A.shape[:-3], A.shape[-1], 1))
+    x[..., -1, 0] = 1.0
+    m = B.shape[-1]
+    for k in range(A.shape[-3]):
+        u = -all_K[..., k, :, :] @ x
+        motion[..., k, :m], motion[..., k, m:] = u[..., 0], x[..., :-1, 0]
+        costates[..., k, :] = (P[..., k, :, :] @ x)[..., :-1, 0]
+        x = A[..., k, :, :] @ x + B[..., k, :, :] @ u
+    last[...], last_costate[...] = x[..., :-1, 0], (terminal @ x)[..., :-1, 0]
+
+
+def _symmetric(weights: Floats) -> Floats:
+    """Return matrices that mirror their upper triangles."""
+    upper = np.triu(weights)
+    return upper + np.swapaxes(np.triu(weights, 1), -1, -2)

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.optimal.interior_point import FEASIBLE, violation_of
+from chasles.control.optimal.interior_point import FEASIBLE
 from chasles.control.optimal.nodes import Nodes
-from chasles.control.optimal.rows import Jacobians
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 #: Reduced gradient, as a share of the largest costate, below which a motion is optimal. What the cost exceeds the least
 #: by goes with the square of the gradient: about ten digits of the cost are right.
@@ -25,7 +25,7 @@ OPTIMAL = 1e-5
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the independent evaluation of a motion says.
+    """What the independent evaluation of motions says; arrays are (...).
 
     Attributes
     ----------
@@ -43,60 +43,57 @@ class Certificate:
         Largest product of a multiplier and the distance from its limit.
     """
 
-    cost: float
+    cost: Floats
     rows: Floats
-    violation: float
-    reduced_gradient: float
-    size: float
-    slackness: float
+    violation: Floats
+    reduced_gradient: Floats
+    size: Floats
+    slackness: Floats
 
     @property
-    def is_finite(self) -> bool:
+    def is_finite(self) -> Flags:
         """Whether all is finite."""
-        return bool(np.isfinite([self.cost, self.violation, self.reduced_gradient, self.size]).all())
+        return np.asarray(np.isfinite(self.cost + self.violation + self.reduced_gradient + self.size))
 
     @property
-    def is_feasible(self) -> bool:
+    def is_feasible(self) -> Flags:
         """Whether the motion keeps its constraints."""
-        return self.violation <= FEASIBLE
+        return np.asarray(self.violation <= FEASIBLE)
 
     @property
-    def is_optimal(self) -> bool:
+    def is_optimal(self) -> Flags:
         """Whether the motion keeps its constraints and no small change of it is better."""
-        small = OPTIMAL * max(1.0, self.size)
-        return self.is_feasible and self.reduced_gradient <= small and self.slackness <= small
+        small = OPTIMAL * np.maximum(1.0, self.size)
+        return np.asarray(self.is_feasible & (self.reduced_gradient <= small) & (self.slackness <= small))
 
 
 def certify(nodes: Nodes, W: Floats, z: Floats) -> Certificate:
-    """Evaluate a motion whose states are those that its torques give, with multipliers of its rows.
+    """Evaluate motions whose states are those that their torques give, with multipliers of their rows.
 
     Parameters
     ----------
     nodes
-        The problem.
+        The problems.
     W
-        Torques and states, (N + 1, m + 2n), of `Nodes.rolled_out`.
+        Torques and states, (..., N + 1, m + 2n), of `Nodes.rolled_out`.
     z
-        Multipliers, (rows,).
+        Multipliers, (..., rows).
     """
-    m, t, rows = nodes.inputs, nodes.instants, nodes.rows
+    m, t, rows, given = nodes.inputs, nodes.instants, nodes.rows, nodes.given_by_node
     values = nodes.values(W)
-    _, _, of_distances, of_ends = rows.split(z)
-    x = W[:, m:]
-    nothing = Jacobians(np.zeros((len(x) - 1, rows.distances, x.shape[1])), np.zeros((rows.ends, x.shape[1])))
-    by_w = -rows.transposed(nothing, z)
-    none = np.zeros((len(x) - 1, nodes.running.count))
-    by_w[:-1] += nodes.running.lagrangian_gradient(W[:-1], t[:-1], *nodes.given, none)
-    by_w[-1, m:] += nodes.final.lagrangian_gradient(x[-1], t[-1], *nodes.given, of_ends)
-    if rows.distances:
-        by_w[1:, m:] += nodes.distances.lagrangian_gradient(x[1:], t[1:], *nodes.given, of_distances)
-    costate = by_w[-1, m:]
-    largest, gradient = np.abs(costate).max(), 0.0
-    for k in range(len(x) - 2, -1, -1):
-        by_torque, by_state = nodes.step.adjoint(W[k, :m], x[k], costate)
-        gradient = np.maximum(gradient, np.abs(by_w[k, :m] + by_torque).max())  # NaN stays
-        costate = by_w[k, m:] + by_state
-        largest = np.maximum(largest, np.abs(costate).max())
-    slackness = np.abs(np.where(rows.are_ends, 0.0, z * values.rows)).max(initial=0.0)
-    violation = violation_of(values.rows, rows.are_ends)
-    return Certificate(values.cost, values.rows, violation, float(gradient), float(largest), float(slackness))
+    of_distances, of_ends = rows.of_terms(z)
+    x = W[..., m:]
+    by_w = -rows.gradient(z)
+    by_w[..., :-1, :] += nodes.running.lagrangian_gradient(
+        W[..., :-1, :], t[:-1], *given, np.zeros(nodes.running.count)
+    )
+    by_w[..., -1, m:] += nodes.final.lagrangian_gradient(x[..., -1, :], t[-1], *nodes.given, of_ends)
+    if nodes.distances.count:
+        by_w[..., m:] += nodes.distances.lagrangian_gradient(x, t, *given, of_distances)
+    backward = np.concatenate([W, by_w], axis=-1)[..., -2::-1, None, :]
+    _, reduced, costates = nodes.step.adjoint_sweep(by_w[..., -1, m:], backward)
+    size = np.maximum(np.abs(by_w[..., -1, m:]).max(axis=-1), np.abs(costates).max(axis=(-1, -2)))
+    products = np.where(rows.kinds.ends, 0.0, rows.present * z * values.rows)
+    violation = rows.violations(values.rows).max(axis=-1, initial=0.0)
+    gradient, slackness = np.abs(reduced).max(axis=(-1, -2)), np.abs(products).max(axis=-1, initial=0.0)
+    return Certificate(values.cost, values.rows, violation, gradient, size, slackness)

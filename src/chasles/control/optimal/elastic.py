@@ -11,7 +11,8 @@ Newton's step for these eliminates a, b and z row by row, and leaves to the regu
 
     H + Jᵀ D J,    g - Jᵀ (z + D e),    D = 1 / (a / (z + p) + b / (ρ - z) + δ),    e = μ / (z + p) - μ / (ρ - z) - r.
 
-δ bounds D where an end needs an exact value, which without it would grow as ρ² / 2μ.
+δ bounds D where an end needs an exact value, which without it would grow as ρ² / 2μ. Rows that do not count, such as
+those of infinite limits, have a = b = z = 1 and r = 0.
 
 Sources: Gould, Orban and Toint, An interior-point l1-penalty method for nonlinear optimization (2003); Rao, Wright and
 Rawlings (1998) for the elimination into the recursion of Riccati.
@@ -20,9 +21,14 @@ Rawlings (1998) for the elimination into the recursion of Riccati.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import reduce
+from operator import mul
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from chasles.engine.program.scalar import Array
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
@@ -31,122 +37,152 @@ Flags = NDArray[np.bool_]
 _PROXIMAL = 1e-8
 #: Largest ratio between a multiplier and what its slack calls for, and its inverse.
 _APART = 1e10
+#: Numbers whose logarithms are added up as that of their product: from 1e-30 to 1e30 it is a number.
+_TOGETHER = 8
+#: Larger than all products of slacks and multipliers.
+_HUGE = 1e300
+
+
+class Kinds(NamedTuple):
+    """Whether each row is an end, an equality, and whether it is rigid, not elastic, (rows,)."""
+
+    ends: Flags
+    rigid: Flags
 
 
 @dataclass(frozen=True)
 class Elastic:
-    """Slacks, excesses and multipliers of all rows, with their price.
+    """Slacks, excesses and multipliers of rows, with their price; numbers with leading axes, or traced scalars.
 
     Attributes
     ----------
     a, b, z
-        Slacks, excesses and multipliers, (rows,).
-    ends, rigid
-        Whether each row is an end, an equality, and whether it is not elastic.
+        Slacks, excesses and multipliers, (..., rows).
+    kinds
+        Kinds of the rows.
     price
-        ρ.
+        ρ, one number or (..., 1).
     """
 
-    a: Floats
-    b: Floats
-    z: Floats
-    ends: Flags
-    rigid: Flags
-    price: float
-
-    @classmethod
-    def start(cls, r: Floats, ends: Flags, rigid: Flags, mu: float, price: float) -> Elastic:
-        """Begin on the central path of the inequalities, and with ends that are not pressed."""
-        a, b, z = central(r, mu, price, rigid)
-        rest = mu / price
-        return cls(np.where(ends, rest, a), np.where(ends, rest, b), np.where(ends, 0.0, z), ends, rigid, price)
+    a: Array
+    b: Array
+    z: Array
+    kinds: Kinds
+    price: Any
 
     @property
-    def p(self) -> Floats:
+    def p(self) -> Array:
         """Price of the slacks."""
-        return np.where(self.ends, self.price, 0.0)
+        return np.asarray(self.price * self.kinds.ends.astype(float))
 
     @property
-    def above(self) -> Floats:
+    def above(self) -> Array:
         """Distance z + p of the multipliers from their lower bound."""
-        return self.z + self.p
+        return np.asarray(self.z + self.p)
 
     @property
-    def below(self) -> Floats:
-        """Distance ρ - z of the multipliers from their upper bound."""
-        return np.where(self.rigid, np.inf, self.price - self.z)
+    def soft(self) -> Floats:
+        """1 for elastic rows, 0 for rigid ones."""
+        return (~self.kinds.rigid).astype(float)
 
     @property
-    def pressure(self) -> float:
-        """Largest multiplier of an elastic row as a share of the price."""
-        sizes = np.where(self.ends, np.abs(self.z), np.where(self.rigid, 0.0, self.z))
-        return float(sizes.max(initial=0.0)) / self.price
+    def below(self) -> Array:
+        """Inverse of the distance ρ - z of the multipliers from their upper bound; 0 for rigid rows."""
+        return np.asarray(self.soft / (self.price - self.soft * self.z))
 
-    def missed(self, r: Floats) -> Floats:
+    def missed(self, r: Array) -> Array:
         """What the rows r miss, r - a + b."""
         return r - self.a + self.b
 
-    def complementarity(self, mu: float) -> float:
-        """Largest |a (z + p) - μ| and |b (ρ - z) - μ|."""
-        products = np.concatenate([self.a * self.above, self.b[~self.rigid] * self.below[~self.rigid]])
-        return float(np.abs(products - mu).max(initial=0.0))
-
-    def stiffness(self) -> Floats:
+    def stiffness(self) -> Array:
         """D."""
-        return 1.0 / (self.a / self.above + self.b / self.below + _PROXIMAL)
+        return np.asarray(1.0 / (self.a / self.above + self.b * self.below + _PROXIMAL))
 
-    def pull(self, r: Floats, mu: float) -> Floats:
+    def pull_of_barrier(self) -> Array:
+        """What e grows by with μ."""
+        return 1.0 / self.above - self.below
+
+    def pull(self, r: Array, mu: Any) -> Array:
         """Return e."""
-        return np.asarray(mu / self.above - mu / self.below - r)
+        return np.asarray(mu * self.pull_of_barrier() - r)
 
-    def step(self, dz: Floats, mu: float) -> tuple[Floats, Floats]:
+    def step(self, dz: Array, mu: Any) -> tuple[Array, Array]:
         """Changes of a and b that belong to a change of z."""
         da = mu / self.above - self.a - self.a / self.above * dz
-        return da, mu / self.below - self.b + self.b / self.below * dz
+        return da, self.soft * (mu * self.below - self.b + self.b * self.below * dz)
 
-    def barrier(self, mu: float) -> float:
-        """Price of the excesses, and barriers: ρ Σ b + p Σ a - μ Σ log a b."""
-        priced = self.b.sum() + self.a[self.ends].sum()
-        return float(self.price * priced - mu * (np.log(self.a).sum() + np.log(self.b[~self.rigid]).sum()))
+    def barrier(self, present: Array) -> tuple[Any, Any]:
+        """Sum of the priced a and b, and sum of their logarithms, of the rows that count."""
+        ends, soft = self.kinds.ends.astype(float), self.soft
+        priced = (present * (soft * self.b + ends * self.a)).sum()
+        return priced, _sum_of_logarithms([*self.a, *self.b[~self.kinds.rigid]])
 
-    def barrier_slope(self, da: Floats, db: Floats, mu: float) -> float:
-        """Derivative of `barrier` along a step."""
-        elastic = ~self.rigid
-        of_b = (self.price - mu / self.b[elastic]) * db[elastic]
-        return float(((self.p - mu / self.a) * da).sum() + of_b.sum())
+    def barrier_slope(self, da: Array, db: Array, mu: Any) -> Array:
+        """Derivative of ρ b + p a - μ log a b along a step."""
+        hard = self.kinds.rigid.astype(float)  # whose excess is 0
+        return np.asarray((self.p - mu / self.a) * da + self.soft * (self.price - mu / (self.b + hard)) * db)
 
-    def moved(self, da: Floats, db: Floats, share: float) -> Elastic:
-        """Return the rows with slacks and excesses moved by a share of a step."""
-        return replace(self, a=self.a + share * da, b=self.b + share * db)
+    def shares(self, da: Array, db: Array, dz: Array) -> tuple[list[Array], list[Array]]:
+        """Shares of the distances to bounds that a step uses up, of slacks and excesses and of multipliers."""
+        soft = np.flatnonzero(~self.kinds.rigid)
+        return [-da / self.a, -db[soft] / self.b[soft]], [-dz / self.above, (dz * self.below)[soft]]
 
-    def with_multipliers(self, z: Floats, mu: float) -> Elastic:
+    def products(self, present: Array) -> tuple[Any, Any, Any]:
+        """Largest and negative smallest a (z + p) and b (ρ - z), and largest multiplier of an elastic row over ρ."""
+        soft = np.flatnonzero(~self.kinds.rigid)
+        products = [*(self.a * self.above), *(self.b * (self.price - self.z))[soft]]
+        counts = [*present, *present[soft]]
+        most = reduce(np.maximum, [one * c for one, c in zip(products, counts, strict=True)], 0.0)
+        least = reduce(np.minimum, [one + (1.0 - c) * _HUGE for one, c in zip(products, counts, strict=True)], _HUGE)
+        sizes = np.where(self.kinds.ends, np.abs(self.z), self.z)[soft]
+        pressure = reduce(np.maximum, list(present[soft] * sizes), 0.0) / self.price
+        return most, -1.0 * least, pressure
+
+    def with_multipliers(self, z: Floats, mu: Floats) -> Elastic:
         """Return the rows with other multipliers, kept within a factor of those that slacks and excesses call for."""
-        above = np.clip(z + self.p, mu / (_APART * self.a), _APART * mu / self.a)
-        most = np.where(self.rigid, np.inf, self.price * (1.0 - 1e-15))
+        called_for = mu / self.a
+        above = np.clip(z + self.p, called_for / _APART, _APART * called_for)
+        most = np.where(self.kinds.rigid, np.inf, self.price * (1.0 - 1e-15))
         return replace(self, z=np.minimum(above - self.p, most))
 
-    def raised(self, factor: float, r: Floats, mu: float) -> Elastic:
+    def raised(self, factor: float, r: Floats, mu: Floats) -> Elastic:
         """Return the rows with a higher price; inequalities that press on the old one return to the central path."""
-        a, b, z = central(r, mu, factor * self.price, self.rigid)
+        ends, rigid = self.kinds
         higher = replace(self, price=factor * self.price)
-        pressed = ~self.ends & ~self.rigid & (self.z > 0.5 * self.price)
+        a, b, z = central(r, mu, higher.price, rigid)
+        pressed = ~ends & ~rigid & (self.z > 0.5 * self.price)
+        rest_a, rest_b = mu / higher.above, mu * higher.below
         return replace(
             higher,
-            a=np.where(pressed, a, np.where(self.ends, np.maximum(self.a, mu / higher.above), self.a)),
-            b=np.where(pressed, b, np.where(self.ends, np.maximum(self.b, mu / higher.below), mu / higher.below)),
+            a=np.where(pressed, a, np.where(ends, np.maximum(self.a, rest_a), self.a)),
+            b=np.where(pressed, b, np.where(ends, np.maximum(self.b, rest_b), rest_b)),
             z=np.where(pressed, z, self.z),
         )
 
-    def restored(self, r: Floats, mu: float) -> Elastic:
+    def restored(self, r: Floats, mu: Floats) -> Elastic:
         """Return the rows with slacks and excesses that fit r, back on the central path; ends keep multipliers."""
-        a, b, z = central(np.where(self.rigid, self.a, r), mu, self.price, self.rigid)
+        ends, rigid = self.kinds
+        a, b, z = central(np.where(rigid, self.a, r), mu, self.price, rigid)
         rest = 2.0 * mu / self.price
-        a = np.where(self.ends, np.maximum(r, 0.0) + rest, a)
-        b = np.where(self.ends, np.maximum(-r, 0.0) + rest, b)
-        return replace(self, a=a, b=b, z=np.where(self.ends, self.z, z))
+        a = np.where(ends, np.maximum(r, 0.0) + rest, a)
+        b = np.where(ends, np.maximum(-r, 0.0) + rest, b)
+        return replace(self, a=a, b=b, z=np.where(ends, self.z, z))
+
+    def counting(self, present: Flags) -> Elastic:
+        """Return the rows with those at rest that do not count."""
+        a, b, z = (np.where(present, each, 1.0) for each in (self.a, self.b, self.z))
+        return replace(self, a=a, b=b, z=z)
 
 
-def central(r: Floats, mu: float, price: float, rigid: Flags) -> tuple[Floats, Floats, Floats]:
+def first_elastic(r: Floats, kinds: Kinds, mu: Floats, price: Floats) -> Elastic:
+    """Begin on the central path of the inequalities, and with ends that are not pressed."""
+    a, b, z = central(r, mu, price, kinds.rigid)
+    rest = mu / price
+    a, b, z = np.where(kinds.ends, rest, a), np.where(kinds.ends, rest, b), np.where(kinds.ends, 0.0, z)
+    return Elastic(a, b, z, kinds, price)
+
+
+def central(r: Floats, mu: Floats | float, price: Floats | float, rigid: Flags) -> tuple[Floats, Floats, Floats]:
     """Slacks, excesses and multipliers on the central path of inequalities: a - b = r, a z = μ, b (ρ - z) = μ.
 
     Rigid rows, which must be positive, have a = r and b = 0.
@@ -162,4 +198,11 @@ def central(r: Floats, mu: float, price: float, rigid: Flags) -> tuple[Floats, F
     positive = r >= 0.0
     a, b = np.where(positive, r + small, small), np.where(positive, small, small - r)
     z = np.where(positive, near, price - near)
-    return np.where(rigid, r, a), np.where(rigid, 0.0, b), np.where(rigid, mu / np.where(rigid, r, 1.0), z)
+    room = np.where(rigid & positive & (r > 0.0), r, 1.0)
+    return np.where(rigid, r, a), np.where(rigid, 0.0, b), np.where(rigid, mu / room, z)
+
+
+def _sum_of_logarithms(v: list[Any]) -> Any:
+    """Σ log v, of a few products."""
+    groups = [reduce(mul, v[k : k + _TOGETHER]) for k in range(0, len(v), _TOGETHER)]
+    return sum((np.log(group) for group in groups), 0.0)

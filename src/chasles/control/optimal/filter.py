@@ -6,50 +6,68 @@ nonlinear programming (2006), section 2.3, with the constants proposed there.
 
 from __future__ import annotations
 
-from math import isfinite
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 _MARGIN = 1e-5
 _ARMIJO = 1e-4
 _SWITCH_SLOPE, _SWITCH_VIOLATION = 2.3, 1.1
 _LARGEST, _SMALLEST = 1e4, 1e-4
 _ROUNDING = 10.0 * np.finfo(np.float64).eps
+#: Pairs for which there is room at first.
+_PAIRS = 16
 
 
 class Merit(NamedTuple):
-    """What a step should lower: the violation θ of the constraints, and the cost with barriers φ."""
+    """What a step should lower: the violation θ of the constraints, and the cost with barriers φ, of each problem."""
 
-    violation: float
-    cost: float
+    violation: Floats
+    cost: Floats
 
 
 class Filter:
-    """Pairs of violation and cost that a step must improve on."""
+    """Pairs of violation and cost, of each of a batch of problems, that a step must improve on."""
 
-    def __init__(self) -> None:
-        self._pairs: list[Merit] = []
-        self._first: float | None = None
+    def __init__(self, problems: int) -> None:
+        self._pairs = np.full((2, problems, _PAIRS), np.inf)
+        self._count = np.zeros(problems, dtype=int)
+        self._first = np.full(problems, np.nan)
 
-    def clear(self) -> None:
-        """Forget all, as a new barrier begins another problem."""
-        self._pairs, self._first = [], None
+    def clear(self, which: Flags) -> None:
+        """Forget all of some problems, as a new barrier begins another problem."""
+        self._pairs[:, which], self._count[which], self._first[which] = np.inf, 0, np.nan
 
-    def accepts(self, now: Merit, trial: Merit, share: float, slope: float) -> bool:
-        """Whether a share of a step is good, given the slope of φ along it; if so, remember where it began."""
-        if self._first is None:
-            self._first = max(1.0, now.violation)
-        if not (isfinite(trial.cost) and isfinite(trial.violation)) or trial.violation > _LARGEST * self._first:
-            return False
-        if any(trial.violation >= pair.violation and trial.cost >= pair.cost for pair in self._pairs):
-            return False
-        rounding = float(_ROUNDING * abs(now.cost))
-        descends = slope < 0.0 and share * abs(slope) ** _SWITCH_SLOPE > now.violation**_SWITCH_VIOLATION
-        if descends and now.violation <= _SMALLEST * self._first:
-            return trial.cost <= now.cost + _ARMIJO * share * slope + rounding
+    def select(self, kept: Flags) -> None:
+        """Keep some of the problems."""
+        self._pairs, self._count, self._first = self._pairs[:, kept], self._count[kept], self._first[kept]
+
+    def accepts(self, who: NDArray[np.intp], now: Merit, trial: Merit, share: Floats, slope: Floats) -> Flags:
+        """Whether shares of some problems' steps are good, given the slopes of φ; if so, remember where they began."""
+        first = self._first[who]
+        first = np.where(np.isnan(first), np.maximum(1.0, now.violation), first)
+        self._first[who] = first
+        violations, costs = self._pairs[:, who]
+        dominated = ((trial.violation[:, None] >= violations) & (trial.cost[:, None] >= costs)).any(axis=1)
+        allowed = np.isfinite(trial.cost) & (trial.violation <= _LARGEST * first) & ~dominated
+        rounding = _ROUNDING * np.abs(now.cost)
+        descends = (slope < 0.0) & (share * np.abs(slope) ** _SWITCH_SLOPE > now.violation**_SWITCH_VIOLATION)
+        by_cost = descends & (now.violation <= _SMALLEST * first)
         nearer = trial.violation <= (1.0 - _MARGIN) * now.violation
-        if not nearer and trial.cost > now.cost - _MARGIN * now.violation + rounding:
-            return False
-        self._pairs.append(Merit((1.0 - _MARGIN) * now.violation, now.cost - _MARGIN * now.violation))
-        return True
+        lower = Merit((1.0 - _MARGIN) * now.violation, now.cost - _MARGIN * now.violation)
+        progress = nearer | (trial.cost <= lower.cost + rounding)
+        good = allowed & np.where(by_cost, trial.cost <= now.cost + _ARMIJO * share * slope + rounding, progress)
+        self._remember(who[good & ~by_cost], lower, good & ~by_cost)
+        return np.asarray(good)
+
+    def _remember(self, who: NDArray[np.intp], pairs: Merit, which: Flags) -> None:
+        if not len(who):
+            return
+        if self._count[who].max() == self._pairs.shape[2]:
+            self._pairs = np.concatenate([self._pairs, np.full_like(self._pairs, np.inf)], axis=2)
+        self._pairs[0, who, self._count[who]] = pairs.violation[which]
+        self._pairs[1, who, self._count[who]] = pairs.cost[which]
+        self._count[who] += 1

@@ -47,14 +47,15 @@ def one_motion(motion: JointTrajectory, robot: Robot, name: str) -> JointTraject
 
 
 def first_motion(nodes: Nodes, guess: JointTrajectory | None) -> Floats:
-    """Torques and states to begin at, (N + 1, m + 2n): a guess, or the robot held where it is, within the limits."""
+    """Torques and states to begin at, (..., N + 1, m + 2n): a guess, or the robot held at its start, within limits."""
     robot, motors, m = nodes.step.robot, nodes.step.motors, nodes.inputs
+    start = nodes.x0[..., : robot.n]
+    W = np.zeros((*start.shape[:-1], len(nodes.instants), len(nodes.rows.lower)))
     if guess is None:
-        W = np.zeros((len(nodes.instants), len(nodes.rows.lower)))
-        W[:, m : m + robot.n] = nodes.x0[: robot.n]
-        W[:-1, :m] = np.asarray(robot.gravity_torque(nodes.x0[: robot.n]))[motors]
+        W[..., m : m + robot.n] = start[..., None, :]
+        W[..., :-1, :m] = np.asarray(robot.gravity_torque(start))[..., None, motors]
     else:
-        W = along(motors, instants(robot, nodes.instants[:, 0], one_motion(guess, robot, "guess")))
+        W[...] = along(motors, instants(robot, nodes.instants[:, 0], one_motion(guess, robot, "guess")))
     return inside(nodes, W)
 
 
@@ -67,22 +68,24 @@ def along(motors: NDArray[np.bool_], moments: Floats) -> Floats:
 
 
 def inside(nodes: Nodes, W: Floats) -> Floats:
-    """Return a motion clipped to the limits; what is missing to a motion then is left to the defects of the steps."""
+    """Return motions clipped to the limits; what is missing to a motion then is left to the defects of the steps."""
     W, lower, upper = W.copy(), nodes.rows.lower, nodes.rows.upper
     for i in np.flatnonzero(np.isfinite(upper - lower)):
         room = (1.0 - _INSIDE) * 0.5 * (upper[i] - lower[i])
-        W[:, i] = np.clip(W[:, i], lower[i] + room, upper[i] - room)
-    W[0, nodes.inputs :] = nodes.x0
+        W[..., i] = np.clip(W[..., i], lower[i] + room, upper[i] - room)
+    W[..., 0, nodes.inputs :] = nodes.x0
     return W
 
 
-def usual_scale(nodes: Nodes, W: Floats) -> float:
-    """Scale that brings the cost to the order of the constraints.
+def usual_scale(nodes: Nodes, W: Floats) -> Floats:
+    """Scale that brings the cost to the order of the constraints, (...).
 
     What a motion costs is estimated from the first one, with torques that also move each joint by a radian (m).
     """
     moving, step = W.copy(), nodes.step
-    inertia = np.asarray(step.robot.mass_matrix(nodes.x0[: step.robot.n])).diagonal()
-    moving[:-1, : nodes.inputs] += 4.0 / (step.h * nodes.rows.nodes) ** 2 * inertia[step.motors]
+    inertia = np.asarray(step.robot.mass_matrix(nodes.x0[..., : step.robot.n]))
+    effort = 4.0 / (step.h * nodes.rows.nodes) ** 2 * np.diagonal(inertia, axis1=-2, axis2=-1)
+    moving[..., :-1, : nodes.inputs] += effort[..., None, step.motors]
     cost = nodes.values(moving).cost
-    return _USUAL_COST / cost if np.isfinite(cost) and cost > 0.0 else 1.0
+    is_cost = np.isfinite(cost) & (cost > 0.0)
+    return np.where(is_cost, _USUAL_COST / np.where(is_cost, cost, 1.0), 1.0)

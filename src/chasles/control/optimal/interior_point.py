@@ -16,19 +16,19 @@ nonlinear programming (2006); Gould, Orban and Toint (2003) for elastic constrai
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from enum import Enum
-from typing import NamedTuple
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.optimal.backward_pass import Direction, solve_chain
-from chasles.control.optimal.elastic import Elastic
+from chasles.control.optimal.elastic import first_elastic
 from chasles.control.optimal.filter import Filter, Merit
-from chasles.control.optimal.nodes import Model, Nodes, Values
+from chasles.control.optimal.iterates import Ending, Errors, Iterate, SearchResult, put
+from chasles.control.optimal.nodes import Model, Nodes
 
 Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 #: Scaled violation above which a motion is not within its constraints.
 FEASIBLE = 1e-6
@@ -38,6 +38,7 @@ _FIRST_BARRIERS, _FIRST_PRICE, _PRICE_FACTOR = (0.1, 0.01), 1e2, 10.0
 _HIGH_PRICE, _LAST_PRICE = 1e5, 1e10
 #: Share of what violations contribute to a torque below which the cost does not matter beside them: one percent.
 _OUTWEIGHED = 1e-2
+_REASONS = [Ending.NOT_FINITE, Ending.CONVERGED, Ending.INFEASIBLE, Ending.STALLED, Ending.STOPPED]
 #: The barrier falls to a fifth or to its power 3/2 once the error is below ten times itself.
 _BARRIER_ERROR, _BARRIER_FACTOR, _BARRIER_POWER, _LAST_BARRIER = 10.0, 0.2, 1.5, 1e-13
 #: What the barriers may add to the cost, as a share of it.
@@ -48,323 +49,316 @@ _TRIALS, _MOST_FAILURES, _MOST_SWEEPS = 12, 5, 20
 #: Shifts that are tried before the second derivatives of Gauss and Newton.
 _SHIFTS = 2
 _FIRST_SHIFT, _SHIFT_UP, _SHIFT_UP_AGAIN, _SHIFT_DOWN = 1e-4, 100.0, 8.0, 1.0 / 3.0
-#: Multipliers of this size on average leave the errors unscaled.
-_USUAL_MULTIPLIER = 100.0
-
-
-class Ending(Enum):
-    """Why the iterations ended."""
-
-    CONVERGED = "converged"
-    INFEASIBLE = "infeasible"
-    STOPPED = "stopped"
-    STALLED = "stalled"
-    NOT_FINITE = "not finite"
-
-
-@dataclass(frozen=True)
-class Iterate:
-    """A motion on its way to the best one.
-
-    Attributes
-    ----------
-    W
-        Torques and states (u, x) at the nodes, (N + 1, m + 2n).
-    costates
-        Multipliers of the steps that end at each node, (N + 1, 2n).
-    elastic
-        Slacks, excesses and multipliers of the rows.
-    mu
-        Barrier μ.
-    """
-
-    W: Floats
-    costates: Floats
-    elastic: Elastic
-    mu: float
-
-
-@dataclass(frozen=True)
-class SearchResult:
-    """The last iterate, its gains (N, m, 2n), and how it was reached."""
-
-    iterate: Iterate
-    gains: Floats
-    ending: Ending
-    iterations: int
-    sweeps: int
-
-
-class Errors(NamedTuple):
-    """How far an iterate is from satisfying the equations of the barrier problem.
-
-    Attributes
-    ----------
-    stationarity
-        Largest element of the Lagrangian's gradient.
-    feasibility
-        Largest defect of a step or miss of a row.
-    violation
-        Largest violation of a constraint.
-    multipliers, row_multipliers
-        Mean size of all multipliers and of those of the rows.
-    """
-
-    stationarity: float
-    feasibility: float
-    violation: float
-    multipliers: float
-    row_multipliers: float
-
-    def total(self, complementarity: float) -> float:
-        """Largest error, those of gradients and products relative to the size of multipliers."""
-        gradient, products = (
-            max(mean, _USUAL_MULTIPLIER) / _USUAL_MULTIPLIER for mean in (self.multipliers, self.row_multipliers)
-        )
-        return float(np.max([self.stationarity / gradient, self.feasibility, complementarity / products]))
 
 
 def solve(
     nodes: Nodes,
     start: Iterate,
     *,
-    iterations: int,
+    iterations: int | NDArray[np.int_],
     barrier: float = 0.0,
-    watch: Callable[[int, Values], None] | None = None,
+    watch: Callable[[int, Errors], None] | None = None,
 ) -> SearchResult:
-    """Iterate from a motion to the best one.
+    """Iterate from motions to the best ones; each problem of the batch on its own, all of them together.
 
     Parameters
     ----------
     nodes
-        The problem.
+        The problems.
     start
-        The first iterate; see `first_iterate`.
+        The first iterates; see `first_iterate`.
     iterations
-        Largest number of iterations.
+        Largest number of iterations, one number or (problems,).
     barrier
         Where the barrier stays: the motion then is the best one with that barrier; default falls as far as it counts.
     watch
-        Called with the number of each iteration and the values of its motion.
+        Called with the number of each iteration and the errors of the problems that go on.
     """
-    search = _Search(nodes, start, barrier)
-    for count in range(iterations + 1):
-        ending = search.ending()
-        if ending is not None or count == iterations:
-            break
+    search = _Search(nodes, start, np.broadcast_to(iterations, start.mu.shape), barrier)
+    count = 0
+    while search.goes_on():
         if watch is not None:
-            watch(count, search.values)
-        search.lower_barrier()
-        direction = search.newton_direction()
-        if direction is None or not search.moved_along(direction):
-            search.restore()
-    return SearchResult(search.now, search.gains, ending or Ending.STOPPED, count, search.sweeps)
+            watch(count, search.errors)
+        search.iterate()
+        count += 1
+    return search.result
 
 
 def solve_from(nodes: Nodes, W: Floats, *, iterations: int) -> SearchResult:
-    """Iterate from a motion; where that ends without one that keeps the constraints, once more with a lower barrier.
+    """Iterate from motions; where that ends without one that keeps the constraints, once more with a lower barrier.
 
     A high barrier leads far away from the first motion, a low one keeps near to it: that both find no motion is better
     evidence that there is none. The second result counts only if it converges.
     """
     first = solve(nodes, first_iterate(nodes, W, _FIRST_BARRIERS[0]), iterations=iterations)
-    if first.ending not in (Ending.INFEASIBLE, Ending.STALLED):
+    again = np.flatnonzero([ending in (Ending.INFEASIBLE, Ending.STALLED) for ending in first.endings])
+    if not len(again):
         return first
-    second = solve(nodes, first_iterate(nodes, W, _FIRST_BARRIERS[1]), iterations=iterations - first.iterations)
-    best = second if second.ending is Ending.CONVERGED else first
-    return replace(best, iterations=first.iterations + second.iterations, sweeps=first.sweeps + second.sweeps)
+    rest = nodes.select(again)
+    left = iterations - first.iterations[again]
+    second = solve(rest, first_iterate(rest, W[again], _FIRST_BARRIERS[1]), iterations=left)
+    first.iterations[again] += second.iterations
+    first.sweeps[again] += second.sweeps
+    better = np.flatnonzero([ending is Ending.CONVERGED for ending in second.endings])
+    endings = list(first.endings)
+    for k in better:
+        endings[again[k]] = second.endings[k]
+    gains = put(first.gains, again[better], second.gains[better])
+    return replace(
+        first, iterate=first.iterate.put(again[better], second.iterate.select(better)), gains=gains, endings=endings
+    )
 
 
 def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
-    """Begin at a motion, with slacks and multipliers on the central path and no costates."""
-    rows = nodes.values(W).rows
-    elastic = Elastic.start(rows, nodes.rows.are_ends, nodes.rows.are_rigid, mu, _FIRST_PRICE)
-    return Iterate(W, np.zeros((len(W), W.shape[1] - nodes.inputs)), elastic, mu)
+    """Begin at motions, with slacks and multipliers on the central path and no costates."""
+    rows, problems = nodes.rows, len(W)
+    barrier, price = np.full(problems, mu), np.full((problems, 1), _FIRST_PRICE)
+    elastic = first_elastic(nodes.values(W).rows, rows.kinds, barrier[:, None], price).counting(rows.present)
+    return Iterate(W, np.zeros((*W.shape[:2], W.shape[2] - nodes.inputs)), elastic, barrier)
 
 
-@dataclass
 class _Search:
-    """The state of the iterations."""
+    """The state of the iterations of the problems that go on."""
 
-    nodes: Nodes
-    now: Iterate
-    barrier: float = 0.0
-    filter: Filter = field(default_factory=Filter)
-    shift: float = 0.0
-    failures: int = 0
-    sweeps: int = 0
-
-    def __post_init__(self) -> None:
-        m = self.nodes.inputs
-        self.gains = np.zeros((len(self.now.W) - 1, m, self.now.W.shape[1] - m))
-        self._evaluate()
-        positions = self.model.gauss_newton[0, m:, m:][: self.gains.shape[2] // 2, : self.gains.shape[2] // 2]
-        self.determines_positions = bool(np.isfinite(positions).all()) and bool(
-            np.linalg.matrix_rank(positions) == len(positions)
-        )
-
-    def _evaluate(self) -> None:
-        self.values: Values = self.nodes.values(self.now.W)
+    def __init__(self, nodes: Nodes, start: Iterate, iterations: NDArray[np.int_], barrier: float) -> None:
+        problems, m, N = len(start.mu), nodes.inputs, nodes.rows.nodes
+        self.nodes, self.now, self.barrier, self.most = nodes, start, barrier, iterations
+        self.which = np.arange(problems)
+        self.filter = Filter(problems)
+        self.shift, self.failures, self.count, self.sweeps = np.zeros((4, problems))
+        self.gains = np.zeros((problems, N, m, start.W.shape[2] - m))
+        none = np.zeros(problems, dtype=int)
+        self.result = SearchResult(start, self.gains.copy(), [Ending.STOPPED] * problems, none, none.copy())
         self._differentiate()
 
     def _differentiate(self) -> None:
-        self.model: Model = self.nodes.model(self.now.W)
-        self.errors = self._errors()
+        self.model = self.nodes.model(self.now.W, self.now.costates, self.now.elastic)
+        self.errors = Errors(self.model, self.nodes)
 
-    def _errors(self) -> Errors:
-        now, (slopes, gradient, jacobians, _), m = self.now, self.model, self.nodes.inputs
-        defects, _, rows = self.values
-        of_w = gradient - self.nodes.rows.transposed(jacobians, now.elastic.z)
-        following = now.costates[1:, :, None]
-        of_w[:-1, :m] += (np.swapaxes(slopes.B, -1, -2) @ following)[..., 0]
-        of_w[:-1, m:] += (np.swapaxes(slopes.A, -1, -2) @ following)[..., 0]
-        of_w[1:, m:] -= now.costates[1:]
-        of_w[0, m:] = 0.0  # the initial state is given
-        z = np.abs(now.elastic.z)
-        misses = np.concatenate([defects.ravel(), now.elastic.missed(rows)])
-        return Errors(
-            float(np.abs(of_w).max()),
-            float(np.abs(misses).max()),
-            violation_of(rows, self.nodes.rows.are_ends),
-            float((np.abs(now.costates).sum() + z.sum()) / (now.costates.size + z.size)),
-            float(z.mean()) if z.size else 0.0,
-        )
+    def goes_on(self) -> bool:
+        """Note the results of the problems that end here; whether others are left."""
+        error, price = self.errors.total(self.barrier), self.now.elastic.price[:, 0]
+        fails = ~np.isfinite(error)
+        converged = (error <= TOLERANCE) & (self.now.mu <= self.last_barrier) & (self.errors.violation <= FEASIBLE)
+        infeasible = (error <= np.maximum(TOLERANCE, _STATIONARY * price)) & self.is_pressed
+        infeasible &= ~converged
+        if infeasible.any():
+            infeasible &= self.outweighs_cost(infeasible)
+        stalled = self.failures >= _MOST_FAILURES
+        ends = fails | converged | infeasible | stalled | (self.count >= self.most)
+        if ends.any():
+            reasons = np.select([fails, converged, infeasible, stalled], [0, 1, 2, 3], 4)
+            self._end(ends, [_REASONS[reason] for reason in reasons[ends]])
+        return bool(len(self.which))
 
-    def error(self, mu: float) -> float:
-        """Error in the equations of the problem with a barrier."""
-        return self.errors.total(self.now.elastic.complementarity(mu))
-
-    def ending(self) -> Ending | None:
-        """Why to end here, if so."""
-        error, price = self.error(self.barrier), self.now.elastic.price
-        if not np.isfinite(error):
-            return Ending.NOT_FINITE
-        is_close = error <= TOLERANCE and self.now.mu <= self.last_barrier
-        if is_close and self.errors.violation <= FEASIBLE:
-            return Ending.CONVERGED
-        if error <= max(TOLERANCE, _STATIONARY * price) and self.is_pressed and self.outweighs_cost:
-            return Ending.INFEASIBLE
-        return Ending.STALLED if self.failures >= _MOST_FAILURES else None
-
-    @property
-    def last_barrier(self) -> float:
-        """Barrier at which the cost is right: each row with its slack and excess adds at most about 2 μ to it."""
-        gap = _GAP * abs(self.values.cost) / max(1, 2 * self.nodes.rows.count)
-        return self.barrier or float(min(0.1 * TOLERANCE, max(gap, _LAST_BARRIER)))
+    def _end(self, ends: Flags, reasons: list[Ending]) -> None:
+        result, who = self.result, self.which[ends]
+        endings = list(result.endings)
+        for place, reason in zip(who, reasons, strict=True):
+            endings[place] = reason
+        result.iterations[who], result.sweeps[who] = self.count[ends], self.sweeps[ends]
+        iterate, gains = result.iterate.put(who, self.now.select(ends)), put(result.gains, who, self.gains[ends])
+        self.result = replace(result, iterate=iterate, gains=gains, endings=endings)
+        goes_on = ~ends
+        self.which, self.most, self.gains = self.which[goes_on], self.most[goes_on], self.gains[goes_on]
+        self.shift, self.failures = self.shift[goes_on], self.failures[goes_on]
+        self.count, self.sweeps = self.count[goes_on], self.sweeps[goes_on]
+        self.nodes, self.now = self.nodes.select(goes_on), self.now.select(goes_on)
+        self.filter.select(goes_on)
+        if len(self.which):
+            self.model = self.model.select(goes_on)
+            self.errors = Errors(self.model, self.nodes)
 
     @property
-    def is_pressed(self) -> bool:
-        """Whether the motion violates constraints and multipliers press on the price of that."""
-        return self.errors.violation > FEASIBLE and self.now.elastic.pressure > _PRESSES
+    def last_barrier(self) -> Floats:
+        """Barriers at which the cost is right: each row with its slack and excess adds at most about 2 μ to it."""
+        if self.barrier:
+            return np.full(len(self.which), self.barrier)
+        gap = _GAP * np.abs(self.errors.cost) / max(1, 2 * int(self.nodes.rows.present.sum()))
+        return np.asarray(np.minimum(0.1 * TOLERANCE, np.maximum(gap, _LAST_BARRIER)))
 
     @property
-    def outweighs_cost(self) -> bool:
+    def is_pressed(self) -> Flags:
+        """Whether motions violate constraints and multipliers press on the price of that."""
+        return np.asarray((self.errors.violation > FEASIBLE) & (self.errors.pressure > _PRESSES))
+
+    def outweighs_cost(self, which: Flags) -> Flags:
         """Whether the price of violations is so high that torques would not change if the cost did not count.
 
         At a stationary motion the gradients of cost and violations add up to zero in each torque. Where the motion is
         stationary for the violations alone, what these contribute to a torque cancels to much less than its size.
         """
-        if self.now.elastic.price < _HIGH_PRICE:
-            return False
-        m, B = self.nodes.inputs, self.model.slopes.B
-        cost = self._costates(self.model.gradient)
-        reduced = cost[:-1, :m] + (cost[1:, None, m:] @ B)[:, 0]
-        rows = self._costates(self.nodes.rows.transposed(self.model.jacobians, self.now.elastic.z))
-        sizes = np.abs(rows[:-1, :m]) + (np.abs(rows[1:, None, m:]) @ np.abs(B))[:, 0]
-        return bool(np.abs(reduced).max() <= _OUTWEIGHED * sizes.max())
-
-    def _costates(self, by_w: Floats) -> Floats:
-        """Sum up a gradient from the end to each node along the linear model; elements of torques are left."""
-        m, result = self.nodes.inputs, by_w.copy()
-        for k in range(len(by_w) - 2, -1, -1):
-            result[k, m:] += result[k + 1, m:] @ self.model.slopes.A[k]
+        result: Flags = which & (self.now.elastic.price[:, 0] >= _HIGH_PRICE)
+        if not result.any():
+            return result
+        (stages, last), rows, m = self.model.select(result), self.nodes.rows, self.nodes.inputs
+        z = self.now.elastic.z[result]
+        A, B = stages.A[..., :-1, :-1], stages.B[..., :-1, :]
+        of_cost, of_rows = np.zeros((len(z), rows.nodes + 1, rows.stage.size)), rows.gradient(z)
+        of_cost[:, :-1], of_cost[:, -1, m:] = stages.gradient, last.gradient
+        distances, ends = rows.of_terms(z)
+        count = distances.shape[-1]
+        of_rows[:, :-1, m:] += (distances[:, :-1, None] @ stages.jacobian[..., :count, :])[..., 0, :]
+        of_last = np.concatenate([distances[:, -1], ends], axis=-1)
+        of_rows[:, -1, m:] += (of_last[:, None] @ last.jacobian[:, : of_last.shape[1]])[:, 0]
+        for by_w in (of_cost, of_rows):  # sums along the linear model from the end to each node
+            for k in range(rows.nodes - 1, -1, -1):
+                by_w[:, k, m:] += (by_w[:, k + 1, None, m:] @ A[:, k])[:, 0]
+        reduced = of_cost[:, :-1, :m] + (of_cost[:, 1:, None, m:] @ B)[..., 0, :]
+        sizes = np.abs(of_rows[:, :-1, :m]) + (np.abs(of_rows[:, 1:, None, m:]) @ np.abs(B))[..., 0, :]
+        result[result] = np.abs(reduced).max(axis=(1, 2)) <= _OUTWEIGHED * sizes.max(axis=(1, 2))
         return result
+
+    def iterate(self) -> None:
+        """One iteration of all problems."""
+        self.lower_barrier()
+        direction = self.newton_direction()
+        moved = self.move_along(direction)
+        self.count += 1
+        if not moved.all():
+            self.restore(~moved)
+        self._differentiate()
 
     def lower_barrier(self) -> None:
         """Lower μ as far as the errors allow; where multipliers press on the price of a violation, raise that."""
-        while (mu := self.now.mu) > self.last_barrier and self.error(mu) <= _BARRIER_ERROR * mu:
-            elastic = self.now.elastic
-            self.filter.clear()
-            if self.is_pressed and elastic.price < _LAST_PRICE and not self.outweighs_cost:
-                self.now = replace(self.now, elastic=elastic.raised(_PRICE_FACTOR, self.values.rows, mu))
-                self.errors = self._errors()
-                return
-            self.now = replace(self.now, mu=max(self.last_barrier, min(_BARRIER_FACTOR * mu, mu**_BARRIER_POWER)))
+        last, mu = self.last_barrier, self.now.mu
+        falls = (mu > last) & (self.errors.total(mu) <= _BARRIER_ERROR * mu)
+        if not falls.any():
+            return
+        self.filter.clear(falls)
+        pressed = falls & self.is_pressed & (self.now.elastic.price[:, 0] < _LAST_PRICE)
+        if pressed.any():
+            pressed &= ~self.outweighs_cost(pressed)
+        falls &= ~pressed
+        while falls.any():
+            mu = np.where(falls, np.maximum(last, np.minimum(_BARRIER_FACTOR * mu, mu**_BARRIER_POWER)), mu)
+            falls &= (mu > last) & (self.errors.total(mu) <= _BARRIER_ERROR * mu)
+        self.now = replace(self.now, mu=mu)
+        if pressed.any():
+            self._raise_price(pressed)
 
-    def newton_direction(self) -> Direction | None:
-        """The regulator's step, with as much curvature added as it needs to be a minimum."""
-        (slopes, gradient, jacobians, gauss_newton), (defects, _, r) = self.model, self.values
-        now, rows = self.now, self.nodes.rows
-        D, e = now.elastic.stiffness(), now.elastic.pull(r, now.mu)
-        g = gradient - rows.transposed(jacobians, now.elastic.z + D * e)
-        constraints = rows.squared(jacobians, D)
-        H = self.nodes.curvature(now.W, now.costates, now.elastic.z, slopes) + constraints
-        shift, identity = 0.0, np.eye(H.shape[-1])
-        for sweep in range(_MOST_SWEEPS):
-            direction = solve_chain(slopes.A, slopes.B, defects, H + shift * identity, g)
-            self.sweeps += 1
-            if direction is not None:
-                self.shift = shift or self.shift
-                self.gains = direction.K
-                return direction
-            if sweep == _SHIFTS and self.determines_positions:
-                H, shift = gauss_newton + constraints, 0.0
-            elif shift:
-                shift *= _SHIFT_UP_AGAIN if self.shift else _SHIFT_UP
-            else:
-                shift = max(1e-12, _SHIFT_DOWN * self.shift) if self.shift else _FIRST_SHIFT
-        return None
+    def _raise_price(self, which: Flags) -> None:
+        some, nodes = self.now.select(which), self.nodes.select(which)
+        stages, last = self.model.select(which)
+        r = nodes.rows.joined(stages.rows, last.rows)
+        raised = some.elastic.raised(_PRICE_FACTOR, r, some.mu[:, None]).counting(nodes.rows.present)
+        self.now = self.now.put(which, replace(some, elastic=raised))
+        model = nodes.model(some.W, some.costates, raised)
+        self.model = self.model.put(which, model)
+        self.errors = Errors(self.model, self.nodes)
 
-    def moved_along(self, direction: Direction) -> bool:
-        """Move by the largest share of a step that the filter accepts; False if it accepts none."""
-        now = self.now
-        r, jacobians = self.values.rows, self.model.jacobians
-        D, e = now.elastic.stiffness(), now.elastic.pull(r, now.mu)
-        dz = D * (e - self.nodes.rows.times(jacobians, direction.dW))
-        da, db = now.elastic.step(dz, now.mu)
-        keep = max(0.99, 1.0 - now.mu)  # of the way to a bound
-        share = min(_room(now.elastic.a, da, keep), _room(now.elastic.b, db, keep))
-        share_of_multipliers = min(_room(now.elastic.above, dz, keep), _room(now.elastic.below, -dz, keep))
-        before = merit(self.values, now.elastic, now.mu)
-        slope = float((self.model.gradient * direction.dW).sum()) + now.elastic.barrier_slope(da, db, now.mu)
+    def newton_direction(self) -> Direction:
+        """The regulator's steps, each with as much curvature added as it needs to be a minimum."""
+        (stages, last), mu = self.model, self.now.mu
+        s = last.weights.shape[-1] - 1
+        stages.weights[..., :-1, -1] += mu[:, None, None] * stages.pull
+        last.weights[..., :s, s] += mu[:, None] * last.pull
+        last.weights[..., s, :s] = last.weights[..., :s, s]
+        direction = solve_chain(stages.A, stages.B, stages.weights, last.weights)
+        self.sweeps += 1
+        exists = direction.exists
+        if not exists.all():
+            direction = self._with_more_curvature(direction, np.flatnonzero(~exists))
+            exists = direction.exists
+        self.gains = np.where(exists[:, None, None, None], direction.K[..., :-1], self.gains)
+        return direction
+
+    def _with_more_curvature(self, direction: Direction, who: NDArray[np.intp]) -> Direction:
+        """Return the directions with those of some problems from second derivatives with more curvature."""
+        stages, last = self.model.select(who)
+        s = last.weights.shape[-1] - 1
+        shift, before = np.zeros(len(who)), self.shift[who]
+        parts = list(direction)
+        for sweep in range(1, _MOST_SWEEPS):
+            up = np.where(before > 0.0, _SHIFT_UP_AGAIN, _SHIFT_UP) * shift
+            first = np.where(before > 0.0, np.maximum(1e-12, _SHIFT_DOWN * before), _FIRST_SHIFT)
+            following = np.where(shift > 0.0, up, first)
+            if sweep == _SHIFTS + 1:
+                of_stages, of_last = self.nodes.select(who).gauss_newton(self.now.W[who], self.now.select(who).elastic)
+                determines = self._determine_positions(of_stages[0])
+                stages.weights[determines, :, :-1, :-1] = (of_stages[0] + of_stages[1])[determines]
+                last.weights[determines, :s, :s] = (of_last[0] + of_last[1])[determines]
+                following, shift = np.where(determines, 0.0, following), np.where(determines, 0.0, shift)
+            _add_to_diagonal(stages.weights, following - shift)
+            _add_to_diagonal(last.weights, following - shift)
+            shift = following
+            again = solve_chain(stages.A, stages.B, stages.weights, last.weights)
+            self.sweeps[who] += 1
+            solved = again.exists
+            parts = [put(part, who[solved], one[solved]) for part, one in zip(parts, again, strict=True)]
+            self.shift[who[solved]] = np.where(shift > 0.0, shift, before)[solved]
+            if solved.all():
+                break
+            left = ~solved
+            who, shift, before = who[left], shift[left], before[left]
+            stages, last = Model(stages, last).select(left)
+        return Direction(*parts)
+
+    def _determine_positions(self, gauss_newton: Floats) -> Flags:
+        """Whether the costs of a node determine all positions."""
+        m, n = self.nodes.inputs, self.nodes.step.robot.n
+        positions = gauss_newton[:, 0, m : m + n, m : m + n]
+        finite: Flags = np.asarray(np.isfinite(positions).all(axis=(1, 2)))
+        ranks = np.linalg.matrix_rank(np.where(finite[:, None, None], positions, 0.0))
+        return np.asarray(finite & (ranks == n))
+
+    def move_along(self, direction: Direction) -> Flags:
+        """Move by the largest shares of steps that the filter accepts; False where it accepts none."""
+        now, nodes, rows = self.now, self.nodes, self.nodes.rows
+        mu, price = now.mu, now.elastic.price
+        of_stages, of_last = nodes.move(self.model, direction.dW, now.elastic, mu)
+        da, db, dz = (rows.joined(one, two) for one, two in zip(of_stages[:3], of_last[:3], strict=True))
+        slope = of_stages.slope.sum(axis=1) + of_last.slope
+        ratios = np.maximum(of_stages.ratios.max(axis=1), of_last.ratios)
+        keep = np.maximum(0.99, 1.0 - mu)  # of the way to a bound
+        share, share_of_multipliers = np.minimum(1.0, keep / np.maximum(ratios.T, 1e-300))
+        before = self.errors.merit(price[:, 0], mu)
+        accepted = np.zeros(len(mu))
+        pending = np.flatnonzero(direction.exists)
         for _ in range(_TRIALS):
-            W, elastic = now.W + share * direction.dW, now.elastic.moved(da, db, share)
-            values = self.nodes.values(W)
-            if self.filter.accepts(before, merit(values, elastic, now.mu), share, slope):
-                costates = now.costates + share * (direction.costates - now.costates)
-                elastic = elastic.with_multipliers(now.elastic.z + share_of_multipliers * dz, now.mu)
-                self.now, self.values, self.failures = Iterate(W, costates, elastic, now.mu), values, 0
-                self._differentiate()
-                return True
-            share *= 0.5
-        return False
+            if not len(pending):
+                break
+            some = slice(None) if len(pending) == len(mu) else pending
+            trial = nodes.select(some).trial(
+                now.W[some], direction.dW[some], now.select(some).elastic, da[some], db[some], share[some], mu[some]
+            )
+            here = Merit(before.violation[some], before.cost[some])
+            good = self.filter.accepts(pending, here, Merit(*trial.T), share[some], slope[some])
+            accepted[pending[good]] = share[pending[good]]
+            pending = pending[~good]
+            share[pending] *= 0.5
+        moved: Flags = np.asarray(accepted > 0.0)
+        if not moved.all():  # whose steps may not be numbers
+            accepted, share_of_multipliers = np.where(moved, accepted, 0.0), np.where(moved, share_of_multipliers, 0.0)
+            da, db, dz = (np.where(moved[:, None], part, 0.0) for part in (da, db, dz))
+            direction = Direction(
+                np.where(moved[:, None, None], direction.dW, 0.0),
+                np.where(moved[:, None, None], direction.costates, now.costates),
+                direction.K,
+            )
+        self.failures[moved] = 0.0
+        elastic = replace(
+            now.elastic, a=now.elastic.a + accepted[:, None] * da, b=now.elastic.b + accepted[:, None] * db
+        ).with_multipliers(now.elastic.z + share_of_multipliers[:, None] * dz, mu[:, None])
+        by_node = accepted[:, None, None]
+        costates = now.costates + by_node * (direction.costates - now.costates)
+        self.now = Iterate(now.W + by_node * direction.dW, costates, elastic, mu)
+        return moved
 
-    def restore(self) -> None:
-        """Begin anew at this motion, with slacks that fit and more curvature; the second time with its torques only."""
-        self.failures += 1
-        self.filter.clear()
-        self.shift = max(10.0 * self.shift, 1e-3)
-        W = self.now.W
-        if self.failures > 1 and np.isfinite(rolled := self.nodes.rolled_out(W)).all():
-            W = rolled
-        self.now = replace(self.now, W=W)
-        self.values = self.nodes.values(W)
-        self.now = replace(self.now, elastic=self.now.elastic.restored(self.values.rows, self.now.mu))
-        self._differentiate()
+    def restore(self, which: Flags) -> None:
+        """Begin anew at some motions, with slacks that fit and more curvature; the second time with torques only."""
+        self.failures[which] += 1.0
+        self.filter.clear(which)
+        self.shift[which] = np.maximum(10.0 * self.shift[which], 1e-3)
+        some, nodes = self.now.select(which), self.nodes.select(which)
+        rolled = nodes.rolled_out(some.W)
+        fits = (self.failures[which] > 1.0) & np.isfinite(rolled).all(axis=(1, 2))
+        W = np.where(fits[:, None, None], rolled, some.W)
+        elastic = some.elastic.restored(nodes.values(W).rows, some.mu[:, None]).counting(nodes.rows.present)
+        self.now = self.now.put(which, replace(some, W=W, elastic=elastic))
 
 
-def merit(values: Values, elastic: Elastic, mu: float) -> Merit:
-    """Violation and cost of a motion with its slacks, as the filter compares them."""
-    violation = np.abs(values.defects).sum() + np.abs(elastic.missed(values.rows)).sum()
-    return Merit(float(violation), values.cost + elastic.barrier(mu))
-
-
-def violation_of(rows: Floats, are_ends: NDArray[np.bool_]) -> float:
-    """Largest violation of a constraint."""
-    return float(np.where(are_ends, np.abs(rows), -rows).max(initial=0.0))
-
-
-def _room(v: Floats, dv: Floats, keep: float) -> float:
-    """Share of a step that uses up at most a part of the positive v."""
-    shrinks = dv < 0.0
-    return float(min(1.0, keep * (v[shrinks] / -dv[shrinks]).min(initial=np.inf)))
+def _add_to_diagonal(weights: Floats, shift: Floats) -> None:
+    """Add a number of each problem to the second derivatives of weights, which have a row of gradients at the end."""
+    places = np.arange(weights.shape[-1] - 1)
+    weights[..., places, places] += shift.reshape(-1, *[1] * (weights.ndim - 2))

@@ -1,161 +1,210 @@
-"""A problem with its numbers, on nodes: values, and the linear-quadratic model around a motion.
+"""Problems with their numbers, on nodes: values, linear-quadratic models, steps and trials.
 
-A motion is W, (N + 1, m + 2n): torques and state w = (u, x) at each node. By multiple shooting a step may miss the next
-state by a defect. The Lagrangian is
+A motion is W, (..., N + 1, m + 2n): torques and state w = (u, x) at each node; leading axes are a batch of problems. By
+multiple shooting a step may miss the next state by a defect. The Lagrangian is
 
     cost(W) + Σ λᵀ_{k+1} (f(x_k, u_k) - x_{k+1}) - zᵀ rows(W).
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.optimal.rows import ConstraintRows, Jacobians
-from chasles.control.optimal.step import HeldStep, Slopes
+from chasles.control.optimal.elastic import Elastic
+from chasles.control.optimal.node_programs import LastModel, Moved, NodeModel
+from chasles.control.optimal.rows import ConstraintRows
+from chasles.control.optimal.step import HeldStep
 from chasles.control.optimal.terms import Terms
 
 Floats = NDArray[np.float64]
 
 
 class Values(NamedTuple):
-    """Values of a motion.
+    """Values of motions.
 
     Attributes
     ----------
     defects
-        What each step misses the next state by, f(x_k, u_k) - x_{k+1}, (N, 2n).
+        What each step misses the next state by, f(x_k, u_k) - x_{k+1}, (..., N, 2n).
     cost
-        Cost, scaled.
+        Cost, scaled, (...).
     rows
-        Constraints, scaled.
+        Constraints, scaled, (..., rows).
     """
 
     defects: Floats
-    cost: float
+    cost: Floats
     rows: Floats
 
 
 class Model(NamedTuple):
-    """First derivatives of a motion's values.
+    """Linear-quadratic model of motions: those of the nodes but the last, and that of the last."""
 
-    Attributes
-    ----------
-    slopes
-        Derivatives of the steps.
-    gradient
-        Gradient of the cost, (N + 1, m + 2n).
-    jacobians
-        Derivatives of the constraints.
-    gauss_newton
-        Second derivatives of the cost without the curvature of its residuals, (N + 1, m + 2n, m + 2n).
-    """
+    stages: NodeModel
+    last: LastModel
 
-    slopes: Slopes
-    gradient: Floats
-    jacobians: Jacobians
-    gauss_newton: Floats
+    def select(self, which: Any) -> Model:
+        """Return the models of some of a batch of problems."""
+        stages, last = self
+        return Model(NodeModel(*(part[which] for part in stages)), LastModel(*(part[which] for part in last)))
+
+    def put(self, which: Any, other: Model) -> Model:
+        """Write the models of some of a batch of problems."""
+        for mine, theirs in zip(self, other, strict=True):
+            for array, part in zip(mine, theirs, strict=True):
+                array[which] = part
+        return self
 
 
 @dataclass(frozen=True)
 class Nodes:
-    """One problem on its nodes.
+    """Problems on their nodes.
 
     Attributes
     ----------
-    step
-        The dynamics.
-    running, distances, final
-        Costs of the nodes but the last; distances to keep at all nodes but the first; costs and ends of the last.
     rows
-        Constraints.
+        Constraints, and the programs of the nodes.
     instants
         What is given at each node, (N + 1, 1 + 3n): time, s, and positions, velocities and torques of the reference.
     x0
-        Initial state, (2n,).
+        Initial state, (..., 2n).
     given
         Scale of the cost, initial positions, and the further values of the problem: further arguments of all terms.
     """
 
-    step: HeldStep
-    running: Terms
-    distances: Terms
-    final: Terms
     rows: ConstraintRows
     instants: Floats
     x0: Floats
     given: tuple[Any, ...]
 
     @property
-    def scale(self) -> float:
-        """Scale of the cost."""
-        return float(self.given[0])
+    def step(self) -> HeldStep:
+        """The dynamics."""
+        return self.rows.stage.step
+
+    @property
+    def running(self) -> Terms:
+        """Costs of the nodes but the last."""
+        return self.rows.stage.costs
+
+    @property
+    def final(self) -> Terms:
+        """Costs and ends of the last node."""
+        return self.rows.last.costs
+
+    @property
+    def distances(self) -> Terms:
+        """Distances to keep at all nodes but the first."""
+        return self.rows.stage.distances
+
+    @property
+    def scale(self) -> Floats:
+        """Scale of the cost, (...)."""
+        return np.asarray(self.given[0])
 
     @property
     def inputs(self) -> int:
         """Number of torques m."""
         return self.rows.inputs
 
+    @property
+    def given_by_node(self) -> list[Floats]:
+        """What is given, with an axis of nodes."""
+        shapes = list(self.running.shapes.values())[2:]
+        return [
+            np.expand_dims(part, -1 - len(shape)) if np.ndim(part) > len(shape) else np.asarray(part)
+            for part, shape in zip(self.given, shapes, strict=True)
+        ]
+
+    def select(self, which: Any) -> Nodes:
+        """Return some of a batch of problems."""
+        return replace(self, x0=self.x0[which], given=tuple(part[which] for part in self.given))
+
     def values(self, W: Floats) -> Values:
-        """Values of a motion."""
-        m, t = self.inputs, self.instants
-        x = W[:, m:]
-        costs = self.running.values(W[:-1], t[:-1], *self.given)[0]
-        distances = self.distances.values(x[1:], t[1:], *self.given)[1]
-        final, ends = self.final.values(x[-1], t[-1], *self.given)
-        defects = self.step(x[:-1], W[:-1, :m]) - x[1:]
-        return Values(defects, float(np.sum(costs) + final), self.rows.values(W, distances, ends))
+        """Values of motions."""
+        m, t, given = self.inputs, self.instants, self.given_by_node
+        x = W[..., m:]
+        costs = self.running.values(W[..., :-1, :], t[:-1], *given)[0]
+        distances = self.distances.values(x, t, *given)[1]
+        final, ends = self.final.values(x[..., -1, :], t[-1], *self.given)
+        defects = self.step(x[..., :-1, :], W[..., :-1, :m]) - x[..., 1:, :]
+        return Values(defects, np.sum(costs, axis=-1) + final, self.rows.values(W, distances, ends))
 
-    def model(self, W: Floats) -> Model:
-        """First derivatives at a motion."""
-        m, t = self.inputs, self.instants
-        x = W[:, m:]
-        running = self.running.slopes(W[:-1], t[:-1], *self.given)
-        distances = self.distances.slopes(x[1:], t[1:], *self.given)
-        final = self.final.slopes(x[-1], t[-1], *self.given)
-        return Model(
-            self.step.slopes(x[:-1], W[:-1, :m]),
-            with_last(running.gradient, final.gradient),
-            Jacobians(distances.jacobian, final.jacobian),
-            with_last(running.gauss_newton, final.gauss_newton),
+    def model(self, W: Floats, costates: Floats, elastic: Elastic) -> Model:
+        """Linear-quadratic model of motions (problems, N + 1, m + 2n), with the constraints eliminated."""
+        m, rows, t = self.inputs, self.rows, self.instants
+        free = np.ones(rows.nodes)
+        free[0] = 0.0
+        (a, b, z), (a_N, b_N, z_N) = _split(rows, elastic.a, elastic.b, elastic.z)
+        price, (present, present_N) = elastic.price, rows.factors
+        stages = rows.stage.model(
+            W[:, :-1], costates[:, :-1], W[:, 1:, m:], costates[:, 1:], free, a, b, z, price, present, rows.bounds,
+            t[:-1], *self.given_by_node,
+        )  # fmt: skip
+        last = rows.last.model(
+            W[:, -1, m:], costates[:, -1], a_N, b_N, z_N, price[:, 0], present_N, rows.bounds[:, m:], t[-1], *self.given
         )
+        return Model(stages, last)
 
-    def curvature(self, W: Floats, costates: Floats, z: Floats, slopes: Slopes) -> Floats:
-        """Exact second derivatives of the Lagrangian to w of each node, (N + 1, m + 2n, m + 2n)."""
-        m, t = self.inputs, self.instants
-        x, (_, _, of_distances, of_ends) = W[:, m:], self.rows.split(z)
-        none = np.zeros((len(x) - 1, self.running.count))
-        running = self.running.curvature(W[:-1], t[:-1], *self.given, none)
-        running = running + self.step.curvature(x[:-1], W[:-1, :m], costates[1:], slopes)
-        result = with_last(running, self.final.curvature(x[-1], t[-1], *self.given, of_ends))
-        if self.rows.distances:
-            result[1:, m:, m:] += self.distances.curvature(x[1:], t[1:], *self.given, of_distances)
-        return result
+    def gauss_newton(self, W: Floats, elastic: Elastic) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Second derivatives of costs without curvature of residuals and of constraints, of all nodes and the last."""
+        m, rows, t = self.inputs, self.rows, self.instants
+        (a, b, z), (a_N, b_N, z_N) = _split(rows, elastic.a, elastic.b, elastic.z)
+        price, (present, present_N) = elastic.price, rows.factors
+        stages = rows.stage.gauss_newton(W[:, :-1], a, b, z, price, present, rows.bounds, t[:-1], *self.given_by_node)
+        last = rows.last.gauss_newton(
+            W[:, -1, m:], a_N, b_N, z_N, price[:, 0], present_N, rows.bounds[:, m:], t[-1], *self.given
+        )
+        return stages, last
+
+    def move(self, model: Model, dW: Floats, elastic: Elastic, mu: Floats) -> tuple[Moved, Moved]:
+        """Changes of the rows that belong to a step, of all nodes and the last."""
+        m, rows = self.inputs, self.rows
+        (a, b, z), (a_N, b_N, z_N) = _split(rows, elastic.a, elastic.b, elastic.z)
+        price, (present, present_N) = elastic.price, rows.factors
+        stages, last = model
+        return rows.stage.move(
+            dW[:, :-1], stages.rows, stages.jacobian, stages.gradient, a, b, z, price, present, rows.bounds, mu[:, None]
+        ), rows.last.move(
+            dW[:, -1, m:], last.rows, last.jacobian, last.gradient, a_N, b_N, z_N, price[:, 0], present_N,
+            rows.bounds[:, m:], mu,
+        )  # fmt: skip
+
+    def trial(
+        self, W: Floats, dW: Floats, elastic: Elastic, da: Floats, db: Floats, share: Floats, mu: Floats
+    ) -> Floats:
+        """Violation and cost with barriers after shares of steps, (problems, 2)."""
+        m, rows, t = self.inputs, self.rows, self.instants
+        (a, b, da, db), (a_N, b_N, da_N, db_N) = _split(rows, elastic.a, elastic.b, da, db)
+        price, (present, present_N) = elastic.price, rows.factors
+        x, dx = W[..., m:], dW[..., m:]
+        stages = rows.stage.trial(
+            W[:, :-1], dW[:, :-1], a, b, da, db, price, present, x[:, 1:], dx[:, 1:], rows.bounds, share[:, None],
+            mu[:, None], t[:-1], *self.given_by_node,
+        )  # fmt: skip
+        last = rows.last.trial(
+            x[:, -1], dx[:, -1], a_N, b_N, da_N, db_N, price[:, 0], present_N, rows.bounds[:, m:], share, mu, t[-1],
+            *self.given,
+        )  # fmt: skip
+        return np.asarray(stages.sum(axis=1) + last)
 
     def rolled_out(self, W: Floats, K: Floats | None = None) -> Floats:
-        """The motion that the torques give, corrected by the gains K (N, m, 2n) where it leaves the planned states."""
-        m, result = self.inputs, W.copy()
-        result[0, m:] = self.x0
-        for k in range(len(W) - 1):
-            if K is not None:
-                result[k, :m] -= K[k] @ (result[k, m:] - W[k, m:])
-            result[k + 1, m:] = self.step(result[k, m:], result[k, :m])
+        """The motions that the torques give, corrected by the gains K (..., N, m, 2n) where they leave the states."""
+        m, N = self.inputs, self.rows.nodes
+        s = W.shape[-1] - m
+        gains = np.zeros((*W.shape[:-2], N, m, s)) if K is None else K
+        given = np.concatenate([W[..., :-1, :], gains.reshape(*W.shape[:-2], N, m * s)], axis=-1)
+        last, stages = self.step.rollout(self.x0, given[..., None, :])
+        result = np.zeros(W.shape)
+        result[..., :-1, :], result[..., -1, m:] = stages, last
         return result
 
 
-def with_last(stages: Floats, last: Floats) -> Floats:
-    """Stack what N nodes have with what the last has, which knows no torques: their place is 0.
-
-    >>> with_last(np.ones((2, 3)), np.ones(2))
-    array([[1., 1., 1.],
-           [1., 1., 1.],
-           [0., 1., 1.]])
-    """
-    result = np.zeros((len(stages) + 1, *stages.shape[1:]))
-    result[:-1] = stages
-    m = stages.shape[-1] - last.shape[-1]
-    result[-1][(slice(m, None),) * last.ndim] = last
-    return result
+def _split(rows: ConstraintRows, *arrays: Floats) -> tuple[list[Floats], list[Floats]]:
+    """Return the rows of all nodes but the last, and those of the last."""
+    parts = [rows.by_node(array) for array in arrays]
+    return [stages for stages, _ in parts], [last for _, last in parts]

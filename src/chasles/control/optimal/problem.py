@@ -14,10 +14,12 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding
 from chasles.base.sealed import Sealed
-from chasles.control.optimal.certificate import certify
+from chasles.control.optimal.certificate import Certificate, certify
 from chasles.control.optimal.first_motion import first_motion, instants, one_motion, usual_scale
-from chasles.control.optimal.interior_point import Ending, solve_from
+from chasles.control.optimal.interior_point import solve_from
+from chasles.control.optimal.iterates import Ending
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
+from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.plan import Plan, PlanStatus, Solved
 from chasles.control.optimal.residuals import KNOWN, REFERENCE, Residual, as_residuals, stacked
@@ -84,8 +86,8 @@ class OptimalControl(Sealed):
     Notes
     -----
     A primal-dual interior point method, whose Newton step is a regulator along the motion; see
-    `chasles.control.optimal.interior_point`. Its optimum is a local one. Problems of a batch are solved one after the
-    other.
+    `chasles.control.optimal.interior_point`. Its optimum is a local one. Problems of a batch are solved together, each
+    with its own number of iterations.
 
     Examples
     --------
@@ -205,8 +207,9 @@ class OptimalControl(Sealed):
         times = np.linspace(0.0, self.duration, self.nodes + 1)
         moments = instants(self.robot, times, self._reference(reference))
         guess = reference if guess is None else guess
-        solved = [self._solved(moments, guess, most, *(part[index] for part in whole)) for index in np.ndindex(batch)]
-        return Plan(times, solved, batch)
+        count = int(np.prod(batch, dtype=int))
+        flat = [part.reshape(count, *part.shape[part.ndim - core :]) for part, core in zip(whole, cores, strict=True)]
+        return Plan(times, self._solved(moments, guess, most, *flat), batch)
 
     def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
         """Return the same problem with other limits, which need no compilation.
@@ -224,9 +227,10 @@ class OptimalControl(Sealed):
         >>> turn.with_limits({"torque": 60.0}).upper
         array([60., 60., inf, inf, inf, inf])
         """
+        programs = self._programs
         other = copy(self)
         lower, upper, scale = bounds(self.robot, self.motors, limits)
-        other.__dict__.update(lower=lower, upper=upper, scale=scale)
+        other.__dict__.update(lower=lower, upper=upper, scale=scale, _programs=programs)
         other.__dict__.pop("_rows", None)
         return other
 
@@ -240,58 +244,52 @@ class OptimalControl(Sealed):
 
     def _solved(
         self, moments: Floats, guess: JointTrajectory | None, most: int, q: Floats, qd: Floats, *values: Floats
-    ) -> Solved:
+    ) -> list[Solved]:
+        """Solve problems (problems, …) together."""
         nodes, W = self.posed(q, qd, values, moments=moments, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
         outcome = solve_from(nodes, W, iterations=most)
-        rows, m, now = nodes.rows, nodes.inputs, outcome.iterate
+        now, m = outcome.iterate, nodes.inputs
         W = nodes.rolled_out(now.W, outcome.gains)
-        if not np.isfinite(W).all():
-            W = now.W
+        W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, now.W)
         certificate = certify(nodes, W, now.elastic.z)
-        if not certificate.is_finite or outcome.ending is Ending.NOT_FINITE:
-            status = PlanStatus.NOT_FINITE
-        elif certificate.is_optimal:
-            status = PlanStatus.OPTIMAL
-        elif certificate.is_feasible:
-            status = PlanStatus.FEASIBLE
-        else:
-            status = PlanStatus.NO_MOTION if outcome.ending is Ending.INFEASIBLE else PlanStatus.STOPPED
-        found: tuple[Finding, ...] = ()
-        if status is PlanStatus.NOT_FINITE:
-            found = not_finite(nodes, W)
-        elif not certificate.is_feasible:
-            pairs = () if self.clearance is None else self.clearance.pairs
-            found = violations(self.robot, self.motors, pairs, rows, certificate.rows)
-        torques = self.step.torques(W[:-1, :m])
-        gains = np.zeros((self.nodes, self.robot.n, 2 * self.robot.n))
-        gains[:, self.motors] = outcome.gains
-        share = certificate.reduced_gradient / max(1.0, certificate.size)
-        return Solved(
-            W[:, m:], torques, gains, certificate.cost / nodes.scale, status, share, outcome.iterations, found
-        )
+        torques = self.step.torques(W[:, :-1, :m])
+        gains = np.zeros((len(q), self.nodes, self.robot.n, 2 * self.robot.n))
+        gains[:, :, self.motors] = outcome.gains
+        share = certificate.reduced_gradient / np.maximum(1.0, certificate.size)
+        cost = certificate.cost / nodes.scale
+        result = []
+        for k, ending in enumerate(outcome.endings):
+            status = _status(certificate, ending, k)
+            found: tuple[Finding, ...] = ()
+            if status is PlanStatus.NOT_FINITE:
+                found = not_finite(nodes.select(k), W[k])
+            elif not certificate.is_feasible[k]:
+                pairs = () if self.clearance is None else self.clearance.pairs
+                found = violations(self.robot, self.motors, pairs, nodes.rows, certificate.rows[k])
+            numbers = float(cost[k]), status, float(share[k]), int(outcome.iterations[k])
+            result.append(Solved(W[k, :, m:], torques[k], gains[k], *numbers, found))
+        return result
 
     def at_nodes(
-        self, instants: Floats, x0: Floats, start: Floats, values: Sequence[Floats], scale: float = 1.0
+        self, instants: Floats, x0: Floats, start: Floats, values: Sequence[Floats], scale: Floats | float = 1.0
     ) -> Nodes:
-        """Return one problem with its numbers.
+        """Return problems with their numbers; leading axes are a batch.
 
         Parameters
         ----------
         instants
             Times of the nodes and the motion to follow, (N + 1, 1 + 3n); see `instants`.
         x0
-            Positions and velocities at the first node, (2n,).
+            Positions and velocities at the first node, (..., 2n).
         start
-            Positions that residuals know as ``start``, (n,).
+            Positions that residuals know as ``start``, (..., n).
         values
-            Values of the residuals in the order of `values`.
+            Values of the residuals in the order of `values`, each (..., *shape).
         scale
-            Scale of the cost.
+            Scale of the cost, one number or (...).
         """
-        return Nodes(
-            self.step, self._running, self._distances, self._final, self._rows, instants, x0, (scale, start, *values)
-        )
+        return Nodes(self._rows, instants, x0, (np.broadcast_to(scale, x0.shape[:-1]), start, *values))
 
     def posed(
         self,
@@ -302,10 +300,10 @@ class OptimalControl(Sealed):
         moments: Floats | None = None,
         guess: JointTrajectory | None = None,
     ) -> tuple[Nodes, Floats]:
-        """Return one problem with its numbers, and the motion at which iterations begin."""
+        """Return problems with their numbers, and the motions at which iterations begin."""
         if moments is None:
             moments = instants(self.robot, np.linspace(0.0, self.duration, self.nodes + 1), None)
-        nodes = self.at_nodes(moments, np.concatenate([q, qd]), q, values)
+        nodes = self.at_nodes(moments, np.concatenate([q, qd], axis=-1), q, values)
         return nodes, first_motion(nodes, guess)
 
     @cached_property
@@ -315,11 +313,16 @@ class OptimalControl(Sealed):
         return not set(REFERENCE).isdisjoint(known)
 
     @cached_property
-    def _rows(self) -> ConstraintRows:
-        motors = int(self.motors.sum())
-        return ConstraintRows(
-            self.lower, self.upper, self.scale, self.nodes, motors, self._distances.count, self._final.count
+    def _programs(self) -> tuple[NodePrograms, NodePrograms]:
+        """Programs of the nodes but the last, and of the last."""
+        return (
+            NodePrograms(self.step, self._running, self._distances, is_last=False),
+            NodePrograms(self.step, self._final, self._distances, is_last=True),
         )
+
+    @cached_property
+    def _rows(self) -> ConstraintRows:
+        return ConstraintRows(self.lower, self.upper, self.scale, self.nodes, *self._programs)
 
     @cached_property
     def _running(self) -> Terms:
@@ -344,6 +347,17 @@ class OptimalControl(Sealed):
 
     def __repr__(self) -> str:
         return f"<OptimalControl of robot '{self.robot.name}' over {self.duration:g} s in {self.nodes} steps>"
+
+
+def _status(certificate: Certificate, ending: Ending, k: int) -> PlanStatus:
+    """Status of a problem of a batch."""
+    if not certificate.is_finite[k] or ending is Ending.NOT_FINITE:
+        return PlanStatus.NOT_FINITE
+    if certificate.is_optimal[k]:
+        return PlanStatus.OPTIMAL
+    if certificate.is_feasible[k]:
+        return PlanStatus.FEASIBLE
+    return PlanStatus.NO_MOTION if ending is Ending.INFEASIBLE else PlanStatus.STOPPED
 
 
 def _no_rows(known: Mapping[str, Any]) -> Any:

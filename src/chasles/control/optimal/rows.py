@@ -1,38 +1,25 @@
 """Constraints as rows of one vector: limits of w, distances to keep, and ends to reach.
 
-Each node has w = (u, x), and all nodes together W, (N + 1, m + 2n); no torque acts at the last node. Inequalities are
-c(W) ≥ 0, the rows after them, the ends, e(x_N) = 0. All are scaled to be of the order of one: torques and velocities by
-their limits, distances by 0.1 m.
+Each node has w = (u, x), and all nodes together W, (..., N + 1, m + 2n); no torque acts at the last node. Each node has
+its lower limits, upper limits and distances, in this order, the last node also the ends. Limits and distances are
+c(W) ≥ 0, ends e(x_N) = 0. All are scaled to be of the order of one: torques and velocities by their limits, distances
+by 0.1 m.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.cached import cached_property
+from chasles.control.optimal.elastic import Kinds
+from chasles.control.optimal.node_programs import NodePrograms
 
 Floats = NDArray[np.float64]
 #: Distance, m, that counts as much as a radian or the whole torque of a joint.
 DISTANCE_SCALE = 0.1
-
-
-class Jacobians(NamedTuple):
-    """Derivatives of the rows that are no limits of w.
-
-    Attributes
-    ----------
-    clearance
-        Scaled distances to x, at nodes 1 … N, (N, distances, 2n).
-    ends
-        Ends to x_N, (ends, 2n).
-    """
-
-    clearance: Floats
-    ends: Floats
 
 
 @dataclass(frozen=True)
@@ -46,7 +33,7 @@ class Place:
 
 @dataclass(frozen=True)
 class ConstraintRows:
-    """The rows of a problem, and products with their Jacobian J.
+    """The rows of a problem: which there are, and their limits.
 
     Attributes
     ----------
@@ -56,109 +43,109 @@ class ConstraintRows:
         Scale of each element of w, (m + 2n,).
     nodes
         Number of steps N.
-    inputs
-        Number of torques m.
-    distances, ends
-        Numbers of distances at a node and of ends.
+    stage, last
+        The programs of the nodes, which know the rows of each.
     """
 
     lower: Floats
     upper: Floats
     scale: Floats
     nodes: int
-    inputs: int
-    distances: int
-    ends: int
+    stage: NodePrograms
+    last: NodePrograms
 
-    @cached_property
-    def _limited(self) -> tuple[tuple[NDArray[np.intp], NDArray[np.intp]], ...]:
-        """Nodes and elements of w that have a lower limit, and those that have an upper one."""
-        acts = np.ones((self.nodes + 1, len(self.lower)), dtype=bool)
-        acts[-1, : self.inputs] = acts[0, self.inputs :] = False  # no torque at the end; the start is given
-        low, high = (np.argwhere(acts & np.isfinite(limit)).T for limit in (self.lower, self.upper))
-        return (low[0], low[1]), (high[0], high[1])
+    @property
+    def inputs(self) -> int:
+        """Number of torques m."""
+        return self.stage.inputs
 
-    @cached_property
-    def _starts(self) -> NDArray[np.intp]:
-        """Index of the first row of each kind but the first: upper limits, distances, ends."""
-        low, high = self._limited
-        return np.cumsum([len(low[0]), len(high[0]), self.nodes * self.distances])
+    @property
+    def _before_last(self) -> int:
+        return self.nodes * self.stage.rows
 
     @property
     def count(self) -> int:
-        """Number of all rows."""
-        return int(self._starts[-1]) + self.ends
+        """Number of all rows, with those that do not count."""
+        return self._before_last + self.last.rows
+
+    def by_node(self, v: Floats) -> tuple[Floats, Floats]:
+        """Return the rows (..., rows) of all nodes but the last, (..., N, rows of a node), and of the last."""
+        first = v[..., : self._before_last]
+        return first.reshape(*v.shape[:-1], self.nodes, self.stage.rows), v[..., self._before_last :]
+
+    def joined(self, stages: Floats, last: Floats) -> Floats:
+        """Return all rows of parts as of `by_node`."""
+        return np.concatenate([stages.reshape(*stages.shape[:-2], self._before_last), last], axis=-1)
 
     @cached_property
-    def are_ends(self) -> NDArray[np.bool_]:
-        """Whether each row is an end, an equality."""
-        return np.asarray(np.arange(self.count) >= self._starts[-1])
+    def present(self) -> NDArray[np.bool_]:
+        """Whether each row counts: a limit that is finite, and none of the given first state."""
+        limits = np.isfinite(self.lower), np.isfinite(self.upper)
+        of_state = limits[0][self.inputs :], limits[1][self.inputs :]
+        stages = np.array([self.stage.present(limits, k == 0) for k in range(self.nodes)])
+        return np.concatenate([stages.ravel(), self.last.present(of_state, False)])
 
     @cached_property
-    def are_rigid(self) -> NDArray[np.bool_]:
-        """Whether each row is a limit of a torque, which can be kept whatever the motion."""
-        low, high = self._limited
-        result = np.zeros(self.count, dtype=bool)
-        result[: len(low[1]) + len(high[1])] = np.concatenate([low[1], high[1]]) < self.inputs
-        return result
-
-    def values(self, W: Floats, distances: Floats, ends: Floats) -> Floats:
-        """Return all rows, from scaled distances (N, distances) and ends (ends,)."""
-        low, high = self._limited
-        above = (W[low] - self.lower[low[1]]) * self.scale[low[1]]
-        below = (self.upper[high[1]] - W[high]) * self.scale[high[1]]
-        return np.concatenate([above, below, distances.ravel(), ends])
-
-    def split(self, v: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Return the parts of a vector of rows: lower limits, upper limits, distances (N, distances), and ends."""
-        low, high, distances, ends = np.split(v, self._starts)
-        return low, high, distances.reshape(self.nodes, self.distances), ends
-
-    def times(self, J: Jacobians, dW: Floats) -> Floats:
-        """Return J dW."""
-        low, high = self._limited
-        dx = dW[:, self.inputs :]
-        return np.concatenate(
-            [
-                dW[low] * self.scale[low[1]],
-                -dW[high] * self.scale[high[1]],
-                (J.clearance @ dx[1:, :, None]).ravel(),
-                J.ends @ dx[-1],
-            ]
+    def kinds(self) -> Kinds:
+        """Whether each row is an end, and whether it is a limit of a torque, which can be kept whatever the motion."""
+        return Kinds(
+            *(
+                np.concatenate([np.tile(stage, self.nodes), last])
+                for stage, last in zip(self.stage.kinds, self.last.kinds, strict=True)
+            )
         )
 
-    def transposed(self, J: Jacobians, v: Floats) -> Floats:
-        """Return Jᵀ v, (N + 1, m + 2n)."""
-        low, high = self._limited
-        of_low, of_high, of_distances, of_ends = self.split(v)
-        result = np.zeros((self.nodes + 1, len(self.lower)))
-        result[low] = of_low * self.scale[low[1]]
-        result[high] -= of_high * self.scale[high[1]]
-        result[1:, self.inputs :] += (of_distances[:, None, :] @ J.clearance)[:, 0]
-        result[-1, self.inputs :] += of_ends @ J.ends
-        return result
+    @cached_property
+    def bounds(self) -> Floats:
+        """Lower and upper limits, 0 where there are none, and scales, (3, m + 2n)."""
+        low, high = (np.where(np.isfinite(limit), limit, 0.0) for limit in (self.lower, self.upper))
+        return np.stack([low, high, self.scale])
 
-    def squared(self, J: Jacobians, D: Floats) -> Floats:
-        """Return Jᵀ D J for a diagonal D, (N + 1, m + 2n, m + 2n)."""
-        low, high = self._limited
-        of_low, of_high, of_distances, of_ends = self.split(D)
-        diagonal = np.zeros((self.nodes + 1, len(self.lower)))
-        diagonal[low] = of_low * self.scale[low[1]] ** 2
-        diagonal[high] += of_high * self.scale[high[1]] ** 2
-        result = diagonal[:, :, None] * np.eye(len(self.lower))
-        states = result[:, self.inputs :, self.inputs :]
-        states[1:] += np.swapaxes(J.clearance, -1, -2) @ (of_distances[..., None] * J.clearance)
-        states[-1] += J.ends.T @ (of_ends[:, None] * J.ends)
-        return result
+    @cached_property
+    def factors(self) -> tuple[Floats, Floats]:
+        """1 for rows that count, 0 for others, by node."""
+        return self.by_node(self.present.astype(float))
+
+    def values(self, W: Floats, distances: Floats, ends: Floats) -> Floats:
+        """Return all rows (..., rows), from scaled distances (..., N + 1, distances) and ends (..., ends)."""
+        low, high, scale = self.bounds
+        limits = np.concatenate([(W - low) * scale, (high - W) * scale], axis=-1)
+        of_state = np.arange(2 * len(low)) % len(low) >= self.inputs
+        stages = np.concatenate([limits[..., :-1, :], distances[..., :-1, :]], axis=-1)
+        last = np.concatenate([limits[..., -1, of_state], distances[..., -1, :], ends], axis=-1)
+        return self.present * self.joined(stages, last)
+
+    def gradient(self, v: Floats) -> Floats:
+        """Return what rows that are limits of w contribute to Jᵀ v, (..., N + 1, m + 2n)."""
+        stages, last = self.by_node(self.present * v)
+        w, m = len(self.lower), self.inputs
+        result = np.zeros((*v.shape[:-1], self.nodes + 1, w))
+        result[..., :-1, :] = stages[..., :w] - stages[..., w : 2 * w]
+        result[..., -1, m:] = last[..., : w - m] - last[..., w - m : 2 * (w - m)]
+        return result * self.scale
+
+    def of_terms(self, v: Floats) -> tuple[Floats, Floats]:
+        """Return the part of distances (..., N + 1, distances) and of ends (..., ends) of rows v."""
+        stages, last = self.by_node(self.present * v)
+        ends, distances = self.last.ends, self.stage.general
+        before = last.shape[-1] - ends
+        last_distances = last[..., None, before - distances : before]
+        first = stages[..., stages.shape[-1] - distances :]
+        return np.concatenate([first, last_distances], axis=-2), last[..., before:]
+
+    def violations(self, v: Floats) -> Floats:
+        """How far rows v (..., rows) are from what they must be, negative where there is room."""
+        return np.where(self.kinds.ends, np.abs(v), -v)
 
     def place(self, row: int) -> Place:
         """Return what a row is about."""
-        low, high = self._limited
-        first, second, third = (int(start) for start in self._starts)
-        if row < second:
-            kind, index, (nodes, elements) = ("lower", row, low) if row < first else ("upper", row - first, high)
-            return Place(kind, int(elements[index]), int(nodes[index]))
-        if row < third:
-            node, index = divmod(row - second, self.distances)
-            return Place("distance", index, node + 1)
-        return Place("end", row - third, self.nodes)
+        node, index = divmod(row, self.stage.rows)
+        if row >= self._before_last:
+            node, index = self.nodes, row - self._before_last
+        programs = self.last if node == self.nodes else self.stage
+        size, before = programs.size, self.inputs - programs.inputs
+        if index < 2 * size:
+            return Place("lower" if index < size else "upper", before + index % size, node)
+        index -= 2 * size
+        distances = self.stage.general
+        return Place("distance", index, node) if index < distances else Place("end", index - distances, node)

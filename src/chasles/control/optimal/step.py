@@ -41,17 +41,17 @@ class Slopes(NamedTuple):
     Attributes
     ----------
     A, B
-        Derivatives of the next state to the state (..., 2n, 2n) and to the torques of the motors (..., 2n, m).
+        Derivatives of the next state to the state (2n, 2n) and to the torques of the motors (2n, m).
     S
-        Derivatives of the (q, q̇, q̈) at which the dynamics are taken, to (u, x), (..., 3n, m + 2n).
+        Derivatives of the (q, q̇, q̈) at which the dynamics are taken, to (u, x), (3n, m + 2n).
     M_inverse
-        Inverse mass matrix, the derivative of q̈ to all torques, (..., n, n).
+        Inverse mass matrix, the derivative of q̈ to all torques, (n, n).
     """
 
-    A: Floats
-    B: Floats
-    S: Floats
-    M_inverse: Floats
+    A: Array
+    B: Array
+    S: Array
+    M_inverse: Array
 
 
 @dataclass(frozen=True)
@@ -96,30 +96,52 @@ class HeldStep:
         n = self.robot.n
         return x[..., :n] + self.drift * self.h * x[..., n:], x[..., n:]
 
-    def slopes(self, x: Floats, u: Floats) -> Slopes:
-        """Exact first derivatives at nodes x (..., 2n) and u (..., m)."""
+    def slopes(self, x: Array, u: Array) -> Slopes:
+        """Exact first derivatives at a node, x (2n,) and u (m,), of traced scalars."""
         n, m, h, drift = self.robot.n, int(self.motors.sum()), self.h, self.drift
         rates = self.robot.linearize(*self._drifted(x), self.torques(u))
-        state, zero, identity = np.zeros((n, m + 2 * n)), np.zeros((n, n)), np.eye(n)
-        q_half, qd = state.copy(), state
-        q_half[:, m:] = np.concatenate([identity, drift * h * identity], axis=1)
-        qd[:, m:] = np.concatenate([zero, identity], axis=1)
-        qdd = rates.A[..., n:, :n] @ q_half + rates.A[..., n:, n:] @ qd
-        qdd[..., :m] = rates.B[..., n:, self.motors]
+        zero, identity = np.zeros((n, n)), np.eye(n)
+        of_positions, of_velocities, of_torques = rates.A[n:, :n], rates.A[n:, n:], rates.B[n:, self.motors]
+        q_half = np.concatenate([np.zeros((n, m)), identity, drift * h * identity], axis=1)
+        qd = np.concatenate([np.zeros((n, m)), zero, identity], axis=1)
+        qdd = np.concatenate([of_torques, of_positions, drift * h * of_positions + of_velocities], axis=1)
         qd_next = qd + h * qdd
-        both = np.concatenate([q_half + (1.0 - drift) * h * qd_next, qd_next], axis=-2)
-        S = np.concatenate([np.broadcast_to(part, qdd.shape) for part in (q_half, qd, qdd)], axis=-2)
-        return Slopes(both[..., m:], both[..., :m], S, rates.B[..., n:, :])
+        both = np.concatenate([q_half + (1.0 - drift) * h * qd_next, qd_next])
+        return Slopes(both[:, m:], both[:, :m], np.concatenate([q_half, qd, qdd]), rates.B[n:])
 
-    def curvature(self, x: Floats, u: Floats, costate: Floats, slopes: Slopes) -> Floats:
-        """Second derivatives of λᵀ x⁺ to (u, x), (..., m + 2n, m + 2n), for λ (..., 2n)."""
+    def curvature(self, x: Array, u: Array, costate: Array, slopes: Slopes) -> Array:
+        """Second derivatives of λᵀ x⁺ to (u, x), (m + 2n, m + 2n), for λ (2n,), of traced scalars."""
         n, h = self.robot.n, self.h
-        w = h * (costate[..., n:] + (1.0 - self.drift) * h * costate[..., :n])
-        y = (slopes.M_inverse @ w[..., None])[..., 0]
+        w = h * (costate[n:] + (1.0 - self.drift) * h * costate[:n])
         q, qd = self._drifted(x)
-        qdd = self.robot.forward_dynamics(q, qd, self.torques(u))
-        inner = self._inverse_dynamics_hessian(np.concatenate([q, qd, qdd], axis=-1), y)
-        return np.asarray(-np.swapaxes(slopes.S, -1, -2) @ inner @ slopes.S)
+        qdd = np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
+        inner = self._inverse_dynamics_hessian(np.concatenate([q, qd, qdd]), slopes.M_inverse @ w)
+        return np.asarray(-(slopes.S.T @ inner @ slopes.S))
+
+    @cached_property
+    def rollout(self) -> Function:
+        """Scan over nodes (u, x, K) that gives (u, x): torques are corrected by K where the state is not x."""
+        m, s = int(self.motors.sum()), 2 * self.robot.n
+
+        def work(x: Array, node: Array) -> tuple[Array, Array]:
+            u = node[:m] - node[m + s :].reshape(m, s) @ (x - node[m : m + s])
+            return self(x, u), np.concatenate([u, x])
+
+        shapes = {"x": (s,), "node": (m + s + m * s,)}
+        return Function(trace(work, shapes, name="rollout", outputs=["next", "w"]), shape="scan")
+
+    @cached_property
+    def adjoint_sweep(self) -> Function:
+        """Scan, backward, over (u, x, gradient to both) that gives the reduced gradient to u and the costate."""
+        m, s = int(self.motors.sum()), 2 * self.robot.n
+
+        def work(costate: Array, node: Array) -> tuple[Array, Array, Array]:
+            by_torque, by_state = self.adjoint(node[:m], node[m : m + s], costate)
+            before = node[2 * m + s :] + by_state
+            return before, node[m + s : 2 * m + s] + by_torque, before
+
+        shapes = {"costate": (s,), "node": (2 * (m + s),)}
+        return Function(trace(work, shapes, name="adjoint", outputs=["next", "reduced", "costate"]), shape="scan")
 
     @cached_property
     def adjoint(self) -> Function:

@@ -59,7 +59,7 @@ def violations(
     rows, values
         The constraints, and their scaled values along the motion.
     """
-    excess = np.where(rows.are_ends, np.abs(values), -values)
+    excess = rows.violations(values)
     worst: dict[tuple[str, int], tuple[float, list[int]]] = {}
     for row in np.flatnonzero(excess > FEASIBLE):
         place = rows.place(int(row))

@@ -62,6 +62,8 @@ class Runner:
         Documentation of the ufunc.
     result
         Named tuple in which several results are returned; default a plain tuple.
+    wide
+        Whether code for many samples is worth compiling from the first call on.
     """
 
     def __init__(
@@ -71,6 +73,7 @@ class Runner:
         dtype: str,
         doc: str,
         result: type | None,
+        wide: bool = False,
     ) -> None:
         self._source = source
         self.shape = shape
@@ -84,7 +87,7 @@ class Runner:
         self._few: Callable[..., Any] | None = None
         self._many: Callable[..., Any] | None = None
         self._few_samples = few_samples(self.dtype)
-        self._runs = 0
+        self._runs = WORTH_WIDE if wide else 0
 
     @cached_property
     def program(self) -> Program:

@@ -24,16 +24,17 @@ _ITEM = 8
 _AARCH64_ALL_EXCEPTIONS = 0x1F
 _ACCUMULATORS = {8: 24}  # by lanes: vectors that a product keeps in registers, of 32; else of 16
 _FEWER_ACCUMULATORS = 12
+_TERMINAL, _COST = 3, 5  # places of arrays
 #: States and inputs up to which this code is written; longer code would take long to compile.
 LARGEST_STATES, LARGEST_INPUTS = 64, 32
 
 
 def write_riccati(states: int, inputs: int, keep: bool, lanes: int) -> str:
     """Return the LLVM assembly of the recursion for numbers of states and inputs; see `chasles.engine.riccati`."""
-    return _RiccatiWriter(states, inputs, keep, lanes).module()
+    return RiccatiWriter(states, inputs, keep, lanes).module()
 
 
-class _Matrix:
+class Matrix:
     """Rows of padded vectors in memory: where they begin and how many vectors a row has."""
 
     def __init__(self, address: str, vectors: int) -> None:
@@ -41,7 +42,9 @@ class _Matrix:
         self.vectors = vectors
 
 
-class _RiccatiWriter(LlvmWriter):
+class RiccatiWriter(LlvmWriter):
+    """Writer of the recursion, and with `_follow` of what makes use of it."""
+
     def __init__(self, states: int, inputs: int, keep: bool, lanes: int) -> None:
         super().__init__(f"void @{ENTRY}(ptr %args, ptr %dims, ptr %steps, ptr %data)")
         self.n, self.m, self.keep, self.lanes = states, inputs, keep, lanes
@@ -51,6 +54,7 @@ class _RiccatiWriter(LlvmWriter):
         self.state_vectors = -(-states // lanes)
         self.vectors = self.input_vectors + self.state_vectors
         self.accumulators = _ACCUMULATORS.get(lanes, _FEWER_ACCUMULATORS)
+        self.ranks = [3, 3, 3, 2, 3, 3 if keep else 2]  # of A, B, weights, terminal, gains, cost
 
     def module(self) -> str:
         """Return the whole module as LLVM assembly."""
@@ -67,59 +71,82 @@ class _RiccatiWriter(LlvmWriter):
             declared += ["declare void @llvm.x86.sse.stmxcsr(ptr)", "declare void @llvm.x86.sse.ldmxcsr(ptr)"]
         else:
             declared.append("declare i32 @feclearexcept(i32)")
-        return "\n".join([*declared, self.text()])
+        return "\n".join([*declared, *self.declared(), self.text()])
+
+    def declared(self) -> list[str]:
+        """Return declarations of what else is called."""
+        return []
 
     def _write(self) -> None:
         """Write the loop, after which floating-point flags are as before: NumPy must not warn of what NaN raises."""
-        n, m = self.n, self.m
         flags = self.value("alloca i32")
         if machine.is_x86():
             self.emit(f"call void @llvm.x86.sse.stmxcsr(ptr {flags})")
-        bases = [self._word("ptr", "%args", k) for k in range(6)]
-        strides = [self._word("i64", "%steps", k) for k in range(6)]
+        count = len(self.ranks)
+        bases = [self._word("ptr", "%args", k) for k in range(count)]
+        strides = [self._word("i64", "%steps", k) for k in range(count)]
         samples, steps = self._word("i64", "%dims", 0), self._word("i64", "%dims", 1)
         # Core strides follow in the order of the arrays' axes; only those of the steps are not known.
-        stride_words = [6, 9, 12, None, 17, 20 if self.keep else None]
-        by_step = [self._word("i64", "%steps", place) if place is not None else "0" for place in stride_words]
+        first_axes = [count + sum(self.ranks[:k]) for k in range(count)]
+        by_step = [self._word("i64", "%steps", axis) for axis in first_axes]
+        n = self.n
         joined, product = self._matrix(n, self.vectors), self._matrix(n, self.vectors)
-        F, scaled = self._matrix(m, self.state_vectors), self._matrix(m, self.state_vectors)
+        F, scaled = self._matrix(self.m, self.state_vectors), self._matrix(self.m, self.state_vectors)
         cost = self._matrix(n, self.state_vectors)
+        self._prepare()
         with self.loop(samples) as sample:
-            A, B, weights, terminal, gains, costs = (
-                self.address(base, (sample, stride)) for base, stride in zip(bases, strides, strict=True)
-            )
-            self._read(terminal, cost, 0, rows=n, columns=n)
+            first = [self.address(base, (sample, stride)) for base, stride in zip(bases, strides, strict=True)]
+            self._read(first[_TERMINAL], cost, 0, rows=n, columns=n)
             with self.loop(steps) as i:
                 k = self.value(f"sub i64 {self.value(f'sub i64 {steps}, 1')}, {i}")
-                A_k, B_k, weights_k, gains_k, costs_k = (
-                    self.address(base, (k, stride))
-                    for base, stride in zip((A, B, weights, gains, costs), (*by_step[:3], *by_step[4:]), strict=True)
-                )
-                self._fetch_before(B_k, by_step[1], n * m)
-                self._fetch_before(A_k, by_step[0], n * n)
-                self._read(B_k, joined, 0, rows=n, columns=m)
-                self._read(A_k, joined, self.input_vectors, rows=n, columns=n)
-                self._write_product(cost, joined, product)
-                rows = self._input_rows(joined, product, weights_k)
-                self._give(self._eliminate(rows, F, scaled), gains_k)
-                self._write_cost(joined, product, F, scaled, weights_k, cost)
-                if self.keep:
-                    self._store_rows(cost, costs_k, rows=n, columns=n)
+                self._write_step(first, by_step, k, joined, product, F, scaled, cost)
             if not self.keep:
-                self._store_rows(cost, costs, rows=n, columns=n)
+                self._store_rows(cost, first[_COST], rows=n, columns=n)
+            self._follow(first, by_step, steps)
         if machine.is_x86():
             self.emit(f"call void @llvm.x86.sse.ldmxcsr(ptr {flags})")
         else:
             self.value(f"call i32 @feclearexcept(i32 {_AARCH64_ALL_EXCEPTIONS})")
         self.emit("ret void")
 
-    def _write_product(self, cost: _Matrix, joined: _Matrix, product: _Matrix) -> None:
+    def _write_step(
+        self,
+        first: list[str],
+        by_step: list[str],
+        k: str,
+        joined: Matrix,
+        product: Matrix,
+        F: Matrix,
+        scaled: Matrix,
+        cost: Matrix,
+    ) -> None:
+        """One step backward, k, of a sample whose arrays begin at the addresses `first`."""
+        n, m = self.n, self.m
+        A, B, weights, _, gains, costs = (self.address(first[j], (k, by_step[j])) for j in range(_COST + 1))
+        self._fetch_before(B, by_step[1], n * m)
+        self._fetch_before(A, by_step[0], n * n)
+        self._read(B, joined, 0, rows=n, columns=m)
+        self._read(A, joined, self.input_vectors, rows=n, columns=n)
+        self._write_product(cost, joined, product)
+        rows = self._input_rows(joined, product, weights)
+        self._give(self._eliminate(rows, F, scaled), gains)
+        self._write_cost(joined, product, F, scaled, weights, cost)
+        if self.keep:
+            self._store_rows(cost, costs, rows=n, columns=n)
+
+    def _prepare(self) -> None:
+        """Reserve what `_follow` needs."""
+
+    def _follow(self, first: list[str], by_step: list[str], steps: str) -> None:
+        """Write what follows the recursion of a sample."""
+
+    def _write_product(self, cost: Matrix, joined: Matrix, product: Matrix) -> None:
         """P [B A]; P is symmetric, so that its rows serve as its columns."""
         for rows in _blocks(range(self.n), self.accumulators // self.vectors):
             sums = ["zeroinitializer"] * (len(rows) * self.vectors)
             self._store_block(self._add_product(cost, 0, joined, 0, self.n, rows, sums), product, rows, 0)
 
-    def _input_rows(self, joined: _Matrix, product: _Matrix, weights: str) -> list[list[str]]:
+    def _input_rows(self, joined: Matrix, product: Matrix, weights: str) -> list[list[str]]:
         """The rows [S F] of G."""
         result: list[list[str]] = []
         for rows in _blocks(range(self.m), self.accumulators // self.vectors):
@@ -128,7 +155,7 @@ class _RiccatiWriter(LlvmWriter):
             result += [sums[k : k + self.vectors] for k in range(0, len(sums), self.vectors)]
         return result
 
-    def _eliminate(self, rows: list[list[str]], F: _Matrix, scaled: _Matrix) -> list[list[str]]:
+    def _eliminate(self, rows: list[list[str]], F: Matrix, scaled: Matrix) -> list[list[str]]:
         """Eliminate the inputs' rows in registers; return them times -1/pivot, and leave both forms of F in memory."""
         nan = literal(float("nan"))
         eliminated: list[list[str]] = []
@@ -165,7 +192,7 @@ class _RiccatiWriter(LlvmWriter):
                 self._masked_store(self.value(f"fneg {self.real} {vector}"), place, self.n - k * self.lanes)
 
     def _write_cost(
-        self, joined: _Matrix, product: _Matrix, F: _Matrix, scaled: _Matrix, weights: str, cost: _Matrix
+        self, joined: Matrix, product: Matrix, F: Matrix, scaled: Matrix, weights: str, cost: Matrix
     ) -> None:
         """Write the Schur complement: of each row the vectors from the diagonal on, and then their mirror image."""
         for rows in self._cost_blocks():
@@ -187,7 +214,7 @@ class _RiccatiWriter(LlvmWriter):
             yield from _blocks(rows, self.accumulators // (self.state_vectors - first))
 
     def _add_product(
-        self, left: _Matrix, column: int, right: _Matrix, vector: int, count: int, rows: range, sums: list[str]
+        self, left: Matrix, column: int, right: Matrix, vector: int, count: int, rows: range, sums: list[str]
     ) -> list[str]:
         """Add Σ_j left[j, column + i] · right[j], from a vector of it on, for each i of the rows; kept in registers."""
         self._count += 1
@@ -225,7 +252,7 @@ class _RiccatiWriter(LlvmWriter):
             for k in range(0, columns, self.lanes)
         ]
 
-    def _read(self, source: str, target: _Matrix, vector: int, *, rows: int, columns: int) -> None:
+    def _read(self, source: str, target: Matrix, vector: int, *, rows: int, columns: int) -> None:
         """Copy a dense matrix into padded rows."""
         with self.loop(rows) as row:
             first = self.address(source, (row, columns * _ITEM))
@@ -240,7 +267,7 @@ class _RiccatiWriter(LlvmWriter):
         for offset in range(0, size * _ITEM, ALIGNMENT):
             self.emit(f"call void @llvm.prefetch.p0(ptr {self.address(first, (offset, 1))}, i32 0, i32 3, i32 1)")
 
-    def _store_rows(self, source: _Matrix, target: str, *, rows: int, columns: int) -> None:
+    def _store_rows(self, source: Matrix, target: str, *, rows: int, columns: int) -> None:
         """Copy padded rows into a dense matrix."""
         with self.loop(rows) as row:
             first = self.address(target, (row, columns * _ITEM))
@@ -248,7 +275,7 @@ class _RiccatiWriter(LlvmWriter):
                 place = self.address(first, (k, self.size))
                 self._masked_store(self._load(self._at(source, row, k)), place, columns - k * self.lanes)
 
-    def _store_block(self, vectors: list[str], target: _Matrix, rows: range, first: int) -> None:
+    def _store_block(self, vectors: list[str], target: Matrix, rows: range, first: int) -> None:
         """Store vectors as rows, from the vector ``first`` of each on."""
         width = target.vectors - first
         for k, vector in enumerate(vectors):
@@ -264,13 +291,13 @@ class _RiccatiWriter(LlvmWriter):
     def _word(self, kind: str, base: str, position: int) -> str:
         return self.value(f"load {kind}, ptr {self.address(base, (position, 8))}")
 
-    def _matrix(self, rows: int, vectors: int) -> _Matrix:
-        return _Matrix(self.value(f"alloca [{rows * vectors} x {self.real}], align 64"), vectors)
+    def _matrix(self, rows: int, vectors: int) -> Matrix:
+        return Matrix(self.value(f"alloca [{rows * vectors} x {self.real}], align 64"), vectors)
 
-    def _at(self, matrix: _Matrix, row: str | int, vector: int) -> str:
+    def _at(self, matrix: Matrix, row: str | int, vector: int) -> str:
         return self.address(matrix.address, (row, matrix.vectors * self.size), (vector, self.size))
 
-    def _number(self, matrix: _Matrix, row: str | int, column: int) -> str:
+    def _number(self, matrix: Matrix, row: str | int, column: int) -> str:
         return self.value(f"load double, ptr {self.address(self._at(matrix, row, 0), (column, _ITEM))}")
 
     def _load(self, address: str) -> str:

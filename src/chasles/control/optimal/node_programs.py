@@ -1,0 +1,314 @@
+"""All that one iteration computes at a node, as three compiled programs: the linear model, the step, and a trial.
+
+The node's constraints are eliminated inside (see `elastic`): what leaves the first program is a linear step and the
+weights of one more state that is always 1 (see `backward_pass`), ready for the recursion. A batch of problems is an
+axis before that of the nodes. The last node, at which no torque acts, has programs of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.cached import cached_property
+from chasles.base.sealed import Sealed
+from chasles.control.optimal.elastic import Elastic, Kinds
+from chasles.control.optimal.step import HeldStep
+from chasles.control.optimal.terms import Terms
+from chasles.engine import Function, trace
+from chasles.engine.program.scalar import Array
+
+Floats = NDArray[np.float64]
+Shapes = dict[str, tuple[int, ...]]
+
+
+class NodeModel(NamedTuple):
+    """Linear-quadratic model of a node, with the constraints eliminated.
+
+    Attributes
+    ----------
+    A, B
+        Step of (x, 1), with its defect in the last column, (..., s + 1, s + 1), (..., s + 1, m).
+    weights
+        Second derivatives and gradient in (w, 1), but for the part of the gradient that goes with the barrier; the
+        upper triangle.
+    pull
+        That part of the gradient per unit of the barrier, (..., w).
+    gradient
+        Gradient of the cost, (..., w).
+    jacobian
+        Derivatives of distances and ends to the state, (..., rows, s), or a row of zeros.
+    rows
+        Constraints, scaled.
+    sums, largest
+        What is added up over the nodes, and what the largest of them counts of; see `chasles.control.optimal.iterates`.
+    """
+
+    A: Floats
+    B: Floats
+    weights: Floats
+    pull: Floats
+    gradient: Floats
+    jacobian: Floats
+    rows: Floats
+    sums: Floats
+    largest: Floats
+
+
+class LastModel(NamedTuple):
+    """The same of the last node, from which no step leads."""
+
+    weights: Floats
+    pull: Floats
+    gradient: Floats
+    jacobian: Floats
+    rows: Floats
+    sums: Floats
+    largest: Floats
+
+
+class Moved(NamedTuple):
+    """Changes of slacks, excesses and multipliers that belong to a change of w.
+
+    Attributes
+    ----------
+    da, db, dz
+        Changes, (..., rows).
+    slope
+        Derivative of the cost with barriers along the step.
+    ratios
+        Largest share of the way to a bound, of slacks and excesses and of multipliers, (..., 2).
+    """
+
+    da: Floats
+    db: Floats
+    dz: Floats
+    slope: Floats
+    ratios: Floats
+
+
+class NodePrograms(Sealed):
+    """The programs of one kind of node.
+
+    Parameters
+    ----------
+    step
+        The dynamics.
+    costs
+        Costs of the node, with its ends as rows if it is the last.
+    distances
+        Distances to keep.
+    is_last
+        Whether it is the last node.
+    """
+
+    def __init__(self, step: HeldStep, costs: Terms, distances: Terms, *, is_last: bool) -> None:
+        self.step, self.costs, self.distances, self.is_last = step, costs, distances, is_last
+        self.states, self.inputs = 2 * step.robot.n, 0 if is_last else int(step.motors.sum())
+        self.size = self.inputs + self.states
+        self.ends = costs.count if is_last else 0
+        self.general = distances.count + self.ends
+        self.rows = 2 * self.size + self.general
+        of_torque = np.arange(self.rows) % max(1, self.size) < self.inputs
+        below = np.arange(self.rows) < 2 * self.size
+        self.kinds = Kinds(np.arange(self.rows) >= self.rows - self.ends, of_torque & below)
+
+    def present(self, limits: tuple[NDArray[np.bool_], NDArray[np.bool_]], begins: bool) -> NDArray[np.bool_]:
+        """Whether each row counts (rows,): limits that are finite, and at the first node none of the given state."""
+        low, high = limits
+        general = np.ones(self.general, dtype=bool)
+        if begins:
+            low, high = (each & (np.arange(self.size) < self.inputs) for each in limits)
+            general &= np.arange(self.general) >= self.distances.count
+        return np.concatenate([low, high, general])
+
+    @cached_property
+    def model(self) -> Function[Any]:
+        """Linear-quadratic model: (w, …, a, b, z, price, present, bounds, instant, given)."""
+        names = list((LastModel if self.is_last else NodeModel)._fields)
+        ahead = {} if self.is_last else {"following": (self.states,), "costate_ahead": (self.states,), "free": ()}
+        shapes = {"w": (self.size,), "costate": (self.states,), **ahead, **self._elastic_shapes, **self._given}
+        return self._compiled(self._model, shapes, "node_model", names, LastModel if self.is_last else NodeModel)
+
+    @cached_property
+    def gauss_newton(self) -> Function[Any]:
+        """Second derivatives of the cost without the curvature of its residuals, and those of constraints."""
+
+        def second(
+            w: Array, a: Array, b: Array, z: Array, price: Any, present: Array, bounds: Array, *given: Any
+        ) -> Any:
+            elastic = Elastic(a, b, z, self.kinds, price)
+            G = self._jacobian(w, given)[0]
+            cost = self.costs.slopes(w, *given).gauss_newton
+            return cost, self._squared(G, present * elastic.stiffness(), bounds)
+
+        shapes = {"w": (self.size,), **self._elastic_shapes, **self._given}
+        return self._compiled(second, shapes, "gauss_newton", ["cost", "constraints"])
+
+    @cached_property
+    def move(self) -> Function[Moved]:
+        """Changes of the rows that belong to a change of w, and how far these may go."""
+
+        def moved(
+            dw: Array,
+            rows: Array,
+            jacobian: Array,
+            gradient: Array,
+            a: Array,
+            b: Array,
+            z: Array,
+            price: Any,
+            present: Array,
+            bounds: Array,
+            mu: Any,
+        ) -> Moved:
+            elastic = Elastic(a, b, z, self.kinds, price)
+            change = self._times(jacobian[: self.general], dw, present, bounds)
+            dz = present * elastic.stiffness() * (elastic.pull(rows, mu) - change)
+            da, db = (present * each for each in elastic.step(dz, mu))
+            slope = gradient @ dw + (present * elastic.barrier_slope(da, db, mu)).sum()
+            ratios = [_largest(np.concatenate(parts)) for parts in elastic.shares(da, db, dz)]
+            return Moved(da, db, dz, slope, np.array(ratios))
+
+        shapes = {"dw": (self.size,), "rows": (self.rows,), "jacobian": (max(1, self.general), self.states)}
+        shapes |= {"gradient": (self.size,), **self._elastic_shapes, "mu": ()}
+        return self._compiled(moved, shapes, "move", list(Moved._fields), Moved)
+
+    @cached_property
+    def trial(self) -> Function[Floats]:
+        """Violation and cost with barriers after a share of a step, (2,)."""
+
+        def merit(
+            w: Array, dw: Array, a: Array, b: Array, da: Array, db: Array, price: Any, present: Array, *more: Any
+        ) -> Array:
+            ahead, (bounds, share, mu, *given) = (None, more) if self.is_last else (more[:2], more[2:])
+            w, a, b = w + share * dw, a + share * da, b + share * db
+            elastic = Elastic(a, b, b, self.kinds, price)
+            cost, r = self._values(w, present, bounds, given)
+            violation = np.abs(elastic.missed(r)).sum()
+            if ahead is not None:
+                defect = self.step(w[self.inputs :], w[: self.inputs]) - (ahead[0] + share * ahead[1])
+                violation = violation + np.abs(defect).sum()
+            priced, logs = elastic.barrier(present)
+            return np.array([violation, cost + price * priced - mu * logs])
+
+        shapes: Shapes = {"w": (self.size,), "dw": (self.size,)}
+        shapes |= dict.fromkeys(("a", "b", "da", "db"), (self.rows,))
+        shapes |= {"price": (), "present": (self.rows,)}
+        if not self.is_last:
+            shapes |= {"following": (self.states,), "moves": (self.states,)}
+        shapes |= {"bounds": (3, self.size), "share": (), "mu": (), **self._given}
+        return self._compiled(merit, shapes, "trial", ["merit"])
+
+    def _compiled(
+        self,
+        function: Callable[..., Any],
+        shapes: Shapes,
+        name: str,
+        outputs: list[str],
+        result: type | None = None,
+    ) -> Function[Any]:
+        return Function(trace(function, shapes, name=name, outputs=outputs), result=result, wide=not self.is_last)
+
+    @property
+    def _elastic_shapes(self) -> Shapes:
+        rows = (self.rows,)
+        return {"a": rows, "b": rows, "z": rows, "price": (), "present": rows, "bounds": (3, self.size)}
+
+    @property
+    def _given(self) -> Shapes:
+        """Shapes of the time and of what the problem is given."""
+        return dict(list(self.costs.shapes.items())[1:])
+
+    def _model(self, w: Array, costate: Array, *more: Any) -> tuple[Any, ...]:
+        m = self.inputs
+        following, ahead, free, *rest = (None, None, 1.0, *more) if self.is_last else more
+        a, b, z, price, present, bounds, *given = rest
+        elastic = Elastic(a, b, z, self.kinds, price)
+        z = present * z
+        cost, r = self._values(w, present, bounds, given)
+        G, gradient = self._jacobian(w, given)
+        D = present * elastic.stiffness()
+        of_rows = self._transposed(G, z, bounds)
+        pull = -self._transposed(G, D * elastic.pull_of_barrier(), bounds)
+        H = self._curvature(w, z, given) + self._squared(G, D, bounds)
+        of_w = gradient - of_rows - np.concatenate([np.zeros(m), costate])
+        missed, defect = elastic.missed(r), np.zeros(0)
+        model: tuple[Any, ...] = ()
+        if following is not None:
+            x, u = w[m:], w[:m]
+            slopes = self.step.slopes(x, u)
+            H = H + self.step.curvature(x, u, ahead, slopes)
+            defect = self.step(x, u) - following
+            of_w = of_w + np.concatenate([slopes.B.T @ ahead, slopes.A.T @ ahead])
+            of_w = np.concatenate([of_w[:m], free * of_w[m:]])
+            A = np.concatenate([np.concatenate([slopes.A, defect[:, None]], axis=1), np.eye(self.states + 1)[-1:]])
+            model = (A, np.concatenate([slopes.B, np.zeros((1, m))]))
+        g = gradient - of_rows + self._transposed(G, D * r, bounds)
+        weights = np.concatenate([np.concatenate([H, g[:, None]], axis=1), np.concatenate([g, np.zeros(1)])[None]])
+        if not self.is_last:
+            weights = np.where(np.tri(self.size + 1, k=-1) > 0.0, 0.0, weights)  # the recursion reads no more
+        priced, logs = elastic.barrier(present)
+        misses = np.concatenate([defect, missed])
+        theta = np.abs(misses).sum()
+        sums = [np.abs(costate).sum(), np.abs(z).sum(), np.abs(of_w).sum() + theta, theta, cost, priced, logs]
+        product, lowest, pressure = elastic.products(present)
+        violation = np.where(self.kinds.ends, np.abs(r), -r)
+        largest = [_largest(np.abs(of_w)), _largest(np.abs(misses)), _largest(violation), product, lowest, pressure]
+        some = G if self.general else np.zeros((1, self.states))  # kernels are quicker without empty arrays
+        return (*model, weights, pull, gradient, some, r, np.array(sums), np.array(largest))
+
+    def _values(self, w: Array, present: Array, bounds: Array, given: Sequence[Any]) -> tuple[Any, Array]:
+        """Cost and rows."""
+        cost, ends = self.costs.values(w, *given)
+        general = [ends] if self.ends else []
+        if self.distances.count:
+            general.insert(0, self.distances.values(w[self.inputs :], *given)[1])
+        low, high, scale = bounds
+        return cost, present * np.concatenate([(w - low) * scale, (high - w) * scale, *general])
+
+    def _jacobian(self, w: Array, given: Sequence[Any]) -> tuple[Array, Array]:
+        """Derivatives of distances and ends to the state, and of the cost to w."""
+        costs = self.costs.slopes(w, *given)
+        general = [costs.jacobian] if self.ends else []
+        if self.distances.count:
+            general.insert(0, self.distances.slopes(w[self.inputs :], *given).jacobian)
+        return np.concatenate([np.zeros((0, self.states)), *general]), costs.gradient
+
+    def _curvature(self, w: Array, z: Array, given: Sequence[Any]) -> Array:
+        """Second derivatives of the cost and the rows."""
+        of_ends = z[len(z) - self.ends :] if self.is_last else np.zeros(self.costs.count)
+        H = self.costs.curvature(w, *given, of_ends)
+        if not self.distances.count:
+            return np.asarray(H)
+        of_distances = z[2 * self.size : 2 * self.size + self.distances.count]
+        m, inner = self.inputs, self.distances.curvature(w[self.inputs :], *given, of_distances)
+        return np.concatenate([H[:m], np.concatenate([H[m:, :m], H[m:, m:] + inner], axis=1)])
+
+    def _times(self, G: Array, dw: Array, present: Array, bounds: Array) -> Array:
+        """J dw."""
+        scaled = bounds[2] * dw
+        return np.asarray(present * np.concatenate([scaled, -scaled, G @ dw[self.inputs :]]))
+
+    def _transposed(self, G: Array, v: Array, bounds: Array) -> Array:
+        """Jᵀ v, for v that vanishes where a row does not count."""
+        w = self.size
+        of_state = np.concatenate([np.zeros(self.inputs), v[2 * w :] @ G])
+        return np.asarray(bounds[2] * (v[:w] - v[w : 2 * w]) + of_state)
+
+    def _squared(self, G: Array, D: Array, bounds: Array) -> Array:
+        """Jᵀ D J for a diagonal D."""
+        w, m = self.size, self.inputs
+        diagonal = np.diag(bounds[2] ** 2 * (D[:w] + D[w : 2 * w]))
+        inner = G.T @ (D[2 * w :, None] * G)
+        of_state = np.concatenate([np.zeros((self.states, m)), inner], axis=1)
+        return np.asarray(diagonal + np.concatenate([np.zeros((m, w)), of_state]))
+
+
+def _largest(v: Array) -> Any:
+    """Largest of numbers, at least 0."""
+    return reduce(np.maximum, v, 0.0)
