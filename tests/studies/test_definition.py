@@ -15,7 +15,7 @@ from tests.studies.tiny_studies import TOML, own, tiny
 import chasles as ch
 from chasles import studies
 from chasles.base.errors import ArgumentError, ChaslesError, UnknownNameError
-from chasles.studies.controllers import make_controller
+from chasles.studies.controllers import given_to, make_controller
 from chasles.studies.design import draw
 
 
@@ -109,7 +109,7 @@ def test_wrong_motions_are_named(motion: dict[str, Any], message: str) -> None:
         ("pd-gravity", 5.0, "settings must be names and values, not 5.0"),
         ("pd-gravity", {"kp": [[[1.0]]]}, "'kp' must be one or more numbers or rows of numbers"),
         ("pd-gravity", {"kp": []}, "'kp' must be one or more numbers or rows of numbers"),
-        (own(1.0).kind, {"kp": 3.0}, "takes no settings: bind them with partial"),
+        (own(1.0).kind, {"kp": 3.0}, "takes no settings but those of its velocity: bind them with partial"),
     ],
 )
 def test_wrong_settings_are_named(kind: Any, settings: Any, message: str) -> None:
@@ -257,9 +257,9 @@ def test_the_manual_shows_the_defaults(tmp_path: Path) -> None:
     study = studies.load(path)
     assert (study.factors, study.design) == (studies.Factors(), studies.Design())
     assert study.execution == studies.Execution()
-    known = {
-        kind for line in page.splitlines() if line.startswith("| `") for kind in line.split("|")[1].split("`")[1::2]
-    }
+    section = page.split("### Controllers and their gains")[1].split("### ")[0]
+    rows = [line for line in section.splitlines() if line.startswith("| `")]
+    known = {kind for line in rows for kind in line.split("|")[1].split("`")[1::2]}
     assert known == set(studies.kinds())
 
 
@@ -267,3 +267,9 @@ def test_the_manual_shows_the_defaults(tmp_path: Path) -> None:
 def test_a_device_is_not_read_for_ever() -> None:
     with pytest.raises(ArgumentError, match="more than"):
         studies.load(Path("/dev/zero"))
+
+
+def test_the_manual_shows_what_each_law_is_given() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "studies.md").read_text(encoding="utf-8")
+    table = page.split("### What each law is given")[1].split("\n\n")[1].splitlines()[2:]
+    assert table == [f"| `{kind}` | {' | '.join(given_to(kind))} |" for kind in studies.kinds()]

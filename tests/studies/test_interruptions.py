@@ -113,8 +113,10 @@ def test_an_interrupted_study_ends_at_once_and_says_how_to_go_on(workers: int, t
     whole = [part for part in parts(study) if store.load(part) is not None]
     assert (len(whole), store.damaged) == (finished, [])
     arrays = perform(study, whole[-1], controller_of(study, whole[-1]))
-    for name, array in (store.load(whole[-1]) or {}).items():
-        np.testing.assert_array_equal(array, arrays[name])
+    kept_arrays = store.load(whole[-1])
+    assert isinstance(kept_arrays, dict)
+    for name, array in arrays.items():
+        np.testing.assert_array_equal(kept_arrays[name], array)
 
 
 SIMULATIONS = {

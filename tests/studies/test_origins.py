@@ -149,7 +149,7 @@ def test_only_what_a_change_concerns_is_simulated_anew(tmp_path: Path) -> None:
         *({"motor_torque": 2.0}, {"motor_speed": 2.0}, {"encoder_step": 1e-4}, {"resonance": 10.0}, {"tip_force": 1.0}),
         *({"delays": 0.5}, {"carried": (0.2, 0.75)}, {"tip_direction": (0.0, 1.0, 0.0)}, {"plant": {"gravity": 1.0}}),
         *({"rest": 0.04}, {"step": 5e-4}, {"torque_limits": False}, {"lost_beyond": 0.9}, {"chunk": 5}),
-        {"tuning": studies.Tuning()},
+        *({"tuning": studies.Tuning()}, {"velocities": "kalman"}, {"jitter": 0.5}, {"lost_samples": 0.1}),
     ],
     ids=str,
 )
@@ -166,7 +166,7 @@ def test_every_attribute_of_a_study_is_tried_above() -> None:
     tried |= {*("coulomb_velocity", "runs", "method", "levels", "rest", "step", "torque_limits"), "chunk"}
     tried |= {"picked_payload", "static_friction", "position_friction", "motor_lag", "motor_torque", "motor_speed"}
     tried |= {"encoder_step", "resonance", "tip_force", "delays", "carried", "tip_direction", "plant"}
-    tried |= {"lost_beyond", "rates", "margins"}  # rates: each part has one; margins are shown, not simulated
+    tried |= {"lost_beyond", "rates", "velocities", "jitter", "lost_samples"}  # rates: each part has one
     records = (studies.Factors, studies.Design, studies.Execution)
     assert tried == {name for record in records for name in record.__dataclass_fields__}
 

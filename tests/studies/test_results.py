@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.studies.tiny_studies import tiny
 
+import chasles as ch
 from chasles import studies
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.base.findings import codes
@@ -52,8 +53,8 @@ def test_the_text_shows_the_median_error_and_the_lost_runs(study: studies.Study)
     first, _, *rows = str(results).splitlines()
     assert first == "<StudyResults of 'a tiny study': 2 pairs of robot and controller, 200 runs each>"
     assert [row.split() for row in rows] == [
-        ["arm", "computed", "torque", "2.5", "mrad", "0", "%"],
-        ["arm", "PD", "30", "mrad", "25", "%"],
+        ["arm", "computed", "torque", "2.5", "mrad", *("0", "%"), *("0", "%"), "–", "–"],
+        ["arm", "PD", "30", "mrad", *("25", "%"), *("0", "%"), "–", "–"],
     ]
     with pytest.raises(UnknownNameError, match="robot 'leg'"):
         results.unit("leg")
@@ -195,7 +196,6 @@ def test_a_lowered_frequency_is_a_warning_and_a_finding() -> None:
     assert slow.poles is not None
     assert fast.poles is not None
     assert (slow.poles.frequency, fast.poles.frequency) == (15.0, 20.0)
-    assert slow.poles.slowest == pytest.approx((15.0, 1.0), abs=1e-5)
 
 
 def test_a_labelled_dataset() -> None:
@@ -283,12 +283,60 @@ def test_margins_foresee_what_the_runs_then_show() -> None:
     assert differentiated.disk.min() < margins[60.0, 0.0].disk.min() - 0.1  # a velocity half a period old
 
 
-def test_margins_stand_beside_losses_and_simulate_nothing_anew(tmp_path: Path) -> None:
+def test_margins_stand_beside_errors_in_every_table(tmp_path: Path) -> None:
     study = tiny(runs=8, rates=[125.0], delays=[0.0, 2.0])
-    assert study.run(tmp_path / "results").computed == 4
-    results = study.replace(margins=True).run(tmp_path / "results")
-    assert results.computed == 0
+    results = study.run(tmp_path / "results")
+    known = results.margins("arm", "computed torque")
+    for cell in results.cells("arm", "computed torque"):
+        margins = known[cell.rate, cell.delay]
+        assert cell.disk_margin == pytest.approx(margins.disk.min())
+        assert cell.slowest_pole == pytest.approx(np.log(margins.radius.max()) * 125.0)
+        assert cell.growth == pytest.approx(margins.growth)
+    late = results.cells("arm", "computed torque")[1]
     text = results.report(tmp_path / "report.html").read_text()
-    known = results.margins("arm", "computed torque")[125.0, 2.0]
-    assert f"{known.disk.min():.2f}, {known.growth:.3g}<br>" in text
-    assert "<h3>Margins</h3>" not in study.run(tmp_path / "results").report(tmp_path / "plain.html").read_text()
+    assert f"α {late.disk_margin:.2f}, {late.slowest_pole:.3g}/s" in text
+    row = next(row for row in results.summaries() if row.controller == "computed torque")
+    assert row.disk_margin == (late.disk_margin, known[125.0, 0.0].disk.min())
+    assert row.shown_margin in str(results)
+    again = study.run(tmp_path / "results")
+    assert again.computed == 0
+    assert again.cells("arm", "computed torque")[1].disk_margin == late.disk_margin
+
+
+def test_the_slowest_pole_is_that_of_the_loop_and_not_of_the_design() -> None:
+    """Upright with gravity, g m l / J slows the spring of feed-forward: s² + 40 s + 400 - g m l / J, sampled fast."""
+    rod = ch.Robot.from_dh([{"a": 1.0, "mass": 2.0, "center_of_mass": [-0.5, 0.0, 0.0]}], gravity=(0.0, -9.81, 0.0))
+    robot = studies.StudyRobot.of(rod, start=[np.pi / 2], goal=[np.pi / 2 + 1e-6], duration=0.2, title="rod")
+    law = studies.StudyController("feed-forward", "computed-torque", {"kp": 400.0, "kd": 40.0, "feedforward": True})
+    results = tiny(robots=(robot,), controllers=(law,), rates=(1e4,), runs=2, friction=0.0, step=1e-4).run()
+    J, falling = 2.0 * 0.25, 9.81 * 2.0 * 0.5
+    expected = np.roots([1.0, 40.0, 400.0 - falling / J]).real.max()
+    (cell,) = results.cells("rod", "feed-forward")
+    assert cell.poles is None
+    assert cell.slowest_pole == pytest.approx(expected, rel=0.01)
+    learning = studies.StudyController("adaptive", "slotine-li")
+    (unknown,) = tiny(controllers=(learning,), rates=(250.0,), runs=2).run().cells("arm", "adaptive")
+    assert np.isnan(unknown.disk_margin)
+
+
+def test_a_law_that_cannot_have_the_margin_is_a_counted_refusal(tmp_path: Path) -> None:
+    """No sampled loop has a margin of 1.4; the other cells of the study are simulated."""
+    laws = (
+        studies.StudyController("safe", "computed-torque", {"margin": 1.4, "cap": 20.0}),
+        studies.StudyController("plain", "computed-torque", {"frequency": 10.0}),
+    )
+    study = tiny(controllers=laws, rates=(60.0,), runs=40)
+    results = study.run(tmp_path / "results")
+    safe, plain = results.summaries()
+    assert (safe.refused, safe.lost, plain.refused) == (1.0, 0.0, 0.0)
+    (cell,) = results.cells("arm", "safe")
+    assert "1.4 is asked for" in cell.refusal
+    assert np.isnan(cell.lost.value)
+    assert results.compare("arm", "safe", "plain").winner == "plain"
+    (finding,) = (each for each in results.findings() if each.rule.code == "refused")
+    assert finding.facts["reason"] == cell.refusal
+    assert "refused" in results.report(tmp_path / "report.html").read_text()
+    assert results.margins("arm", "safe") == {}
+    again = study.run(tmp_path / "results")
+    assert again.computed == 0
+    assert again.cells("arm", "safe")[0].refusal == cell.refusal

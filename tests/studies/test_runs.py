@@ -68,8 +68,7 @@ def test_a_delay_makes_a_loop_worse() -> None:
     assert on_time is not None
     assert late is not None
     assert on_time.frequency == late.frequency == 20.0
-    np.testing.assert_allclose(on_time.sampled, -20.0, rtol=1e-6)
-    assert min(abs(pole.real) / abs(pole) for pole in late.sampled) < 0.4
+    assert cells[1].disk_margin < 0.5 * cells[0].disk_margin
 
 
 def test_a_grid_has_all_combinations() -> None:
@@ -225,7 +224,7 @@ def mass() -> ch.Robot:
 
 @pytest.mark.parametrize("kind", LINEAR)
 def test_all_linear_laws_attain_the_same_sampled_poles(kind: str, mass: ch.Robot) -> None:
-    """The laws themselves on a plant of one mass at 60 Hz: exp(s h) without delay, and what is foretold with one."""
+    """The laws themselves on a plant of one mass at 60 Hz: exp(s h) without delay, or with one that they know."""
     motion, period = ch.PointToPoint([0.0], [0.2], 1.0), 1 / 60
     settings = {"frequency": 15.0, "damping": 0.8} | LINEAR[kind]
     kind = {"knows the delay": "time-varying-regulator", "LQG that knows the delay": "linear-quadratic-gaussian"}.get(
@@ -234,33 +233,26 @@ def test_all_linear_laws_attain_the_same_sampled_poles(kind: str, mass: ch.Robot
     times = period * np.arange(61)
     planned = motion(times)
     s = [*np.roots([1.0, 24.0, 225.0]), *([-15.0 * settings["integral"]] if "integral" in settings else [])]
-    for delay in (0.0, 1.0, 1.5):
+    for delay in (0.0, 1.0) if "knows_delay" in settings else (0.0,):
         law = make_controller(kind, settings, mass, motion, period, delay)
         held = delayed_hold(*linear_model(mass, planned), period, delay)
         loop = closed_loops(linear_law(mass, law, times, planned, period, 1), held.A, held.B_late)[-2]
         z = np.linalg.eigvals(loop)
-        poles = attained_poles(kind, settings, mass, motion, period, delay)
+        assert np.abs(np.exp(period * np.array(s))[:, None] - z).min(axis=1).max() < 1e-5
+        poles = attained_poles(kind, settings, mass, motion, period)
         assert poles is not None
-        if "knows_delay" not in settings or delay != 1.5:  # a late half of a period has no poles of its own to keep
-            kept = delay == 0.0 or "knows_delay" in settings
-            assert not kept or np.abs(np.exp(period * np.array(s))[:, None] - z).min(axis=1).max() < 1e-5
-        foretold = np.exp(period * np.array(poles.sampled))
-        acting = foretold[np.abs(foretold) > 1e-3]
-        assert np.abs(acting[:, None] - z).min(axis=1).max() < 1e-4
-        assert np.abs(z).max() == pytest.approx(np.abs(foretold).max(), abs=1e-4)
         if delay == 0.0 and kind not in ("disturbance-observer", "linear-quadratic-gaussian"):  # which filter the error
             D = linear_law(mass, law, times, planned, period, 1).D[-2]
             assert poles.stiffness == pytest.approx(-D[0, 0] / 2.0, rel=1e-3)
 
 
 def test_poles_of_whole_body_torques_are_those_of_their_gains(mass: ch.Robot) -> None:
-    """Error e'' + 2 w e' + w² e = 0, its force held for h: x² + (2 w h + w² h²/2) x + w² h² = 0 with x = z - 1."""
-    motion, h, w = ch.PointToPoint([0.0], [0.2], 1.0), 1 / 60, 15.0
-    poles = attained_poles("whole-body-torque", {"frequency": w, "damping": 0.8}, mass, motion, h)
+    """Error e'' + 2 w e' + w² e = 0."""
+    poles = attained_poles(
+        "whole-body-torque", {"frequency": 15.0, "damping": 0.8}, mass, ch.PointToPoint([0.0], [0.2], 1.0), 1 / 60
+    )
     assert poles is not None
-    assert (poles.damping, poles.stiffness) == (1.0, w**2)
-    expected = 1.0 + np.roots([1.0, 2.0 * w * h + 0.5 * (w * h) ** 2, (w * h) ** 2])
-    np.testing.assert_allclose(np.sort(np.exp(h * np.array(poles.sampled))), np.sort(expected), atol=1e-12)
+    assert (poles.damping, poles.stiffness) == (1.0, 225.0)
 
 
 def test_the_regulator_does_better_than_pd_and_loses_no_run_under_payloads() -> None:
@@ -285,6 +277,8 @@ FACTORS = {
     "encoder_step": 1e-4,
     "resonance": 10.0,
     "tip_force": (20.0, 40.0),
+    "jitter": 0.9,
+    "lost_samples": 0.9,
     "plant": {"joints.joint1.motor_inertia": (0.5, 1.0)},
 }
 
@@ -298,9 +292,9 @@ def test_every_factor_acts_on_the_plant(name: str) -> None:
     made = bench(quiet.robots[0], quiet.factors.coulomb_velocity)
     runs = draw(acting)
     values = plant_values(acting, made, runs, np.arange(4))
-    plant = plant_of(acting.factors, made, 1 / 250)
+    plant = plant_of(acting.factors, made)
     assert set(values) <= set(plant.parameters)
-    before, after = perform(quiet, part, controller), perform(acting, part, controller)
+    before, after = perform(quiet, part, controller), perform(acting, part, controller_of(acting, part))
     assert np.isfinite(after["rms_error"]).all()
     assert not np.allclose(before["rms_error"], after["rms_error"], rtol=1e-3)
     if name == "tip_force":
@@ -328,8 +322,8 @@ def test_a_link_swings_at_the_resonance() -> None:
     none = {"payload": 0.0, "friction": 0.0, "model_error": 0.0}
     factors = studies.Factors(**none, resonance=10.0, tip_force=50.0, tip_direction=(0.0, 1.0, 0.0), rates=(1000.0,))
     drawn = {"payload": 0.0, "friction": 0.0, "resonance": 10.0, "tip_force": 50.0}
-    plant = plant_of(factors, made, 1e-3)
-    vary = values_of(factors, made, {name: np.array([value]) for name, value in drawn.items()}, 1e-3)
+    plant = plant_of(factors, made)
+    vary = values_of(factors, made, {name: np.array([value]) for name, value in drawn.items()}, 1e-3, 1e-3)
     vary |= {"elastic_joints.rotor_inertia": np.full((1, 1), 1e6), "elastic_joints.damping": np.zeros((1, 1))}
     still = ch.PointToPoint([0.0], [0.0], 1.0)
     run = ch.simulate(

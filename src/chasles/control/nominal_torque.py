@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.floating_base import NO_REGULATOR, motor_gains, tracking_error
+from chasles.control.knowledge import Knowledge
 from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
 from chasles.control.pole_design import PoleDesign
@@ -53,6 +54,7 @@ class NominalTorque(RobotController):
 
     name = "nominal torque"
     kind = "nominal-torque"
+    knows = Knowledge(beforehand=True)
     kp: Array
     kd: Array
 
@@ -100,6 +102,7 @@ class NominalTorquePID(RobotController):
 
     name = "nominal torque + PID"
     kind = "nominal-torque-pid"
+    knows = Knowledge(beforehand=True)
     design_damping = 0.75
     refuses_free_joints = NO_REGULATOR
     bounds: Mapping[str, Bound] = {}

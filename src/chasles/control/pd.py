@@ -8,6 +8,7 @@ from typing import Any
 from numpy.typing import ArrayLike
 
 from chasles.control.floating_base import joint_gains, motor_gains, tracking_error
+from chasles.control.knowledge import Knowledge
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
@@ -42,6 +43,7 @@ class PD(RobotController):
 
     name = "PD"
     kind = "pd"
+    knows = Knowledge("nothing")
     designs_joints_alone = True
     design_damping = 0.6
     kp: Array
@@ -86,6 +88,7 @@ class PDGravity(RobotController):
 
     name = "PD + gravity"
     kind = "pd-gravity"
+    knows = Knowledge("gravity torques")
     designs_joints_alone = True
     design_damping = 0.6
     kp: Array

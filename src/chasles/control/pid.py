@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.floating_base import joint_gains, motor_gains, tracking_error
+from chasles.control.knowledge import Knowledge
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
@@ -49,6 +50,7 @@ class PID(RobotController):
 
     name = "PID"
     kind = "pid"
+    knows = Knowledge("torque limits")
     designs_joints_alone = True
     design_damping = 0.9
     default_integral = 0.25
@@ -107,6 +109,7 @@ class PIDGravity(PID):
 
     name = "PID + gravity"
     kind = "pid-gravity"
+    knows = Knowledge("gravity torques, torque limits")
 
     def carried(self, q: Array) -> Any:
         """Return the gravity torques (n,)."""

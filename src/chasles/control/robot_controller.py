@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.controller import Controller, checked_memory
+from chasles.control.knowledge import Knowledge
 from chasles.control.margin_design import Demand, MarginDesign, MarginSearch
 from chasles.control.pole_design import PoleDesign
 from chasles.control.vertex_plants import Uncertainty
@@ -60,6 +61,10 @@ class RobotController(Controller):
     default_integral: ClassVar[float] = 0.0
     #: Damping ratio of designs with margins without integral action, whose third pole adds a third of its share.
     design_damping: ClassVar[float] = 0.75
+    #: What the law is given of the robot, and what it learns.
+    knows: ClassVar[Knowledge] = Knowledge()
+    #: Whether the law reads the velocity that it is called with.
+    reads_velocity: ClassVar[bool] = True
     #: What the design with margins promises, of laws that `tuned` has designed so; otherwise None.
     designed: MarginDesign | None = None
     #: Why the law cannot take a robot with free joints, and what can; empty where it can.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -16,8 +16,17 @@ from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.model import write
 from chasles.robot.robot import Robot, load
 from chasles.studies.checks import line_of_text, number
-from chasles.studies.controllers import KINDS, check_settings
+from chasles.studies.controllers import KINDS, VELOCITY, VELOCITY_FILTER, check_settings, check_velocity, reads_velocity
 from chasles.trajectories import JointTrajectory, PointToPoint, QuinticSpline
+
+#: Sources of velocities in the titles of controllers.
+_SOURCES = {
+    "measured": "measured velocity",
+    "differenced": "differences",
+    "filtered": "filtered differences",
+    "kalman": "Kalman filter",
+    "momentum": "momentum observer",
+}
 
 
 @dataclass(frozen=True)
@@ -159,7 +168,7 @@ class StudyController:
         by its traced program or its ``version``. Results of a law that cannot be traced and has no version are
         recomputed by every run.
     settings
-        Gains and weights by name.
+        Gains and weights by name, and what wraps the law; of a function ``velocity`` and ``velocity_filter`` only.
     robots
         Titles of the robots that the controller drives; default all.
     """
@@ -176,12 +185,25 @@ class StudyController:
                 raise ArgumentError("'robots' must be a list of robots' titles")
             object.__setattr__(self, "robots", tuple(self.robots))
         if callable(self.kind):
-            if self.settings:
-                raise ArgumentError("a function that makes a controller takes no settings: bind them with partial")
+            if set(self.settings) - {VELOCITY, VELOCITY_FILTER}:
+                raise ArgumentError(
+                    "a function that makes a controller takes no settings but those of its velocity: bind them with "
+                    "partial"
+                )
+            object.__setattr__(self, "settings", check_velocity(self.settings))
         elif self.kind not in KINDS:
             raise UnknownNameError("controller kind", str(self.kind), KINDS)
         else:
             object.__setattr__(self, "settings", check_settings(self.kind, self.settings))
+
+    def with_velocities(self, sources: Sequence[str]) -> list[Self]:
+        """Return one controller for each source of velocities; this one if it states a source or reads no velocity."""
+        if len(sources) < 2 or VELOCITY in self.settings or not reads_velocity(self.kind):
+            return [self]
+        return [
+            replace(self, title=f"{self.title}, {_SOURCES[source]}", settings={**self.settings, VELOCITY: source})
+            for source in sources
+        ]
 
     def drives(self, robot: StudyRobot) -> bool:
         """Whether this controller drives a robot."""

@@ -11,15 +11,18 @@ import numpy as np
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.controller import Controller
+from chasles.control.knowledge import Knowledge
 from chasles.control.laws import laws
 from chasles.control.laws import settings_of as settings_of_law
+from chasles.control.preview import Previewed
 from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import UNKNOWNS, design_settings, has_rule, keywords, rule_settings
-from chasles.engine.validators import reals, truth
+from chasles.control.velocity_estimates import DifferencedVelocity, KalmanVelocity, MomentumVelocity
+from chasles.engine.validators import choice, reals, truth
 from chasles.robot.robot import Robot
 from chasles.studies.attained import Attained, attained
 from chasles.studies.checks import number, shortened
-from chasles.studies.settings import KNOBS
+from chasles.studies.settings import KNOBS, VELOCITIES
 from chasles.trajectories import JointTrajectory
 
 Settings = Mapping[str, Any]
@@ -29,6 +32,12 @@ INTEGRAL = "integral"
 KNOWS_DELAY = "knows_delay"
 #: Setting of kinds whose gains can be as fast as a margin allows.
 MARGIN = "margin"
+#: Setting of kinds that compensate planned torques without a preview of their own.
+PREVIEW = "preview"
+#: Settings of all kinds that read velocities: their source, and the time constant of its estimate in sample periods.
+VELOCITY, VELOCITY_FILTER = "velocity", "velocity_filter"
+ESTIMATED_OVER = 2.0  # sample periods, the time constant of an estimate that does not state another
+_WRAPPING = (PREVIEW, VELOCITY, VELOCITY_FILTER)
 KINDS = tuple(laws())
 
 
@@ -44,7 +53,7 @@ def kinds() -> tuple[str, ...]:
 
 
 def settings_of(kind: str) -> tuple[str, ...]:
-    """Return the names of a controller kind's settings: those of its tuning rule, then its own.
+    """Return the names of a controller kind's settings: those of its tuning rule, its own, and those of what wraps it.
 
     Examples
     --------
@@ -53,7 +62,52 @@ def settings_of(kind: str) -> tuple[str, ...]:
     """
     law = laws()[kind]
     aware = (KNOWS_DELAY,) if "delay" in keywords(law) else ()
-    return (*settings_of_law(law), *aware)
+    preview = (PREVIEW,) if can_preview(kind) else ()
+    velocity = (VELOCITY, VELOCITY_FILTER) if law.reads_velocity else ()
+    return (*settings_of_law(law), *aware, *preview, *velocity)
+
+
+def given_to(kind: str) -> tuple[str, ...]:
+    """Return what a kind is given, as texts.
+
+    Returns
+    -------
+    tuple
+        Part of the model, when it is used, what the law learns, where its first estimates come from, whether it can
+        design for the delay, what it sees of the planned motion ahead, and where its velocity comes from; "–" for none.
+
+    Examples
+    --------
+    >>> given_to("time-varying-regulator")
+    ('full dynamics', 'before the motion', '–', '–', 'can know', 'all of it', 'factor')
+    """
+    law = laws()[kind]
+    ahead = "all of it" if law.schedule is not Controller.schedule else "a period with `preview`"
+    return (
+        law.knows.model,
+        "–" if law.knows.model == "nothing" else "before the motion" if law.knows.beforehand else "at each call",
+        law.knows.learns or "–",
+        law.knows.first_values or "–",
+        "can know" if "delay" in keywords(law) else "–",
+        ahead if ahead.startswith("all") or can_preview(kind) else "–",
+        "factor" if law.reads_velocity else "own filter",
+    )
+
+
+def can_preview(kind: str) -> bool:
+    """Whether a kind compensates the torques of a planned joint motion, and has no preview by itself.
+
+    Laws that learn take what is added to their torques for a disturbance.
+
+    Examples
+    --------
+    >>> [can_preview(kind) for kind in ("computed-torque", "pid", "time-varying-regulator", "operational-space")]
+    [True, False, False, False]
+    """
+    law = laws()[kind]
+    has_own = law.schedule is not Controller.schedule
+    follows_frames = law.reference_kind != "joint" or "targets" in keywords(law)
+    return law.knows.model == Knowledge().model and not (has_own or follows_frames or law.knows.learns)
 
 
 def check_settings(kind: str, settings: Any) -> dict[str, Any]:
@@ -69,11 +123,28 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
             checked[name] = number(value, name)
         elif name in _positive_settings(kind):
             checked[name] = number(value, name, above=0.0)
-        elif name == KNOWS_DELAY:
+        elif name in (KNOWS_DELAY, PREVIEW):
             checked[name] = truth(value, name)
+        elif name in (VELOCITY, VELOCITY_FILTER):
+            checked |= check_velocity({name: value})
         else:
             checked[name] = _plain_setting(name, value)
     return checked
+
+
+def check_velocity(settings: Any) -> dict[str, Any]:
+    """Return the settings of a velocity's source, checked."""
+    checked = dict(settings)
+    if VELOCITY in checked:
+        choice(checked[VELOCITY], "source of velocities", VELOCITIES)
+    if VELOCITY_FILTER in checked:
+        checked[VELOCITY_FILTER] = number(checked[VELOCITY_FILTER], VELOCITY_FILTER, above=0.0)
+    return checked
+
+
+def reads_velocity(kind: str | Callable[..., Any]) -> bool:
+    """Whether a law reads the velocity that it is called with."""
+    return callable(kind) or laws()[kind].reads_velocity
 
 
 def _plain_setting(name: str, value: Any) -> Any:
@@ -111,7 +182,9 @@ def make_controller(
         times the period, does not exceed ``damping_times_period``. ``integral`` is the gain of integral action as a
         share of the stiffness times the frequency, for kinds that can have it. With ``margin`` in place of a frequency
         they are as fast as this disk margin allows with the delay and with what is declared unknown, see
-        `RobotController.tuned`.
+        `RobotController.tuned`. ``preview = true`` wraps the law with `chasles.control.Previewed`. ``velocity`` is the
+        source of its velocities, a name of `chasles.studies.settings.VELOCITIES`, and ``velocity_filter`` the time
+        constant of their estimate in sample periods.
     model
         Controller's model of the robot.
     motion
@@ -145,6 +218,48 @@ def make_controller(
     >>> fast.round(2), bool((slow < 15.0**2).all())
     (array([400., 400.]), True)
     """
+    law_settings = {name: value for name, value in settings.items() if name not in _WRAPPING}
+    controller = _plain_controller(kind, law_settings, model, motion, period, delay, supports)
+    if settings.get(PREVIEW, False):
+        controller = Previewed(model, controller)
+    return with_velocity(
+        controller, model, period, settings.get(VELOCITY, "measured"), settings.get(VELOCITY_FILTER, ESTIMATED_OVER)
+    )
+
+
+def with_velocity(
+    controller: Controller, model: Robot, period: float, source: str, filter_periods: float = ESTIMATED_OVER
+) -> Controller:
+    """Return a controller that gets its velocities from a source, a name of `VELOCITIES`.
+
+    Parameters
+    ----------
+    controller, model, period
+        Law, its model, and sample period, s.
+    source
+        Name of the source.
+    filter_periods
+        Time constant of the estimate, in sample periods; plain differences have none.
+    """
+    if source == "measured" or not getattr(controller, "reads_velocity", True):
+        return controller
+    time = filter_periods * period
+    if source in ("kalman", "momentum"):
+        estimate = KalmanVelocity if source == "kalman" else MomentumVelocity
+        return estimate(model, controller, bandwidth=1.0 / time)
+    return DifferencedVelocity(model, controller, filter_time=time if source == "filtered" else 0.0)
+
+
+def _plain_controller(
+    kind: str | Callable[..., Any],
+    settings: Settings,
+    model: Robot,
+    motion: JointTrajectory,
+    period: float,
+    delay: float,
+    supports: Sequence[str],
+) -> Controller:
+    """Make a controller for velocities as they come; see `make_controller`."""
     if callable(kind):
         return as_controller(kind(model, motion, period))
     law = laws()[kind]
@@ -174,7 +289,7 @@ def follows_rule(kind: str | Callable[..., Any], settings: Settings) -> bool:
 
 
 def knobs(kind: str | Callable[..., Any], settings: Settings) -> tuple[str, ...]:
-    """Settings of the rule that a search may change: integral action only where the controller has any.
+    """Settings that a search may change: integral action and filters of velocities only where there are any.
 
     Examples
     --------
@@ -186,6 +301,8 @@ def knobs(kind: str | Callable[..., Any], settings: Settings) -> tuple[str, ...]
     law = laws()[kind]
     has_integral = settings.get(INTEGRAL, law.default_integral) > 0.0
     tunable = [name for name in (*design_settings(law), *rule_settings(law)) if name in KNOBS]
+    if law.reads_velocity and settings.get(VELOCITY, "measured") in ("filtered", "kalman", "momentum"):
+        tunable.append(VELOCITY_FILTER)
     return tuple(name for name in tunable if name != INTEGRAL or has_integral)
 
 
@@ -195,9 +312,8 @@ def attained_poles(
     model: Robot,
     motion: JointTrajectory,
     period: float,
-    delay: float = 0.0,
 ) -> Attained | None:
-    """Return the poles that a controller is designed for, and those of its sampled loop; None for gains that are given.
+    """Return the poles that a controller is designed for; None for gains that are given.
 
     Parameters are those of `make_controller`.
 
@@ -211,9 +327,7 @@ def attained_poles(
     if callable(kind) or not follows_rule(kind, settings):
         return None
     law = laws()[kind]
-    known_delay = {"delay": delay} if settings.get(KNOWS_DELAY, False) else {}
-    arguments = {name: value for name, value in settings.items() if name not in (*design_settings(law), KNOWS_DELAY)}
-    return attained(law, law.design(model, motion, period, settings), delay, known_delay | arguments)
+    return attained(law, law.design(model, motion, period, settings))
 
 
 @cache

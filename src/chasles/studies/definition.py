@@ -10,6 +10,7 @@ from typing import Any, Self
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.studies.checks import check_distinct, line_of_text
 from chasles.studies.choices import StudyController, StudyRobot
+from chasles.studies.controllers import VELOCITY, reads_velocity
 from chasles.studies.settings import Design, Execution, Factors, Tuning, set_fields
 
 
@@ -31,7 +32,9 @@ class Definition:
     source: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
-        set_fields(self, robots=tuple(self.robots), controllers=tuple(self.controllers))
+        sources = self.factors.velocities
+        controllers = tuple(each for choice in self.controllers for each in choice.with_velocities(sources))
+        set_fields(self, robots=tuple(self.robots), controllers=controllers)
         line_of_text(self.title, "title")
         for kind, items in (("robot", self.robots), ("controller", self.controllers)):
             if not items:
@@ -82,6 +85,11 @@ class Definition:
             if name not in attributes:
                 raise UnknownNameError("attribute of a study", name, sorted(attributes))
         return replace(self, **{"source": None} | changes)
+
+    def settings_of(self, choice: StudyController) -> dict[str, Any]:
+        """Return the settings of a controller, with the study's source of velocities where it states none."""
+        default = {VELOCITY: self.factors.velocity} if reads_velocity(choice.kind) else {}
+        return default | dict(choice.settings)
 
     def factors_at(self, rate: float, delay: float) -> Factors:
         """Return the factors with one sample rate, Hz, and one delay, in sample periods."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,10 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.friction_rate import fastest_friction_rate
-from chasles.integrators import Steps
+from chasles.control.loop_margins import loop_margins
+from chasles.control.margin_design import DesignError
+from chasles.control.robot_controller import RobotController
+from chasles.integrators import Steps, Within
 from chasles.model import parse_toml
 from chasles.robot.robot import Robot
 from chasles.simulation import Recording, simulate
@@ -22,10 +26,11 @@ from chasles.simulation.preparation import call_times, scheduled
 from chasles.simulation.references import TangentReference, loop_reference
 from chasles.studies.checks import placed
 from chasles.studies.choices import StudyRobot, motion_through
-from chasles.studies.controllers import attained_poles, make_controller
+from chasles.studies.controllers import MARGIN, attained_poles, make_controller
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw, wrong_parameters
-from chasles.studies.measures import measure
+from chasles.studies.measures import LOOP, measure
+from chasles.studies.settings import MOST_RUNS
 from chasles.studies.unknown_plants import StudiedRobot, fastest_effect, plant_of, values_of
 from chasles.trajectories.joint.closed import on_manifold
 
@@ -33,6 +38,7 @@ Floats = NDArray[np.float64]
 
 _SAMPLES = 1000  # of a run that is measured, at most
 _NAMED = 3  # controllers that a warning names
+_RTOL, _ATOL = 1e-5, 1e-7  # of controlled steps: far below the errors that are measured
 _STABLE = 2.0  # longest step of the Runge-Kutta method times the friction's rate
 
 
@@ -95,10 +101,14 @@ def prepare(study: Definition) -> list[StudiedRobot]:
         if study.execution.torque_limits:
             _check_torques(robot, studied)
         with placed("[factors]"):
-            plant_of(study.factors, studied, 1.0 / study.factors.rates[0])
+            plant_of(study.factors, studied)
+    tried: set[tuple[int, int]] = set()
     for part in parts(study):
-        if part.first == 0:
-            controller_of(study, part)
+        pair = part.robot, part.controller
+        if part.first == 0 and not (pair in tried and MARGIN in study.controllers[part.controller].settings):
+            with contextlib.suppress(DesignError):  # a refusal is a result
+                controller_of(study, part)
+            tried.add(pair)
     return benches
 
 
@@ -128,12 +138,20 @@ def controller_of(study: Definition, part: RunBatch, changed: Mapping[str, float
     ------
     ArgumentError
         It cannot be made; the message says which.
+    DesignError
+        It is refused: no gains have the margin that is asked for.
     """
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
     studied = bench(robot, study.factors.coulomb_velocity)
     with placed(f"controller '{choice.title}' on robot '{robot.title}' at {part.rate:g} Hz"):
-        settings = {**choice.settings, **(changed or {})}
-        return make_controller(choice.kind, settings, studied.model, studied.motion, 1.0 / part.rate, delay=part.delay)
+        settings = {**study.settings_of(choice), **(changed or {})}
+        try:
+            return make_controller(
+                choice.kind, settings, studied.model, studied.motion, 1.0 / part.rate, delay=part.delay
+            )
+        except DesignError as error:
+            refusal = error
+    raise refusal
 
 
 @lru_cache(maxsize=16)
@@ -147,6 +165,27 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> StudiedRobot:
     peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)
     inertia = np.diagonal(model.mass_matrix(planned.q), axis1=-2, axis2=-1).mean(axis=0)
     return StudiedRobot(model, motion, peak_torque, top_speed, inertia)
+
+
+def loop_of(study: Definition, part: RunBatch, controller: Controller) -> Floats:
+    """Return the `LOOP` numbers of a part's loop as it runs along the motion, from linear models without unknowns.
+
+    NaN for laws that learn, whose linearisation does not say what they will have learnt, and for those that
+    `loop_margins` refuses.
+    """
+    law: Controller | None = controller
+    while law is not None:
+        if isinstance(law, RobotController) and law.knows.learns and not law.is_linear:
+            return np.full(len(LOOP), np.nan)
+        law = law.inner
+    studied, period = bench(study.robots[part.robot], study.factors.coulomb_velocity), 1.0 / part.rate
+    try:
+        margins = loop_margins(
+            studied.model, controller, studied.motion, period=period, delay=part.delay, velocity="measured"
+        )
+    except (ArgumentError, np.linalg.LinAlgError):
+        return np.full(len(LOOP), np.nan)
+    return np.array([margins.disk.min(), np.log(max(margins.radius.max(), 1e-300)) / period, margins.growth])
 
 
 def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[str, Floats]:
@@ -170,7 +209,9 @@ def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[s
     period = 1.0 / part.rate
     vary = plant_values(study, studied, drawn, chosen)
     duration, stride = _timing(study, studied, period)
-    plant = plant_of(study.factors, studied, period)
+    plant = plant_of(study.factors, studied)
+    if study.factors.has_timing_faults:
+        vary["timing.seed"] = np.asarray((study.design.seed * MOST_RUNS + chosen) % 2**53, dtype=np.float64)
     run = simulate(
         plant.with_drives(delay=part.delay * period, effort_limits=study.execution.torque_limits),
         controller,
@@ -178,7 +219,7 @@ def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[s
         duration=duration,
         period=period,
         vary=vary,
-        integrator=Steps("rk4", _substeps(study, studied, period)),
+        integrator=_steps(study, studied, period),
         record=Recording(every=stride),
         progress=False,
     )
@@ -217,15 +258,21 @@ def plant_values(study: Definition, studied: StudiedRobot, runs: Runs, chosen: N
     wrong = wrong_parameters(studied.model, runs["model_error"][first], factors.model_error[1], study.design.seed)
     values = {name: value[runs.point[chosen]] for name, value in wrong.items()}
     unknowns = {name: value[chosen] for name, value in runs.unknowns.items()}
-    return values | values_of(factors, studied, unknowns, study.execution.step)
+    return values | values_of(factors, studied, unknowns, study.execution.step, 1.0 / float(runs.rate[chosen[0]]))
+
+
+def _steps(study: Definition, studied: StudiedRobot, period: float) -> Steps | Within:
+    """Steps of a fixed length; where torques arrive at drawn times, those that the error controls."""
+    if study.factors.has_timing_faults:
+        return Within("dormand-prince", rtol=_RTOL, atol=_ATOL)
+    return Steps("rk4", _substeps(study, studied, period))
 
 
 def _substeps(study: Definition, studied: StudiedRobot, period: float) -> int:
     """Steps in a period that are short enough for the fastest effect of the study, along the whole motion."""
     factors, step = study.factors, study.execution.step
-    strongest = values_of(
-        factors.of_friction_only(), studied, {"payload": np.zeros(1), "friction": np.array([factors.friction[1]])}, step
-    )
+    largest = {"payload": np.zeros(1), "friction": np.array([factors.friction[1]])}
+    strongest = values_of(factors.of_friction_only(), studied, largest, step, period)
     times = np.linspace(0.0, studied.motion.duration, 5)
     dry = 1.0 + factors.static_friction[1] + factors.position_friction[1]
     rate = dry * max(fastest_friction_rate(studied.model, q, strongest) for q in studied.motion(times).q)

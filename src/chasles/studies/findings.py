@@ -34,13 +34,20 @@ NEVER_LOST = Rule(
     "no run of {controllers} was lost, so that at most {shown} would be (95 %)",
 )  # fmt: skip
 MEDIANS = Rule("median-errors", np.nan, _ALWAYS, "the median of the RMS joint error is {shown}")
-HOPELESS = Rule("half-lost", 0.5, "lost runs count as infinite", "{controllers} lost at least half of the runs")
+HOPELESS = Rule(
+    "half-lost", 0.5, "lost and refused runs count as infinite",
+    "{controllers} lost at least half of the runs, or were refused there",
+)  # fmt: skip
 FEWER_LOST = Rule("fewer-lost", np.nan, _TEST, "{first} loses significantly fewer runs than {second}")
 ALIKE = Rule("no-difference", np.nan, _TEST, "{first} and {second} do not differ significantly")
 SMALLER = Rule(
     "smaller-error", 0.5, _TEST,
     "{first} errs less than {second} in {shown} of the runs ({low} to {high}); the median ratio of their errors is "
     "{ratio}",
+)  # fmt: skip
+REFUSED = Rule(
+    "refused", 0.0, "no gains have the margin that is asked for",
+    "{controller} is refused at {places}: {reason}",
 )  # fmt: skip
 LOST = Rule("runs-lost", 0.0, "95 % intervals", "{controller} lost {shown} of its runs ({low} to {high})")
 LOST_MOST = Rule(
@@ -102,8 +109,8 @@ def _runs_lost(results: StudyResults, robots: Sequence[str], names: Sequence[str
     for robot in robots:
         for name in results.controllers(robot):
             lost, total = losses[name]
-            error = results.of_pair(robot, name)["rms_error"]
-            losses[name] = lost + int(np.isinf(error).sum()), total + len(error)
+            more, made = _lost_of(results, robot, name)
+            losses[name] = lost + more, total + made
     never = [name for name, (lost, total) in losses.items() if total and not lost]
     if len(never) == len(names):
         return NONE_LOST.told(0.0)
@@ -159,14 +166,15 @@ def _compared(pair: ControllerComparison, robot: str) -> tuple[Finding, ...]:
 
 def _lost(results: StudyResults, robot: str) -> Iterator[Finding]:
     for name in results.controllers(robot):
-        error = results.of_pair(robot, name)["rms_error"]
-        count = int(np.isinf(error).sum())
+        cells = results.cells(robot, name)
+        yield from _refused(robot, name, cells)
+        count, made = _lost_of(results, robot, name)
         if not count:
             continue
-        share = proportion(count, len(error))
+        share = proportion(count, made)
         texts = {"shown": _share(share.value), "low": _share(share.low), "high": _share(share.high)}
         yield from LOST.told(share.value, robot=robot, controller=name, **texts)
-        cells = results.cells(robot, name)
+        cells = [cell for cell in cells if not cell.refusal]
         worst = max(cells, key=lambda cell: cell.lost.low)
         least = min(cells, key=lambda cell: cell.lost.high)
         yield from LOST_MOST.above(
@@ -178,6 +186,23 @@ def _lost(results: StudyResults, robot: str) -> Iterator[Finding]:
             best=_place(least),
             fewest=_share(least.lost.value),
         )
+
+
+def _lost_of(results: StudyResults, robot: str, controller: str) -> tuple[int, int]:
+    """Numbers of runs that were lost and made; refused ones were not made."""
+    refused = sum(cell.runs for cell in results.cells(robot, controller) if cell.refusal)
+    lost = int(np.isfinite(results.of_pair(robot, controller)["lost_at"]).sum())
+    return lost, len(results.runs) - refused
+
+
+def _refused(robot: str, controller: str, cells: Sequence[StudyCase]) -> Iterator[Finding]:
+    reasons: dict[str, list[StudyCase]] = {}
+    for cell in cells:
+        if cell.refusal:
+            reasons.setdefault(cell.refusal, []).append(cell)
+    for reason, where in reasons.items():
+        places = _listed([_place(cell) for cell in where])
+        yield from REFUSED.told(len(where), robot=robot, controller=controller, places=places, reason=reason)
 
 
 def _effects(results: StudyResults, robot: str) -> Iterator[Finding]:

@@ -25,6 +25,9 @@ MEASURES = {
     "work": ("integral of the absolute power of the torques", "J"),
     "lost_at": ("time at which the run was lost, NaN if it was not", "s"),
 }
+#: One number a loop, from linear models: least disk margin of the frozen loops along the motion, real part of their
+#: slowest pole, 1/s, positive if unstable, and growth of errors along the repeated motion, 1/s.
+LOOP = ("disk_margin", "slowest_pole", "growth")
 #: Moments from the start to the end of a run at which its profile is kept.
 PROFILE = np.linspace(0.0, 1.0, 101)
 

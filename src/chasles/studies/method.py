@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import math
 
+from chasles.studies.controllers import ESTIMATED_OVER
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import bench
 from chasles.studies.results import StudyResults
@@ -37,6 +38,7 @@ def method_section(results: StudyResults) -> str:
         *_further_unknowns(study),
         f"Sample rates of {', '.join(f'{rate:g}' for rate in factors.rates)} Hz and delays of "
         f"{', '.join(f'{delay:g}' for delay in factors.delays)} sample periods; torques are held between samples.",
+        *_velocities(study),
         *_torque_limits(results),
         *_search(study),
         "A controller is better than another if, in the same runs, it loses significantly fewer or, where neither "
@@ -54,6 +56,20 @@ def method_section(results: StudyResults) -> str:
             f"<code>chasles study FILE.toml</code></summary><pre>{html.escape(study.source)}</pre></details>"
         )
     return f'<section><h2>Method</h2><ul class="how">{listed}</ul>{source}</section>'
+
+
+def _velocities(study: Definition) -> list[str]:
+    """Return where the laws' velocities come from."""
+    sources = study.factors.velocities or (study.factors.velocity,)
+    words = {
+        "measured": "measured",
+        "differenced": "plain differences of positions",
+        "filtered": f"differences of positions behind a filter of {ESTIMATED_OVER:g} sample periods",
+        "kalman": f"those of a Kalman filter of {ESTIMATED_OVER:g} sample periods, which knows the model",
+        "momentum": f"those of a momentum observer of {ESTIMATED_OVER:g} sample periods, which knows the model",
+    }
+    listed = "; or ".join(words[source] for source in sources)
+    return [f"Velocities of all laws that read them, unless a controller states another source: {listed}."]
 
 
 def _search(study: Definition) -> list[str]:
@@ -76,7 +92,8 @@ def _further_unknowns(study: Definition) -> list[str]:
     fixed = {
         "picked_payload": "picked up after {:.0%} and put down after {:.0%} of the motion".format(*factors.carried),
         "motor_speed": "above which the motors' voltage leaves no torque; at rest it leaves four times the peak torque",
-        "encoder_step": "velocities are differentiated positions, filtered over two sample periods",
+        "jitter": "torques come later by a time that is drawn at each call",
+        "lost_samples": "the drives hold the last torque that arrived",
         "resonance": "of each link on its own elastic joint, with encoders at the motors",
         "tip_force": "constant, along ({:g}, {:g}, {:g})".format(*factors.tip_direction),
     }

@@ -18,15 +18,17 @@ from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.base.packaged_files import folder_of
 from chasles.control.controller import Controller
 from chasles.control.law_identity import law_identity
+from chasles.control.margin_design import DesignError
 from chasles.engine.identity import UnidentifiedError, identity
 from chasles.engine.running.compiling import native_available
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, controller_of, schedule_of, size_of
 
 #: Changes with what follows, so that no results of another format are taken for these.
-_FORMAT = 5
+_FORMAT = 6
 #: Packages of Chasles that have no part in the numbers.
 _NOT_COMPUTING = ("cli", "visual")
+_REFUSED = "refused: "
 
 
 class WorkerError(ChaslesError, RuntimeError):
@@ -86,6 +88,11 @@ def origin_of(study: Definition, part: RunBatch, controller: Controller | None) 
     return _origin(study, part, None if controller is None else _controller_identity(study, part, controller))
 
 
+def origin_of_refused(study: Definition, part: RunBatch, refusal: str) -> Origin:
+    """Origin of a refusal, for its reason."""
+    return _origin(study, part, f"{_REFUSED}{refusal}")
+
+
 def _origin(study: Definition, part: RunBatch, controller: str | None) -> Origin:
     """Origin of a result, for the identity of a user's controller; None for one that its settings describe."""
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
@@ -94,8 +101,7 @@ def _origin(study: Definition, part: RunBatch, controller: str | None) -> Origin
         "robot": (robot.toml, robot.times, robot.waypoints),
         "controller": controller if callable(choice.kind) else settings,
         "part": (part.rate, part.delay, part.first, part.last),
-        **{name: _fields(getattr(study, name)) for name in ("factors", "design")},
-        "execution": {name: value for name, value in _fields(study.execution).items() if name != "margins"},
+        **{name: _fields(getattr(study, name)) for name in ("factors", "design", "execution")},
         "tuning": None if study.tuning is None else _fields(study.tuning),
     }
     return Origin(tuple(sorted(environment().items())), json.dumps(content, sort_keys=True))
@@ -170,6 +176,8 @@ class Origins:
             return None
         try:
             return _controller_identity(self.study, part, controller_of(self.study, part))
+        except DesignError as error:
+            return f"{_REFUSED}{error}"
         except UnidentifiedError as error:
             return error
 

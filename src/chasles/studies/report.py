@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 
 from chasles.base import verbs
-from chasles.base.errors import ArgumentError
 from chasles.base.findings import text
 from chasles.studies.figures import robot_figure
 from chasles.studies.findings import on_robot
@@ -92,16 +91,16 @@ def _robot(results: StudyResults, robot: str, words: str) -> str:
 <h3>By sample rate and delay</h3>
 <div class="table">{_cells(results, robot)}</div>
 <p class="quiet">Median of the RMS joint error [m{results.unit(robot)}] and share of lost runs, each with its 95 %
-interval.</p>
-{_margins(results, robot)}
+interval. Below them the loop as it runs along the motion, from linear models without unknowns: least disk margin α of
+the frozen loops (0: unstable at some place), and the real part of their slowest pole [1/s] (red: errors grow along the
+repeated motion). Laws that learn have none. Refused: no gains have the margin that is asked for; no run was made.</p>
+{_refusals(results, robot)}
 {_tuning(results, robot)}
 <h3>Poles of the design</h3>
 <div class="table">{_poles(results, robot)}</div>
 <p class="quiet">Natural frequency [rad/s], damping ratio, third pole [rad/s], stiffness [1/s²] that each law was
-designed for, without delay and for the model it believes in; the sampled loop, held torques included, has them
-exactly. Bold: lower than asked for, because the sample period is too long. Small: frequency and damping ratio of the
-slowest pole of the sampled loop with each delay, on a unit mass (of laws of single joints: each joint alone), filters
-and observers included; negative damping is unstable.</p>
+designed for: those of a unit mass under held torques, without gravity and delay. What the loop has of them is above.
+Bold: lower than asked for, because the sample period is too long.</p>
 <h3>Effects of the unknowns</h3>
 <div class="table">{_effects(results, robot)}</div>
 <p class="quiet">Standardised rank regression of the error on all unknowns at once, with 95 % intervals: 1 orders the
@@ -116,33 +115,6 @@ unexplained.</p>
 lies half of the runs, over all values of the other unknowns. Lost runs are drawn at the top, at
 {1e3 * results.study.execution.lost_beyond:g} m{results.unit(robot)}. A click on a name hides its curves.</p>
 </section>"""
-
-
-def _margins(results: StudyResults, robot: str) -> str:
-    """Margins of each loop, and what was lost."""
-    if not results.study.execution.margins:
-        return ""
-    pairs, body = results.study.factors.cells, []
-    for name in results.controllers(robot):
-        try:
-            margins = results.margins(robot, name)
-        except ArgumentError:  # a law that is no joint law, or cannot be traced
-            body.append(f"<tr><td>{html.escape(name)}</td>{'<td>–</td>' * len(pairs)}</tr>")
-            continue
-        cells = []
-        for cell in results.cells(robot, name):
-            cell_margins = margins[cell.rate, cell.delay]
-            mark = "" if cell_margins.is_stable else ' class="lost"'
-            lost = f'<br><span class="range">lost {100.0 * cell.lost.value:.3g} %</span>'
-            cells.append(f"<td{mark}>{cell_margins.disk.min():.2f}, {cell_margins.growth:.3g}{lost}</td>")
-        body.append(f"<tr><td>{html.escape(name)}</td>{''.join(cells)}</tr>")
-    head = "".join(f"<th>{rate:g} Hz<br>delay {delay:g} T</th>" for rate, delay in pairs)
-    table = f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-    return f"""<h3>Margins</h3>
-<div class="table">{table}</div>
-<p class="quiet">From linear models alone, without payload: least disk margin of the frozen loops along the motion (0:
-unstable at some place), growth of errors along the repeated motion [1/s] (red: they grow), and what the simulation
-lost.</p>"""
 
 
 def _tuning(results: StudyResults, robot: str) -> str:
@@ -174,13 +146,30 @@ def _cells(results: StudyResults, robot: str) -> str:
 
 
 def _cell(cell: StudyCase) -> str:
+    if cell.refusal:
+        return f'<span title="{html.escape(cell.refusal)}">refused</span>'
     error, lost = cell.rms_error, cell.lost
     middle = _plain(1e3 * error.value) if math.isfinite(error.value) else "∞"
     low = _plain(1e3 * error.low) if math.isfinite(error.low) and error.low > 0.0 else "0"
     high = _plain(1e3 * error.high) if math.isfinite(error.high) else "∞"
     text = f'{middle}<br><span class="range">{low} … {high}'
     text += f"<br>lost {100.0 * lost.value:.3g} % ({100.0 * lost.low:.2g} … {100.0 * lost.high:.2g})"
+    if not math.isnan(cell.disk_margin):
+        mark = ' class="lost"' if cell.growth > 0.0 else ""
+        text += f"<br><span{mark}>α {cell.disk_margin:.2f}, {cell.slowest_pole:.3g}/s</span>"
     return f"{text}</span>"
+
+
+def _refusals(results: StudyResults, robot: str) -> str:
+    """Why controllers were refused."""
+    reasons: dict[str, list[str]] = {}
+    for name in results.controllers(robot):
+        for cell in results.cells(robot, name):
+            if cell.refusal:
+                reasons.setdefault(f"{name}: {cell.refusal}", []).append(f"{cell.rate:g} Hz, delay {cell.delay:g} T")
+    items = [f"{'; '.join(cells)}: {why}" for why, cells in reasons.items()]
+    listed = "".join(f"<li>{html.escape(item)}</li>" for item in items)
+    return f'<ul class="how">{listed}</ul>' if items else ""
 
 
 def _poles(results: StudyResults, robot: str) -> str:
@@ -198,20 +187,10 @@ def _poles(results: StudyResults, robot: str) -> str:
             mark = ' class="best"' if poles.is_lowered else ""
             third = f", {poles.integral:.3g}" if poles.integral else ""
             stiffness = f", {poles.stiffness:.4g}" if math.isfinite(poles.stiffness) else ""
-            late = "".join(_slowest(cell) for cell in at_rate)
-            columns.append(f"<td{mark}>{poles.frequency:.3g}, {poles.damping:g}{third}{stiffness}{late}</td>")
+            columns.append(f"<td{mark}>{poles.frequency:.3g}, {poles.damping:g}{third}{stiffness}</td>")
         body.append(f"<tr><td>{html.escape(name)}</td>{''.join(columns)}</tr>")
     head = "".join(f"<th>{rate:g} Hz</th>" for rate in rates)
     return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
-
-
-def _slowest(cell: StudyCase) -> str:
-    """Slowest pole of the sampled loop at a delay."""
-    slowest = None if cell.poles is None else cell.poles.slowest
-    if slowest is None:
-        return ""
-    frequency, damping = slowest
-    return f'<br><span class="range">{cell.delay:g} T: {frequency:.3g}, {damping:.2f}</span>'
 
 
 def _sensitivities(results: StudyResults, robot: str) -> str:
@@ -265,7 +244,8 @@ def _table(rows: list[Summary], unit: str, ranked: dict[str, int]) -> str:
     head = (
         f"<th>controller</th><th>rank</th><th>RMS joint error<br>[m{unit}]</th><th>largest<br>[m{unit}]</th>"
         f"<th>at the end<br>[m{unit}]</th><th>RMS tool error<br>[mm]</th><th>largest<br>[mm]</th>"
-        "<th>effort<br>planned = 1</th><th>work<br>[J]</th><th>lost</th>"
+        "<th>effort<br>planned = 1</th><th>work<br>[J]</th><th>disk margin</th><th>slowest pole<br>[1/s]</th>"
+        "<th>lost</th>"
     )
     measures = {
         "rms_error": 1e3,
@@ -284,7 +264,10 @@ def _table(rows: list[Summary], unit: str, ranked: dict[str, int]) -> str:
             spread: Quantiles = getattr(row, name)
             mark = ' class="best"' if spread.median == least[name] and "error" in name else ""
             cells.append(f"<td{mark}>{_spread(spread, scale)}</td>")
-        cells.append(f'<td class="lost">{_lost(row)}</td>' if row.lost else "<td>0</td>")
+        cells += [f"<td>{row.shown_margin}</td>", f"<td>{row.shown_pole}</td>"]
+        refused = f"<br>{100.0 * row.refused:.0f} % refused" if row.refused else ""
+        lost = f'<td class="lost">{_lost(row)}{refused}</td>' if row.lost or row.refused else "<td>0</td>"
+        cells.append(lost)
         body.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 

@@ -16,14 +16,13 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import UnknownNameError, import_extra
 from chasles.base.findings import Finding
 from chasles.control import LoopMargins, loop_margins
-from chasles.control.linear_law import Velocity
 from chasles.engine.validators import choice, real
 from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.controllers import attained_poles
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw
 from chasles.studies.experiment import RunBatch, bench, controller_of
-from chasles.studies.measures import MEASURES, PROFILE
+from chasles.studies.measures import LOOP, MEASURES, PROFILE
 from chasles.studies.sensitivity import SobolIndices, rank_sensitivities
 from chasles.studies.statistics import ControllerComparison, Interval, compare, median, proportion, rank_effects, ranks
 from chasles.studies.summaries import QUARTILES, Quantiles, ResponseCurve, StudyCase, Summary
@@ -32,7 +31,7 @@ from chasles.studies.tuning import CANDIDATES, SCORES, Front, best, front
 if TYPE_CHECKING:
     import xarray
 
-    from chasles.studies.store import Arrays
+    from chasles.studies.store import PartResult
 
 Floats = NDArray[np.float64]
 
@@ -62,6 +61,12 @@ class StudyResults:
     candidates
         By the indices of robot and controller, rate and delay: the candidates of the search for gains, see
         `chasles.studies.tuning.tune`; empty without one.
+    loops
+        By the indices of robot and controller, rate and delay: the `LOOP` numbers of the loop as it runs along the
+        motion, shape (3,), NaN where linear models do not tell.
+    refusals
+        By the same: why the controller was refused there, as no gains have the margin that is asked for. Refused runs
+        are not made. Their errors are infinite, so that they count as lost in comparisons.
     """
 
     study: Definition
@@ -69,37 +74,45 @@ class StudyResults:
     values: Mapping[tuple[int, int], Mapping[str, Floats]]
     computed: int
     candidates: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
+    loops: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
+    refusals: Mapping[tuple[int, int, float, float], str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, study: Definition, parts: Mapping[RunBatch, Arrays], computed: int) -> Self:
+    def of(cls, study: Definition, parts: Mapping[RunBatch, PartResult], computed: int) -> Self:
         """Put the parts of a study together."""
         runs = draw(study)
         values: dict[tuple[int, int], dict[str, Floats]] = {}
-        candidates = {}
-        for part, measured in parts.items():
-            arrays = {name: array for name, array in measured.items() if name != CANDIDATES}
-            if CANDIDATES in measured:
-                candidates[part.robot, part.controller, part.rate, part.delay] = measured[CANDIDATES]
+        candidates, loops, refusals = {}, {}, {}
+        shapes = {**dict.fromkeys(MEASURES, (len(runs),)), "profile": (len(runs), len(PROFILE))}
+        for part, result in parts.items():
+            cell = part.robot, part.controller, part.rate, part.delay
             of_pair = values.setdefault(
-                (part.robot, part.controller),
-                {name: np.full((len(runs), *array.shape[1:]), np.nan) for name, array in arrays.items()},
+                cell[:2],
+                {name: np.full(shape, np.nan if name == "lost_at" else np.inf) for name, shape in shapes.items()},
             )
+            if isinstance(result, str):
+                refusals[cell] = result
+                continue
+            loops[cell] = result["loop"]
+            if CANDIDATES in result:
+                candidates[cell] = result[CANDIDATES]
             chosen = runs.at(part.rate, part.delay)[part.first : part.last]
-            for name, array in arrays.items():
-                of_pair[name][chosen] = array
-        return cls(study, runs, values, computed, candidates)
+            for name in shapes:
+                of_pair[name][chosen] = result[name]
+        return cls(study, runs, values, computed, candidates, loops, refusals)
 
     def __repr__(self) -> str:
         pairs = f"{len(self.values)} pairs of robot and controller"
         return f"<StudyResults of '{self.study.title}': {pairs}, {len(self.runs)} runs each>"
 
     def __str__(self) -> str:
-        """Return the median RMS error and the share of lost runs of each robot and controller as text."""
-        rows = [("robot", "controller", "median error", "lost")]
+        """Return median RMS error, lost and refused runs, margin and slowest pole of each robot and controller."""
+        rows = [("robot", "controller", "median error", "lost", "refused", "disk margin", "slowest pole, 1/s")]
         for row in self.summaries():
             error = f"{1e3 * row.rms_error.median:.3g} m{self.unit(row.robot)}"
-            rows.append((row.robot, row.controller, error, f"{100.0 * row.lost:.3g} %"))
-        widths = [max(len(row[column]) for row in rows) for column in range(4)]
+            shares = f"{100.0 * row.lost:.3g} %", f"{100.0 * row.refused:.3g} %"
+            rows.append((row.robot, row.controller, error, *shares, row.shown_margin, row.shown_pole))
+        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
         lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
         return "\n".join([repr(self), *(line.rstrip() for line in lines)])
 
@@ -165,8 +178,13 @@ class StudyResults:
         for (r, c), values in self.values.items():
             spreads: dict[str, Any] = {name: Quantiles.of(values[name]) for name in MEASURES if name != "lost_at"}
             lost = float(np.isfinite(values["lost_at"]).mean())
+            refused = sum(len(self.runs.at(*cell[2:])) for cell in self.refusals if cell[:2] == (r, c))
+            loops = np.array([loop for cell, loop in self.loops.items() if cell[:2] == (r, c)]).reshape(-1, len(LOOP))
+            known = loops[~np.isnan(loops[:, 0])]
+            disk, pole = ((float(known[:, k].min()), float(known[:, k].max())) if len(known) else None for k in (0, 1))
             titles = self.study.robots[r].title, self.study.controllers[c].title
-            rows.append(Summary(*titles, len(self.runs), lost, **spreads))
+            share = refused / len(self.runs)
+            rows.append(Summary(*titles, len(self.runs), lost, share, disk_margin=disk, slowest_pole=pole, **spreads))
         return rows
 
     @property
@@ -181,7 +199,7 @@ class StudyResults:
         --------
         >>> from chasles import studies
         >>> study = studies.load("mazure").only(["Mazure's arm"]).replace(runs=16, rates=[250.0], delays=[0.0])
-        >>> results = study.replace(controllers=study.controllers[2:4]).run()
+        >>> results = study.replace(controllers=study.controllers[3:5]).run()
         >>> results.compare("Mazure's arm", "computed torque", "computed torque with integral").winner
         'computed torque with integral'
         """
@@ -211,7 +229,7 @@ class StudyResults:
         --------
         >>> from chasles import studies
         >>> study = studies.load("mazure").only(["Mazure's arm"]).replace(runs=64, rates=[250.0], delays=[0.0])
-        >>> results = study.replace(controllers=study.controllers[2:3]).run()
+        >>> results = study.replace(controllers=study.controllers[3:4]).run()
         >>> found = results.sensitivities("Mazure's arm", "computed torque").factors
         >>> max(found, key=lambda name: found[name].total.value)
         'payload'
@@ -247,16 +265,20 @@ class StudyResults:
             chosen = self.runs.at(rate, delay)
             lost = int(np.isfinite(values["lost_at"][chosen]).sum())
             settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
-            poles = attained_poles(choice.kind, settings, studied.model, studied.motion, 1.0 / rate, delay)
+            poles = attained_poles(choice.kind, settings, studied.model, studied.motion, 1.0 / rate)
             error = median(values["rms_error"][chosen])
-            cases.append(StudyCase(rate, delay, len(chosen), proportion(lost, len(chosen)), error, poles))
+            key = robot_index, controller_index, rate, delay
+            refusal = self.refusals.get(key, "")
+            share = Interval(np.nan, np.nan, np.nan) if refusal else proportion(lost, len(chosen))
+            disk, pole, growth = self.loops.get(key, np.full(len(LOOP), np.nan)).tolist()
+            cases.append(StudyCase(rate, delay, len(chosen), share, error, poles, disk, pole, growth, refusal))
         return cases
 
     def margins(self, robot: str, controller: str, payload: float = 0.0) -> dict[tuple[float, float], LoopMargins]:
         """Return the margins of a controller's loop at each sample rate and delay, from the linear models alone.
 
-        Beside `cells`, they show what could have been said before anything was simulated. Velocities are measured, or
-        differentiated where the study has encoders.
+        Beside `cells`, which have the least of them, they show what could have been said before anything was simulated.
+        Velocities are those that the controller gets in the study.
 
         Parameters
         ----------
@@ -268,18 +290,20 @@ class StudyResults:
         Returns
         -------
         dict
-            Margins by rate, Hz, and delay, in sample periods; see `chasles.control.loop_margins`.
+            Margins by rate, Hz, and delay, in sample periods; see `chasles.control.loop_margins`. Refused ones are left
+            out.
         """
         robot_index, controller_index = self._numbers(robot, controller)
         studied = bench(self.study.robots[robot_index], self.study.factors.coulomb_velocity)
         plant = studied.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
-        velocity: Velocity = "differentiated" if "encoder_step" in self.study.factors.ranges else "measured"
         margins = {}
         for rate, delay in self.study.factors.cells:
+            if (robot_index, controller_index, rate, delay) in self.refusals:
+                continue
             changed = self.tuned(robot, controller, rate, delay)
             law = controller_of(self.study, RunBatch(robot_index, controller_index, rate, delay, 0, 0), changed)
             margins[rate, delay] = loop_margins(
-                plant, law, studied.motion, period=1.0 / rate, delay=delay, velocity=velocity
+                plant, law, studied.motion, period=1.0 / rate, delay=delay, velocity="measured"
             )
         return margins
 

@@ -13,7 +13,7 @@ from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, lowered_frequencies, parts, prepare
 from chasles.studies.origin import Origins
 from chasles.studies.results import StudyResults
-from chasles.studies.store import Arrays, Store
+from chasles.studies.store import PartResult, Store
 from chasles.studies.workers import Performed, on_cluster, on_this_machine
 
 
@@ -43,28 +43,28 @@ def run(
     """
     store = None if folder is None else Store(folder, study)
     batches = parts(study)
-    arrays_of: dict[RunBatch, Arrays] = {}
+    result_of: dict[RunBatch, PartResult] = {}
     try:
         if store is not None:
-            arrays_of |= _stored(store, batches)
-        missing = [part for part in batches if part not in arrays_of]
+            result_of |= _stored(store, batches)
+        missing = [part for part in batches if part not in result_of]
         origins = Origins(study) if store is None else store.origins
         elsewhere = scheduler is not None or workers not in (None, 1)
         with closing(_performed(study, batches, missing, workers, scheduler, progress)) as results:
-            for part, arrays, origin in results:
+            for part, result, origin in results:
                 if store is not None or (elsewhere and origin is not None):
                     origins.check(part, origin)
                 if store is not None:
-                    store.save(part, arrays)
-                arrays_of[part] = arrays
+                    store.save(part, result)
+                result_of[part] = result
     except KeyboardInterrupt:
-        raise KeyboardInterrupt(_interrupted(store, len(arrays_of), len(batches))) from None
-    return StudyResults.of(study, {part: arrays_of[part] for part in batches}, computed=len(missing))
+        raise KeyboardInterrupt(_interrupted(store, len(result_of), len(batches))) from None
+    return StudyResults.of(study, {part: result_of[part] for part in batches}, computed=len(missing))
 
 
-def _stored(store: Store, batches: list[RunBatch]) -> dict[RunBatch, Arrays]:
+def _stored(store: Store, batches: list[RunBatch]) -> dict[RunBatch, PartResult]:
     """Results that are on disk already."""
-    stored = {part: arrays for part in batches if (arrays := store.load(part)) is not None}
+    stored = {part: result for part in batches if (result := store.load(part)) is not None}
     if store.damaged:
         names = ", ".join(path.name for path in store.damaged[:3]) + (", …" if len(store.damaged) > 3 else "")
         warn(f"damaged results are computed anew: {names}", DamagedResultsWarning)

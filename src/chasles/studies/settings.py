@@ -9,6 +9,7 @@ from typing import Any
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import choice, reals, truth
 from chasles.studies.checks import (
+    check_distinct,
     distinct_numbers,
     ends,
     number,
@@ -18,6 +19,9 @@ from chasles.studies.checks import (
     whole,
 )
 
+#: Where a law's velocity comes from: the plant's own, differences of encoder positions, plain or behind a filter, a
+#: Kalman filter, or an observer of the momenta.
+VELOCITIES = ("measured", "differenced", "filtered", "kalman", "momentum")
 METHODS = ("latin-hypercube", "sobol", "random", "grid")
 MOST_RUNS = 1_000_000
 Range = tuple[float, float]
@@ -33,6 +37,8 @@ _LARGEST = {
     "motor_lag": 10.0,
     "encoder_step": 10.0,
     "tip_force": 1e6,
+    "jitter": 1.0,
+    "lost_samples": 1.0,
 }
 #: Unknowns with names of their own: meaning, factor to the unit in which they are shown, and that unit.
 UNKNOWNS = {
@@ -48,6 +54,8 @@ UNKNOWNS = {
     "encoder_step": ("encoder resolution", 1e3, "mrad"),
     "resonance": ("resonance", 1.0, "Hz"),
     "tip_force": ("force at the tip", 1.0, "N"),
+    "jitter": ("jitter of the torques", 100.0, "% of a sample period"),
+    "lost_samples": ("lost samples", 100.0, "%"),
 }
 
 
@@ -86,13 +94,18 @@ class Factors:
         No-load speed of the motors, in units of the top speed; None for no limit. The available torque falls linearly
         from four times the peak torque at rest to zero at this speed.
     encoder_step
-        Resolution of the position encoders, rad or m. With it, velocities are differentiated positions, filtered over
-        two sample periods.
+        Resolution of the position encoders, rad or m. With it, velocities are estimated from positions: see
+        `velocities`.
     resonance
         Frequency, Hz, at which each link oscillates on the elasticity of its joint; None for rigid joints. Encoders are
         then on the motor side, and rotors with a quarter of the joint's inertia are added there.
     tip_force
         Constant force at the tool along `tip_direction`, N.
+    jitter
+        Largest further delay of a torque, in sample periods, uniformly distributed from 0 at each call; it ends in the
+        period in which the delay ends.
+    lost_samples
+        Probability that the torque of a call does not arrive.
     plant
         Ranges of other plant parameters, by name in `chasles.Plant.parameters`. All entries of an array, such as
         ``elastic_joints.backlash``, get the same drawn value.
@@ -100,6 +113,9 @@ class Factors:
         Sample rates of the controllers, Hz. Each run has one of them.
     delays
         Delays from sampling to the effect of the torque, in sample periods. Each run has one of them.
+    velocities
+        Sources of the velocities of all laws, by name of `VELOCITIES`: several make a controller of each law and
+        source. Empty: ``"filtered"`` with encoders of a resolution, otherwise ``"measured"``.
     carried
         Times at which the picked payload is picked up and put down, as fractions of the motion's duration.
     tip_direction
@@ -126,9 +142,12 @@ class Factors:
     encoder_step: Range = (0.0, 0.0)
     resonance: Range | None = None
     tip_force: Range = (0.0, 0.0)
+    jitter: Range = (0.0, 0.0)
+    lost_samples: Range = (0.0, 0.0)
     plant: Mapping[str, Range] = field(default_factory=dict)
     rates: tuple[float, ...] = (60.0, 125.0, 250.0, 500.0, 1000.0, 2000.0)
     delays: tuple[float, ...] = (0.0,)
+    velocities: tuple[str, ...] = ()
     carried: Range = (0.25, 0.75)
     tip_direction: tuple[float, ...] = (1.0, 0.0, 0.0)
     payload_center: tuple[float, ...] = (0.0, 0.0, 0.0)
@@ -148,6 +167,7 @@ class Factors:
             plant={str(name): ends(value, str(name), 1e9, -1e9) for name, value in plant.items()},
             rates=sample_rates(self.rates),
             delays=distinct_numbers(self.delays, "delays", "delays in sample periods", at_least=0.0, at_most=10.0),
+            velocities=_sources(self.velocities),
             carried=ends(self.carried, "carried", 1.0),
             tip_direction=tuple(reals(self.tip_direction, "'tip_direction'", (3,)).tolist()),
             payload_center=tuple(reals(self.payload_center, "'payload_center'", (3,)).tolist()),
@@ -159,6 +179,12 @@ class Factors:
             raise ArgumentError("'carried' must be two different shares of the motion")
         if not any(self.tip_direction):
             raise ArgumentError("'tip_direction' must not be zero")
+        latest = max(self.jitter[1] + delay % 1.0 for delay in self.delays)
+        if latest > 1.0 + 1e-9:
+            raise ArgumentError(
+                f"'jitter' and the delay's part of a period end {latest:g} periods after a call's torque should have "
+                "left: together they must not exceed 1, or torques would arrive out of order"
+            )
 
     @property
     def ranges(self) -> dict[str, Range]:
@@ -167,6 +193,18 @@ class Factors:
         acting = {name: ends for name, ends in stated.items() if ends is not None and ends[1] > 0.0}
         always = {name: stated[name] for name in ("payload", "friction", "model_error")}
         return always | acting | dict(self.plant)
+
+    @property
+    def velocity(self) -> str:
+        """Source of the velocities of laws that do not state another."""
+        if self.velocities:
+            return self.velocities[0]
+        return "filtered" if self.encoder_step[1] > 0.0 else "measured"
+
+    @property
+    def has_timing_faults(self) -> bool:
+        """Whether torques come late by chance, or not at all."""
+        return self.jitter[1] > 0.0 or self.lost_samples[1] > 0.0
 
     def of_friction_only(self) -> Factors:
         """Return factors without dry friction effects other than Coulomb friction and without other effects."""
@@ -227,8 +265,6 @@ class Execution:
         Largest joint error, rad or m, beyond which a run is lost. A run that diverges is lost as well.
     chunk
         Largest number of runs that are simulated and stored together.
-    margins
-        Whether the report shows the stability margins of each loop, from linear models alone, beside its lost runs.
     """
 
     rest: float = 0.25
@@ -236,7 +272,6 @@ class Execution:
     torque_limits: bool = True
     lost_beyond: float = 1.0
     chunk: int = 500
-    margins: bool = False
 
     def __post_init__(self) -> None:
         set_fields(
@@ -246,12 +281,11 @@ class Execution:
             step=number(self.step, "step", at_least=1e-6),
             lost_beyond=number(self.lost_beyond, "lost_beyond", above=0.0),
             chunk=whole(self.chunk, "chunk", 1, 10_000),
-            margins=truth(self.margins, "'margins'"),
         )
 
 
 #: Settings of a controller's rule that a search may change, in the order of its tables.
-KNOBS = ("frequency", "damping", "integral", "observer", "reaching", "learning", "filter")
+KNOBS = ("frequency", "damping", "integral", "observer", "reaching", "learning", "filter", "velocity_filter")
 #: Bound on damping times period that leaves a search free.
 UNBOUNDED = 1e6
 
@@ -278,6 +312,8 @@ class Tuning:
         Range of the third pole as a fraction of the frequency, for controllers with integral action.
     observer, reaching, learning, filter
         Ranges of settings of particular tuning rules; see `gains` of the laws.
+    velocity_filter
+        Range of the time constant of velocity estimates, in sample periods.
     """
 
     evaluations: int = 40
@@ -290,6 +326,7 @@ class Tuning:
     reaching: Range = (1.0, 100.0)
     learning: Range = (0.01, 100.0)
     filter: Range = (1.0, 100.0)
+    velocity_filter: Range = (0.1, 5.0)
 
     def __post_init__(self) -> None:
         whole(self.evaluations, "evaluations", 8, 10_000)
@@ -301,6 +338,15 @@ class Tuning:
     def design(self) -> Design:
         """Design of the training draws."""
         return Design(runs=self.draws, seed=self.seed)
+
+
+def _sources(value: object) -> tuple[str, ...]:
+    """Return distinct sources of velocities, of a list or of one name."""
+    names = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list | tuple) else (value,)
+    for name in names:
+        choice(name, "source of velocities", VELOCITIES)
+    check_distinct(names, "'velocities' has twice")
+    return tuple(str(name) for name in names)
 
 
 def set_fields(record: Any, **values: Any) -> None:

@@ -20,14 +20,17 @@ from chasles.base.writing import UNFINISHED, write
 from chasles.engine.identity import UnidentifiedError
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch
-from chasles.studies.measures import MEASURES, PROFILE
+from chasles.studies.measures import LOOP, MEASURES, PROFILE
 from chasles.studies.origin import Origin, Origins
 from chasles.studies.tuning import CANDIDATES, COLUMNS
 
 Arrays = Mapping[str, NDArray[np.float64]]
+#: Arrays by name, or why the controller is refused.
+PartResult = Arrays | str
 
 #: Age, s, from which a file that was never completed is no other process's work any more.
 _ABANDONED = 3600.0
+_REFUSAL = "refusal"
 
 
 class Store:
@@ -85,7 +88,7 @@ class Store:
         """
         return self.origins.of(part)
 
-    def load(self, part: RunBatch) -> Arrays | None:
+    def load(self, part: RunBatch) -> PartResult | None:
         """Results of a part, or None if there are none, the file is damaged, or nothing identifies the controller."""
         try:
             path = self.path(part)
@@ -100,7 +103,7 @@ class Store:
             self.damaged.append(path)
             return None
 
-    def save(self, part: RunBatch, arrays: Arrays) -> None:
+    def save(self, part: RunBatch, result: PartResult) -> None:
         """Store results of a part, whole or not at all; those of a controller that nothing identifies are not kept.
 
         Raises
@@ -109,6 +112,7 @@ class Store:
             If the file cannot be written.
         """
         try:
+            arrays = {_REFUSAL: np.array(result)} if isinstance(result, str) else result
             content: dict[str, Any] = {**arrays, "digest": np.array(self.origin(part).digest)}
         except UnidentifiedError:
             return
@@ -119,7 +123,7 @@ class Store:
     def _shapes(self, part: RunBatch) -> dict[str, tuple[int, ...]]:
         """Shapes of a part's arrays by name."""
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MEASURES, (part.runs,))
-        shapes["profile"] = (part.runs, len(PROFILE))
+        shapes |= {"profile": (part.runs, len(PROFILE)), "loop": (len(LOOP),)}
         if self.study.tuning is not None:
             shapes[CANDIDATES] = (self.study.tuning.evaluations, len(COLUMNS))
         return shapes
@@ -132,13 +136,15 @@ class Store:
                     path.unlink()
 
 
-def _checked(path: Path, shapes: Mapping[str, tuple[int, ...]], digest: str) -> Arrays:
+def _checked(path: Path, shapes: Mapping[str, tuple[int, ...]], digest: str) -> PartResult:
     most = 64 * 1024 + 16 * sum(int(np.prod(shape)) for shape in shapes.values())
     if path.stat().st_size > most:
         raise ValueError("too long")
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
         if str(archive["digest"]) != digest:
             raise ValueError("the result of something else")
+        if _REFUSAL in archive:
+            return str(archive[_REFUSAL])
         arrays = {name: archive[name] for name in shapes}
     for name, array in arrays.items():
         if array.shape != shapes[name] or array.dtype != np.float64:

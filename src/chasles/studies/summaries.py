@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -48,8 +49,8 @@ class Summary:
         Titles.
     runs
         Number of runs.
-    lost
-        Share of lost runs.
+    lost, refused
+        Shares of lost runs, and of those that were not made because the controller was refused.
     rms_error, peak_error, final_error
         Errors of the joints, rad (m for a robot with prismatic joints only).
     rms_tool_error, peak_tool_error
@@ -60,12 +61,16 @@ class Summary:
         RMS of the rate of the torques, relative to the planned motion's.
     work
         Integral of the absolute power, J.
+    disk_margin, slowest_pole
+        Least and largest of the rates and delays: disk margin, and real part of the slowest pole, 1/s, of the loop as
+        it runs along the motion; see `StudyCase`. None where linear models do not tell.
     """
 
     robot: str
     controller: str
     runs: int
     lost: float
+    refused: float
     rms_error: Quantiles
     peak_error: Quantiles
     final_error: Quantiles
@@ -74,6 +79,25 @@ class Summary:
     effort: Quantiles
     torque_rate: Quantiles
     work: Quantiles
+    disk_margin: tuple[float, float] | None = None
+    slowest_pole: tuple[float, float] | None = None
+
+    @property
+    def shown_margin(self) -> str:
+        """Least and largest disk margin as text."""
+        return _from_to(self.disk_margin, ".2f")
+
+    @property
+    def shown_pole(self) -> str:
+        """Slowest pole, 1/s, from the fastest to the slowest loop, as text."""
+        return _from_to(self.slowest_pole, ".3g")
+
+
+def _from_to(ends: tuple[float, float] | None, digits: str) -> str:
+    """Two ends as text, one if they look the same."""
+    if ends is None:
+        return "–"
+    return " … ".join(dict.fromkeys(f"{end:{digits}}" for end in ends))
 
 
 @dataclass(frozen=True)
@@ -89,11 +113,17 @@ class StudyCase:
     runs
         Number of runs.
     lost
-        Share of lost runs with its interval.
+        Share of lost runs with its interval; NaN where the controller is refused.
     rms_error
         Median of the RMS joint error with its interval, rad (m); lost runs count as infinite.
     poles
         Poles that the controller was designed for; None where it has no rule for them.
+    disk_margin, slowest_pole, growth
+        Of the loop as it runs along the motion, from linear models without unknowns, with the velocities that it gets:
+        least disk margin of the frozen loops, real part of their slowest pole, 1/s, positive if unstable, and growth of
+        errors along the repeated motion, 1/s. NaN where linear models do not tell, such as of laws that learn.
+    refusal
+        Why the controller was refused, so that no run was made; empty where it was not.
     """
 
     rate: float
@@ -102,6 +132,10 @@ class StudyCase:
     lost: Interval
     rms_error: Interval
     poles: Attained | None
+    disk_margin: float = math.nan
+    slowest_pole: float = math.nan
+    growth: float = math.nan
+    refusal: str = ""
 
 
 @dataclass(frozen=True)

@@ -62,7 +62,7 @@ def tune(study: Definition, part: RunBatch) -> Floats:
     """
     tuning, choice = study.tuning, study.controllers[part.controller]
     assert tuning is not None
-    names = knobs(choice.kind, choice.settings)
+    names = knobs(choice.kind, study.settings_of(choice))
     table = np.full((tuning.evaluations, len(COLUMNS)), np.nan)
     score = _scores(study, part, tuning)
     if not names:

@@ -12,7 +12,16 @@ from numpy.typing import NDArray
 from chasles.engine.program.scalar import Array, Real
 from chasles.engine.validators import choice
 from chasles.robot.robot import Robot
-from chasles.simulation.plant import ElasticJoints, ExternalWrench, Friction, Motors, PickedPayload, Plant, Sensors
+from chasles.simulation.plant import (
+    ElasticJoints,
+    ExternalWrench,
+    Friction,
+    Motors,
+    PickedPayload,
+    Plant,
+    Sensors,
+    TimingFaults,
+)
 from chasles.studies.settings import Factors
 from chasles.trajectories import JointTrajectory
 
@@ -24,7 +33,6 @@ STALL_TORQUE = 4.0
 ROTOR_SHARE = 0.25
 #: Damping ratio of a link that swings on its own elastic joint.
 JOINT_DAMPING = 0.02
-_FILTER_PERIODS = 2.0  # of differentiated velocities
 _LEAST_STEP = 1e-9  # of encoders, rad or m
 
 
@@ -51,8 +59,8 @@ class StudiedRobot:
     inertia: Floats
 
 
-def plant_of(factors: Factors, studied: StudiedRobot, period: float) -> Plant:
-    """Return the robot with the effects that the factors name, at a sample period, s."""
+def plant_of(factors: Factors, studied: StudiedRobot) -> Plant:
+    """Return the robot with the effects that the factors name."""
     n, acting = studied.model.n, factors.ranges
     friction = motors = elastic_joints = sensors = None
     if _has_dry_friction(factors):
@@ -66,7 +74,6 @@ def plant_of(factors: Factors, studied: StudiedRobot, period: float) -> Plant:
         sensors = Sensors(
             n,
             velocity="differentiated",
-            filter_time=_FILTER_PERIODS * period,
             side="link" if elastic_joints is None else "motor",
         )
     elif elastic_joints is not None:
@@ -78,6 +85,7 @@ def plant_of(factors: Factors, studied: StudiedRobot, period: float) -> Plant:
     wrenches = []
     if "tip_force" in acting:
         wrenches.append(ExternalWrench("tip", _pure_force, axes="world", parameters={"force": np.zeros(3)}))
+    timing = TimingFaults() if factors.has_timing_faults else None
     plant = Plant(
         studied.model,
         friction=friction,
@@ -86,6 +94,7 @@ def plant_of(factors: Factors, studied: StudiedRobot, period: float) -> Plant:
         sensors=sensors,
         payloads=payloads,
         wrenches=wrenches,
+        timing=timing,
     )
     for name in factors.plant:
         choice(name, "parameter of the plant", plant.parameters)
@@ -93,7 +102,7 @@ def plant_of(factors: Factors, studied: StudiedRobot, period: float) -> Plant:
 
 
 def values_of(
-    factors: Factors, studied: StudiedRobot, unknowns: Mapping[str, Floats], step: float
+    factors: Factors, studied: StudiedRobot, unknowns: Mapping[str, Floats], step: float, period: float
 ) -> dict[str, Floats]:
     """Return parameters of the plant for each run, as ``vary=`` takes them, but for the errors of the model.
 
@@ -105,6 +114,8 @@ def values_of(
         Values of each unknown, shape (runs,).
     step
         Longest step of the integrator, s.
+    period
+        Sample period, s.
     """
     mass = unknowns["payload"]
     count, n = len(mass), studied.model.n
@@ -139,6 +150,10 @@ def values_of(
         values["sensors.position_resolution"] = _each_joint(
             np.maximum(unknowns["encoder_step"], _LEAST_STEP), np.ones(n)
         )
+    if "jitter" in unknowns:
+        values["timing.jitter"] = unknowns["jitter"] * period
+    if "lost_samples" in unknowns:
+        values["timing.lost"] = unknowns["lost_samples"]
     return values | _other_parameters(factors, studied, unknowns, step)
 
 
@@ -189,7 +204,7 @@ def _other_parameters(
     """Return the parameters that are drawn under their own names; all entries of an array have the value drawn."""
     if not factors.plant:
         return {}
-    shapes = plant_of(factors, studied, step).parameters
+    shapes = plant_of(factors, studied).parameters
     return {
         name: np.multiply.outer(unknowns[name], np.ones(shapes[name])) if shapes[name] else unknowns[name]
         for name in factors.plant

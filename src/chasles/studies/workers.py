@@ -15,15 +15,20 @@ from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from typing import Any, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from chasles.base.errors import ArgumentError, MissingExtraError
+from chasles.control.controller import Controller
+from chasles.control.margin_design import DesignError
 from chasles.engine import set_threads
 from chasles.engine.identity import UnidentifiedError
 from chasles.engine.validators import whole_number
 from chasles.simulation import DivergenceWarning, SaturationWarning, StickingWarning, StiffnessWarning
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import RunBatch, controller_of, perform
-from chasles.studies.origin import Origin, WorkerError, origin_of
-from chasles.studies.store import Arrays
+from chasles.studies.experiment import RunBatch, controller_of, loop_of, perform
+from chasles.studies.origin import Origin, WorkerError, origin_of, origin_of_refused
+from chasles.studies.store import PartResult
 from chasles.studies.tuning import CANDIDATES, best, tune
 
 #: A part is tried again when its worker died, this often.
@@ -38,13 +43,16 @@ class Performed(NamedTuple):
     """Result of a part, and its origin; None if nothing tells what the controller computes."""
 
     part: RunBatch
-    arrays: Arrays
+    result: PartResult
     origin: Origin | None
 
 
 def perform_part(study: Definition, part: RunBatch) -> Performed:
     """Make the controller of a part, tune it if the study does, and simulate and measure its runs."""
-    controller = controller_of(study, part)
+    try:
+        controller = controller_of(study, part)
+    except DesignError as error:
+        return Performed(part, str(error), origin_of_refused(study, part, str(error)))
     try:
         choice = study.controllers[part.controller]
         origin = origin_of(study, part, controller if callable(choice.kind) else None)
@@ -53,10 +61,15 @@ def perform_part(study: Definition, part: RunBatch) -> Performed:
     with warnings.catch_warnings():
         _quiet()
         if study.tuning is None:
-            return Performed(part, perform(study, part, controller), origin)
+            return Performed(part, _measured(study, part, controller), origin)
         candidates = tune(study, part)
         tuned = controller_of(study, part, best(candidates))
-        return Performed(part, perform(study, part, tuned) | {CANDIDATES: candidates}, origin)
+        return Performed(part, _measured(study, part, tuned) | {CANDIDATES: candidates}, origin)
+
+
+def _measured(study: Definition, part: RunBatch, controller: Controller) -> dict[str, NDArray[np.float64]]:
+    """Return measures of the runs of a part, and its loop's numbers."""
+    return perform(study, part, controller) | {"loop": loop_of(study, part, controller)}
 
 
 def on_this_machine(study: Definition, missing: list[RunBatch], workers: int | None) -> Generator[Performed]:

@@ -148,6 +148,8 @@ def _table(robot: str, unit: str, rows: list[Summary]) -> Table:
         f">peak joint error [m{unit}]",
         ">RMS tool error [mm]",
         ">effort (planned = 1)",
+        ">disk margin",
+        ">slowest pole [1/s]",
         ">lost runs",
     )
     for row in rows:
@@ -158,7 +160,9 @@ def _table(robot: str, unit: str, rows: list[Summary]) -> Table:
             _number(row.peak_error.median, 1e3),
             _spread(row.rms_tool_error, 1e3),
             _number(row.effort.median, 1.0),
-            f"{100.0 * row.lost:.1f} %",
+            row.shown_margin,
+            row.shown_pole,
+            f"{100.0 * row.lost:.1f} %" + (f", {100.0 * row.refused:.0f} % refused" if row.refused else ""),
         )
     return summary
 
@@ -175,5 +179,6 @@ def _record(row: Summary) -> dict[str, object]:
     """Return a summary as plain data."""
     from chasles.studies.summaries import Quantiles
 
-    record: dict[str, object] = {"robot": row.robot, "controller": row.controller, "runs": row.runs, "lost": row.lost}
+    names = ("robot", "controller", "runs", "lost", "refused", "disk_margin", "slowest_pole")
+    record: dict[str, object] = {name: getattr(row, name) for name in names}
     return record | {name: vars(value) for name, value in vars(row).items() if isinstance(value, Quantiles)}

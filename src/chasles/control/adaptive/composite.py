@@ -12,6 +12,7 @@ from chasles.base.errors import ArgumentError
 from chasles.control.adaptive.adaptation import projected, projected_rate
 from chasles.control.adaptive.recursive_least_squares import packed, recursive_least_squares, unpacked
 from chasles.control.adaptive.slotine_li import SlotineLi
+from chasles.control.knowledge import Knowledge
 from chasles.control.load_friction import load_friction
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
@@ -58,6 +59,7 @@ class CompositeAdaptive(SlotineLi):
 
     name = "composite adaptive"
     kind = "composite-adaptive"
+    knows = Knowledge("geometry, gravity", learns="inertias, friction", first_values="the model's")
     bandwidth: Array
     prediction: Array
     forgetting: Array

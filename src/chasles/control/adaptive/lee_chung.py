@@ -17,6 +17,7 @@ from chasles.control.adaptive.recursive_least_squares import (
 )
 from chasles.control.adaptive.tuning import perturbation_gains
 from chasles.control.floating_base import NO_REGULATOR, deviation
+from chasles.control.knowledge import Knowledge
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
@@ -77,6 +78,11 @@ class LeeChung(RobotController):
 
     name = "Lee-Chung"
     kind = "lee-chung"
+    knows = Knowledge(
+        beforehand=True,
+        learns="A and B of the errors, by the rule an offset",
+        first_values="the model's at the start of the motion",
+    )
     is_linear = False
     design_damping = 1.0
     state_weight: Array

@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import model_reference_gains
 from chasles.control.floating_base import deviation, has_motors, tracking_error
+from chasles.control.knowledge import Knowledge
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
@@ -71,6 +72,7 @@ class ModelReferenceAdaptive(ContinuousLaw):
 
     name = "model-reference adaptive"
     kind = "model-reference-adaptive"
+    knows = Knowledge("nothing", learns="six gains a joint", first_values="fit of the model's torques along the motion")
     is_linear = False
     design_damping = 0.65
     designs_joints_alone = True

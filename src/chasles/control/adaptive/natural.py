@@ -13,6 +13,7 @@ from chasles.control.adaptive.adaptation import ContinuousLaw
 from chasles.control.adaptive.tuning import DUALS, natural_gains
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
+from chasles.control.knowledge import Knowledge
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import gains
@@ -87,6 +88,7 @@ class NaturalAdaptive(ContinuousLaw):
 
     name = "natural adaptive"
     kind = "natural-adaptive"
+    knows = Knowledge("geometry, gravity", learns="inertias of one link", first_values="the model's")
     is_linear = False
     design_damping = 0.65
     rate: Array

@@ -12,6 +12,7 @@ from chasles.control.adaptive.adaptation import ContinuousLaw, estimate_bounds, 
 from chasles.control.adaptive.tuning import adaptation_gains
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
+from chasles.control.knowledge import Knowledge
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
@@ -71,6 +72,7 @@ class SlotineLi(ContinuousLaw):
 
     name = "Slotine-Li"
     kind = "slotine-li"
+    knows = Knowledge("geometry, gravity", learns="inertias, friction", first_values="the model's")
     is_linear = False
     design_damping = 0.65
     rate: Array

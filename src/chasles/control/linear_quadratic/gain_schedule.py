@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.floating_base import NO_REGULATOR
+from chasles.control.knowledge import Knowledge
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     period_of,
@@ -67,6 +68,7 @@ class GainScheduledRegulator(RobotController):
     name = "nominal torque + gain-scheduled regulator"
     design_damping = 1.1
     kind = "gain-scheduled-regulator"
+    knows = Knowledge(beforehand=True)
     refuses_free_joints = NO_REGULATOR
 
     def __init__(

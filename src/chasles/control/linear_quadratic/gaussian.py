@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.floating_base import NO_REGULATOR, deviation
+from chasles.control.knowledge import Knowledge
 from chasles.control.linear_model import LinearModel, discretize, linear_model
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
@@ -92,6 +93,8 @@ class LinearQuadraticGaussian(RobotController):
 
     name = "linear-quadratic-Gaussian control"
     kind = "linear-quadratic-gaussian"
+    knows = Knowledge(beforehand=True)
+    reads_velocity = False
     design_damping = 0.9
     refuses_free_joints = NO_REGULATOR
 

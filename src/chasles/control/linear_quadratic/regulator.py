@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.control.floating_base import NO_REGULATOR
+from chasles.control.knowledge import Knowledge
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     regulator_law,
@@ -75,6 +76,7 @@ class LinearQuadraticRegulator(RobotController):
 
     name = "linear-quadratic regulator"
     kind = "linear-quadratic-regulator"
+    knows = Knowledge(beforehand=True)
     design_damping = 1.1
     refuses_free_joints = NO_REGULATOR
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.delayed_hold import MOST_DELAY
 from chasles.control.floating_base import NO_REGULATOR
+from chasles.control.knowledge import Knowledge
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
@@ -87,6 +88,7 @@ class TimeVaryingRegulator(RobotController):
 
     name = "nominal torque + time-varying regulator"
     kind = "time-varying-regulator"
+    knows = Knowledge(beforehand=True)
     design_damping = 1.1
     refuses_free_joints = NO_REGULATOR
 

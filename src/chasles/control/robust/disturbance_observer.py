@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from chasles.control.computed_torque import ComputedTorque
 from chasles.control.controller import Controller
 from chasles.control.floating_base import has_motors
+from chasles.control.knowledge import Knowledge
 from chasles.control.load_friction import load_friction
 from chasles.control.now import Now
 from chasles.control.pid import saturated
@@ -68,6 +69,7 @@ class DisturbanceObserver(RobotController):
 
     bounds: Mapping[str, Bound] = {"bandwidth": POSITIVE}
     kind = "disturbance-observer"
+    knows = Knowledge(learns="a slow disturbance", first_values="0")
     design_damping = 1.1
     bandwidth: Array
     compensation: Array

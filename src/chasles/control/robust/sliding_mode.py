@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.control.adaptive.unknowns import Unknowns
 from chasles.control.floating_base import NONLINEAR_IN_PARAMETERS
+from chasles.control.knowledge import Knowledge
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController, gains
@@ -78,6 +79,7 @@ class SlidingMode(RobotController):
 
     name = "sliding mode"
     kind = "sliding-mode"
+    knows = Knowledge("full dynamics, bounds of its errors")
     is_linear = False
     design_damping = 1.0
     rate: Array
