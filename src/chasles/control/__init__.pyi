@@ -24,6 +24,7 @@ from chasles.control.laws import settings_of as settings_of
 from chasles.control.learning import IterativeLearning as IterativeLearning
 from chasles.control.learning import LearnedTorque as LearnedTorque
 from chasles.control.learning import LearningError as LearningError
+from chasles.control.learning import RepetitiveTorque as RepetitiveTorque
 from chasles.control.linear_quadratic import GainScheduledRegulator as GainScheduledRegulator
 from chasles.control.linear_quadratic import KalmanFilter as KalmanFilter
 from chasles.control.linear_quadratic import LinearQuadraticGaussian as LinearQuadraticGaussian

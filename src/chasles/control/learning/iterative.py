@@ -36,24 +36,18 @@ MAY_NOT_CONVERGE = Rule(
 
 
 class LearningError(ArgumentError):
-    """Learning may not converge; the message says on which plant, and the cutoff that would do.
+    """Learning may not converge; the message says on which plant, and what would do.
 
     Attributes
     ----------
     finding
-        The refusal: its value is the contraction, its facts are ``plant``, ``cutoff`` and, where there is one,
-        ``lower``, rad/s, at which learning converges.
+        The refusal: its facts are ``plant``, ``advice`` and, of `IterativeLearning`, ``cutoff`` and, where one was
+        found, ``lower``, at which learning converges, rad/s.
     """
 
     def __init__(self, finding: Finding) -> None:
         self.finding = finding
-        lower = finding.facts.get("lower")
-        advice = (
-            "no lower one that was tried converges: see whether the law's loop is stable there (loop_margins)"
-            if lower is None
-            else f"cutoff={lower:.4g} converges"
-        )
-        super().__init__(f"{finding}; {advice}")
+        super().__init__(f"{finding}; {finding.facts['advice']}")
 
     def __reduce__(self) -> tuple[type[LearningError], tuple[Finding]]:
         return type(self), (self.finding,)
@@ -173,10 +167,11 @@ class IterativeLearning:
         self.contraction = max(factors)
         if not self.contraction < 1.0:
             facts: dict[str, object] = {"plant": names[int(np.argmax(factors))], "cutoff": step.angle / self.period}
+            facts["advice"] = "no lower one converges: see loop_margins of the law there"
             for lower in step.angle * _LOWER ** np.arange(1, _TRIES + 1):
                 other = self._designed(loops[0], lower / self.period, late, weight, ratio)
                 if max(other.contraction(loop) for loop in loops) < 1.0:
-                    facts["lower"] = lower / self.period
+                    facts |= {"lower": lower / self.period, "advice": f"cutoff={lower / self.period:.4g} converges"}
                     break
             raise LearningError(*MAY_NOT_CONVERGE.told(self.contraction, **facts))
         self.law = LearnedTorque(robot, inner, times=self.times, torques=np.zeros((calls, robot.n)))
