@@ -44,6 +44,7 @@ from chasles.robot.robot import Robot as Robot
 from chasles.robot.robot import load as load
 from chasles.robot.symbolic import SymbolicRobot as SymbolicRobot
 from chasles.simulation.initial_state import State as State
+from chasles.simulation.loss_gradients import loss_gradient as loss_gradient
 from chasles.simulation.plant import BaseMotion as BaseMotion
 from chasles.simulation.plant import ContactPlane as ContactPlane
 from chasles.simulation.plant import ElasticJoints as ElasticJoints

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
-from chasles.engine.derivatives.scans import adjoint_scan, state_scan
+from chasles.engine.derivatives.scans import adjoint_scan, recording_scan
 from chasles.engine.derivatives.solves import adjoint_solve
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.program.program import Argument
@@ -62,9 +62,16 @@ class LoopAdjoint:
         expected = taken + (len(program.outputs) if self.kernel.shape == "scan" else 1)
         if len(arguments) != expected:
             raise TypeError(f"the adjoint of {program.name} takes {expected} arguments, not {len(arguments)}")
-        compute = self._scan if self.kernel.shape == "scan" else self._solve
-        results = compute(arguments[:taken], arguments[taken:])
+        if self.kernel.shape == "scan":
+            results, _ = self._scan(arguments[:taken], arguments[taken:])
+        else:
+            results = self._solve(arguments[:taken], arguments[taken:])
         return results[0] if len(results) == 1 else tuple(results)
+
+    def with_samples(self, *arguments: Any) -> tuple[list[Array], list[Array]]:
+        """Return the adjoints of a scan, and its samples, one for each run of its step, at no further run."""
+        taken = len(self.kernel.inputs)
+        return self._scan(arguments[:taken], arguments[taken:], samples=True)
 
     def _solve(self, arguments: Sequence[Any], adjoints: Sequence[Any]) -> list[Array]:
         """Adjoints of the parameters at the solution; NaN where there is none, zero for the start."""
@@ -82,7 +89,12 @@ class LoopAdjoint:
         """The solve itself, or the scan that records its states."""
         if self.kernel.shape == "solve":
             return Runner(self.kernel.program, "solve", self.dtype, "", None)
-        return Runner(state_scan(self.kernel.program), "scan", self.dtype, "", None)
+        return Runner(recording_scan(self.kernel.program, samples=False), "scan", self.dtype, "", None)
+
+    @cached_property
+    def _recorder(self) -> Runner:
+        """The scan that records its states and samples."""
+        return Runner(recording_scan(self.kernel.program, samples=True), "scan", self.dtype, "", None)
 
     @cached_property
     def _backward(self) -> Runner:
@@ -92,7 +104,9 @@ class LoopAdjoint:
             return Runner(adjoint_solve(program, wanted), "map", self.dtype, "", None)
         return Runner(adjoint_scan(program, self.wrt), "scan", self.dtype, "", None)
 
-    def _scan(self, arguments: Sequence[Any], adjoints: Sequence[Any]) -> list[Array]:
+    def _scan(
+        self, arguments: Sequence[Any], adjoints: Sequence[Any], *, samples: bool = False
+    ) -> tuple[list[Array], list[Array]]:
         """Adjoints of a scan: forward in segments, then backward through one after another, the last one first."""
         inputs, outputs = self.kernel.program.inputs, self.kernel.program.outputs
         state = _rows(arguments[0], inputs[0], 0)
@@ -107,33 +121,23 @@ class LoopAdjoint:
             state.shape[:-1], given.shape[:-2], final.shape[:-1], of_samples.shape[:-2],
             *(x.shape[: x.ndim - len(a.shape)] for a, x in zip(inputs[2:], parameters, strict=True)),
         )  # fmt: skip
-        return self._backward_through(batch, state, given, parameters, final, of_samples, substeps)
+        recorder = self._recorder if samples else self._forward
+        run = _Run(batch, state, given, parameters, final, of_samples)
+        return self._backward_through(run, recorder, substeps)
 
-    def _backward_through(
-        self,
-        batch: tuple[int, ...],
-        state: Array,
-        given: Array,
-        parameters: Sequence[Array],
-        final: Array,
-        of_samples: Array,
-        substeps: int,
-    ) -> list[Array]:
-        inputs, steps, size = self.kernel.program.inputs, given.shape[-2], state.shape[-1]
+    def _backward_through(self, run: _Run, recorder: Runner, substeps: int) -> tuple[list[Array], list[Array]]:
+        inputs, steps, size, batch = self.kernel.program.inputs, run.given.shape[-2], run.state.shape[-1], run.batch
         summed = [a for a in inputs[2:] if a.name in self.wrt]
         carried = np.zeros((*batch, size + sum(a.size for a in summed)), self.dtype)
-        carried[..., :size] = final
-        width = size + given.shape[-1] + of_samples.shape[-1]
-        of_given = np.zeros((*batch, steps, given.shape[-1]), self.dtype) if inputs[1].name in self.wrt else None
-        length = max(math.isqrt(steps - 1) + 1, self._held // max(1, math.prod(batch) * width))
-        for first, start in self._segments(state, given, parameters, length):
+        carried[..., :size] = run.final
+        of_given = np.zeros((*batch, steps, run.given.shape[-1]), self.dtype) if inputs[1].name in self.wrt else None
+        samples = []
+        length = max(math.isqrt(steps - 1) + 1, self._held // max(1, math.prod(batch) * run.width))
+        for first, start in self._segments(run, length):
             part = slice(first, min(first + length, steps))
-            _, states = self._forward.call([start, given[..., part, None, :], *parameters])
-            record = np.empty((*batch, part.stop - first, width), self.dtype)
-            record[..., :size] = states
-            record[..., size : size + given.shape[-1]] = given[..., part, :]
-            record[..., size + given.shape[-1] :] = of_samples[..., part, :]
-            results = self._backward.call([carried, record[..., ::-1, None, :], *parameters])
+            _, states, *recorded = recorder.call([start, run.given[..., part, None, :], *run.parameters])
+            samples.append(recorded)
+            results = self._backward.call([carried, run.record(states, part), *run.parameters])
             carried = results[0] if isinstance(results, tuple) else results
             if of_given is not None:
                 of_given[..., part, :] = results[1][..., ::-1, :]
@@ -143,21 +147,56 @@ class LoopAdjoint:
             size += argument.size
         if of_given is not None:
             adjoints[inputs[1].name] = of_given.reshape(*batch, -1, substeps, *inputs[1].shape)
-        return [adjoints[name] for name in self.wrt]
+        joined = [np.concatenate(parts[::-1], axis=len(batch)) for parts in zip(*samples, strict=True)]
+        return [adjoints[name] for name in self.wrt], joined
 
-    def _segments(
-        self, state: Array, given: Array, parameters: Sequence[Array], length: int
-    ) -> Iterator[tuple[int, Array]]:
+    def _segments(self, run: _Run, length: int) -> Iterator[tuple[int, Array]]:
         """First step and first state of each segment, the last one first."""
+        given = run.given
         before = (given.shape[-2] - 1) // length  # segments in front of the last one
         if not before:
-            yield 0, state
+            yield 0, run.state
             return
         rows = given[..., : before * length, :].reshape(*given.shape[:-2], before, length, given.shape[-1])
-        last, starts = self._forward.call([state, rows, *parameters])
+        last, starts = self._forward.call([run.state, rows, *run.parameters])
         yield before * length, last
         for k in range(before - 1, -1, -1):
             yield k * length, starts[..., k, :]
+
+
+class _Run(NamedTuple):
+    """One call of a scan's adjoint: its batch, the scan's arguments, and the adjoints of its results.
+
+    Attributes
+    ----------
+    batch
+        Shape of the batch.
+    state, given, parameters
+        Arguments; what is given has the axes (steps, size).
+    final, of_samples
+        Adjoints of the final state, and of all samples of each step, (steps, size).
+    """
+
+    batch: tuple[int, ...]
+    state: Array
+    given: Array
+    parameters: Sequence[Array]
+    final: Array
+    of_samples: Array
+
+    @property
+    def width(self) -> int:
+        """Numbers in a record."""
+        return sum(x.shape[-1] for x in (self.state, self.given, self.of_samples))
+
+    def record(self, states: Array, part: slice) -> Array:
+        """Return what the backward scan is given for some steps, the last one first, (*batch, steps, 1, width)."""
+        record = np.empty((*self.batch, states.shape[-2], self.width), states.dtype)
+        first = 0
+        for x in (states, self.given[..., part, :], self.of_samples[..., part, :]):
+            record[..., first : first + x.shape[-1]] = x
+            first += x.shape[-1]
+        return record[..., ::-1, None, :]
 
 
 def _rows(value: Any, argument: Argument, axes: int) -> Array:

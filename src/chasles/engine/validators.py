@@ -305,6 +305,12 @@ def doubles(values: object, name: str) -> NDArray[np.float64]:
     return np.asarray(given, dtype=np.float64)
 
 
+def reals_or_traced(values: object, name: str) -> Any:
+    """Return real numbers as `reals` does, and traced scalars as they are."""
+    array = np.asarray(values)
+    return array if any(isinstance(x, Traced) for x in array.flat) else reals(values, name)
+
+
 def whole_number(value: object, name: str, at_least: int, at_most: int) -> int:
     """Return a whole number between two bounds.
 

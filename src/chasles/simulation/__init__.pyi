@@ -4,6 +4,8 @@ from chasles.simulation.diagnosis import StickingWarning as StickingWarning
 from chasles.simulation.energy_audit import EnergyAudit as EnergyAudit
 from chasles.simulation.initial_state import State as State
 from chasles.simulation.limits import LimitError as LimitError
+from chasles.simulation.loss_gradients import LossGradient as LossGradient
+from chasles.simulation.loss_gradients import loss_gradient as loss_gradient
 from chasles.simulation.preparation import UncompiledWarning as UncompiledWarning
 from chasles.simulation.recording import Recording as Recording
 from chasles.simulation.sensitivities import Sensitivities as Sensitivities

@@ -23,17 +23,14 @@ from chasles.integrators import Integrator, Steps, Within
 from chasles.robot.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
-from chasles.simulation.initial_state import State, given_start, initial_state
+from chasles.simulation.initial_state import State, given_start, parts_with_motion, start_function
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.loop_programs import scan
 from chasles.simulation.plant.plant import Plant
-from chasles.simulation.preparation import Prepared, Setup, arguments_of, prepare
+from chasles.simulation.preparation import Prepared, Setup, prepare
 from chasles.trajectories.motion import Reference
 
 Floats = NDArray[np.float64]
-
-STEP = 1e-5
-"""Step of the differences that give the slopes of the start, which is a closed formula, relative to the values."""
 
 
 class Sensitivities(NamedTuple):
@@ -105,7 +102,7 @@ def sensitivities(
             "integrator=chasles.integrators.Steps(...), and a law that can be compiled"
         )
     directions = _directions(ready.loop, vary)
-    change = _slopes_of_start(ready.loop, vary, given_start(start, ready.loop.plant.n), slopes)
+    change = _slopes_of_start(ready, directions, given_start(start, ready.loop.plant.n), slopes)
     state = np.concatenate([np.broadcast_to(ready.state, change.shape), change], axis=1)
     given = ready.loop.inputs.given(ready.times, 0)
     _, *samples = compiled_function(ready.loop, _tangent_scan)(
@@ -154,16 +151,11 @@ def _directions(loop: ClosedLoop, vary: Mapping[str, Any]) -> Floats:
     return np.asarray(np.eye(layout.size)[np.concatenate(indices)])
 
 
-def _slopes_of_start(loop: ClosedLoop, vary: Mapping[str, Any], start: State, start_slopes: Floats) -> Floats:
+def _slopes_of_start(ready: Prepared, directions: Floats, start: State, start_slopes: Floats) -> Floats:
     """Derivatives of the state at the start by the varied entries, shape (p, size)."""
-    layout = Layout({name: np.shape(value) for name, value in vary.items()})
-    flat = layout.join(vary)
-    step = STEP * np.maximum(np.abs(flat), 1e-3)
-    both = np.concatenate([flat + np.diag(step), flat - np.diag(step)])
-    values = {name: both[:, layout.slices[name]].reshape(-1, *np.shape(value)) for name, value in vary.items()}
-    if start.q is not None:
-        change = step[:, None] * start_slopes
-        start = start._replace(q=np.asarray(start.q, dtype=np.float64) + np.concatenate([change, -change]))
-    states = initial_state(loop, arguments_of(loop, values), values, start)
-    states = np.broadcast_to(states, (len(both), loop.layout.size))
-    return np.asarray((states[: len(flat)] - states[len(flat) :]) / (2.0 * step[:, None]))
+    loop = ready.loop
+    place = loop.layout.split(ready.state).plant
+    slopes = np.broadcast_to(start_slopes, (len(directions), np.shape(place.q)[-1]))
+    function = start_function(loop, parts_with_motion(loop, start))
+    (values,) = loop.packed(ready.values)
+    return np.asarray(function.jvp()(place.q, place.qd, values, slopes, np.zeros_like(place.qd), directions))

@@ -20,19 +20,21 @@ from chasles.engine.program.graph import Graph
 from chasles.engine.program.program import Argument, Program
 
 
-def state_scan(program: Program) -> Program:
-    """Return the step of a scan that records the states alone: (state, given, *parameters) -> (next state, state).
+def recording_scan(program: Program, *, samples: bool) -> Program:
+    """Return the step of a scan that records its states: (state, given, *parameters) -> (next state, state, *samples).
 
-    What is given is a vector.
+    What is given is a vector. Samples of the scan's own may be left out.
     """
     state, given, *parameters = program.inputs
     graph = Graph()
     inputs = input_scalars(graph, program.inputs)
-    size = program.outputs[0].size
-    following = program.replay(inputs)[:size]
-    outputs = [program.outputs[0], Argument("states", (size,))]
+    size = state.size
+    kept = program.outputs if samples else program.outputs[:1]
+    results = program.replay(inputs)[: sum(a.size for a in kept)]
+    outputs = [kept[0], Argument("states", (size,)), *kept[1:]]
     arguments = [state, Argument(given.name, (given.size,)), *parameters]
-    return Program.from_graph(f"{program.name}_states", arguments, outputs, graph, [*following, *inputs[:size]])
+    recorded = [*results[:size], *inputs[:size], *results[size:]]
+    return Program.from_graph(f"{program.name}_states", arguments, outputs, graph, recorded)
 
 
 def adjoint_scan(program: Program, wrt: Sequence[str]) -> Program:

@@ -13,7 +13,7 @@ from chasles.base.errors import ArgumentError
 from chasles.engine import absolute, clip, maximum, minimum, sign
 from chasles.engine.program.records import Layout
 from chasles.engine.program.scalar import Array, Real
-from chasles.engine.validators import NOT_NEGATIVE, POSITIVE, Bound, reals
+from chasles.engine.validators import NOT_NEGATIVE, POSITIVE, Bound, reals_or_traced
 from chasles.simulation.plant.effect import Effect, joint_count, where_positive
 
 if TYPE_CHECKING:
@@ -155,9 +155,9 @@ class ElasticJoints(Effect):
         array([0.51, 0.1 ])
         """
         values = self.parameters if parameters is None else parameters
-        carried = reals(tau, "tau")
-        angle = reals(q, "q") + carried / values["stiffness"] + 0.5 * values["backlash"] * sign(carried)
-        return np.asarray(self.state_layout.join({"angle": angle, "speed": reals(qd, "qd")}))
+        carried = reals_or_traced(tau, "tau")
+        angle = reals_or_traced(q, "q") + carried / values["stiffness"] + 0.5 * values["backlash"] * sign(carried)
+        return np.asarray(self.state_layout.join({"angle": angle, "speed": reals_or_traced(qd, "qd")}))
 
     def torque(self, q: Array, qd: Array, state: Array, parameters: Mapping[str, Any] | None = None) -> Array:
         """Return the torques of springs and dampers on the links.

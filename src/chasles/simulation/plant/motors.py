@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.engine import clip
 from chasles.engine.program.scalar import Array, Real, boxed
-from chasles.engine.validators import FINITE, NOT_NEGATIVE, POSITIVE, Bound, Relation, choice, reals
+from chasles.engine.validators import FINITE, NOT_NEGATIVE, POSITIVE, Bound, Relation, choice, reals_or_traced
 from chasles.robot.robot import Robot
 from chasles.simulation.plant.effect import Effect, joint_count, where_positive
 
@@ -176,7 +176,7 @@ class Motors(Effect):
         if self.state_size == 0 or tau is None:
             return np.zeros(self.state_size)
         values = self.parameters
-        return reals(tau, "tau") / (values["gear_ratio"] * values["torque_constant"])
+        return np.asarray(reals_or_traced(tau, "tau") / (values["gear_ratio"] * values["torque_constant"]))
 
     def reflected_inertia(self, parameters: Mapping[str, Any] | None = None) -> Array:
         """Return the inertia (n,) that the rotors add at their joints, kg·m²: N² J.

@@ -9,7 +9,8 @@ import numpy as np
 
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
-from chasles.engine.program.scalar import Array
+from chasles.engine.program.scalar import Array, traced_array
+from chasles.engine.running.runner import holds_traced
 from chasles.model import Description
 from chasles.robot.robot import Robot
 
@@ -47,16 +48,21 @@ class VelocityParts:
         return {"qd": of_all_joints[self.independent], "following": of_all_joints[self.following]}
 
     def at_start(self, q: Array, qd: Array, varied: Mapping[str, Any]) -> Array:
-        """Velocities (..., k) of the joints that are not independent, from numbers (..., nq) and (..., n).
+        """Velocities (..., k) of the joints that are not independent, from (..., nq) and (..., n).
 
-        Where the independent ones do not determine them, at a dead centre, the smallest ones.
+        Where the independent ones do not determine numbers, at a dead centre, the smallest ones. Traced scalars are
+        those of one sample.
         """
         if not self.following:
             return np.zeros(0)
         rows, count = list(self._robot.description.mobility.constraints), len(self.independent)
         J = np.asarray(self._robot.loops.constraints(q, vary=varied).J)[..., rows, :]
         chosen = np.broadcast_to(np.eye(J.shape[-1])[self.independent], (*J.shape[:-2], count, J.shape[-1]))
-        inverse = np.linalg.pinv(np.concatenate([J, chosen], axis=-2), rcond=1e-9)
+        rates = np.concatenate([J, chosen], axis=-2)
+        if holds_traced([rates, qd]):
+            wanted = np.concatenate([np.zeros(len(rows)), qd])
+            return np.linalg.solve(traced_array(rates), traced_array(wanted))[self.following]
+        inverse = np.linalg.pinv(rates, rcond=1e-9)
         velocities: Array = (inverse[..., -count:] @ qd[..., None])[..., 0]
         return velocities[..., self.following]
 

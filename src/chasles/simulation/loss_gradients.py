@@ -1,0 +1,355 @@
+"""Gradients of a loss of a whole run: by initial state, gains, model parameters, friction, payload and motion.
+
+The period of the loop (sensors, controller, delay, plant) is one program; the adjoint of its scan runs back through the
+whole simulation once, however many parameters there are (`chasles.engine.adjoints`). The step lengths are fixed, so the
+result is the derivative of what was computed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.control import Controller
+from chasles.engine import Function, Layout, Record, trace, where
+from chasles.engine.adjoints import LoopAdjoint
+from chasles.engine.program.scalar import Array, Real
+from chasles.integrators import Integrator, Steps, Within
+from chasles.model import parameter_value
+from chasles.robot.robot import Robot
+from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.initial_state import State, given_start, parts_with_motion, start_function
+from chasles.simulation.integrators import AUTOMATIC
+from chasles.simulation.plant.plant import Plant, as_plant
+from chasles.simulation.preparation import Prepared, Setup, arguments_of, prepare
+from chasles.simulation.sensitivities import can_differentiate
+from chasles.trajectories import JointTrajectory
+from chasles.trajectories.motion import Reference
+
+Floats = NDArray[np.float64]
+#: Loss of one sample: a traced function of a record of what is recorded then.
+Loss = Callable[[Any], Any]
+
+#: Parts of the initial state by which a loss can be differentiated.
+START = ("start.q", "start.qd")
+
+
+class LossGradient(NamedTuple):
+    """Loss of each run and its gradient.
+
+    Attributes
+    ----------
+    loss
+        Loss of each run, shape (*batch).
+    gradient
+        Derivatives of a run's loss with respect to that run's own values, by name, each (*batch, *shape).
+    switches
+        Number of times in each run, by name, at which it changed to another smooth piece: ``"saturation"`` of the
+        drives, ``"contact"`` made or lost, ``"reversal"`` of a joint under dry friction. The gradient is that of the
+        pieces with the switches at the calls where they are; a loss whose run has switches may have kinks nearby.
+    saturated
+        Share of the samples of each run in which a torque was at its limit, shape (*batch).
+
+    Examples
+    --------
+    See `loss_gradient`.
+    """
+
+    loss: Floats
+    gradient: Mapping[str, Floats]
+    switches: Mapping[str, Floats]
+    saturated: Floats
+
+    @property
+    def is_smooth(self) -> NDArray[np.bool_]:
+        """Whether each run stayed on one smooth piece, shape (*batch)."""
+        return np.asarray(sum(self.switches.values(), np.zeros_like(self.loss)) == 0.0)
+
+
+def loss_gradient(
+    plant: Robot | Plant,
+    law: Controller,
+    motion: Reference | JointTrajectory | None,
+    loss: Loss,
+    by: Sequence[str],
+    *,
+    final: Loss | None = None,
+    vary: Mapping[str, ArrayLike] | None = None,
+    duration: float | None = None,
+    period: float = 1e-3,
+    start: ArrayLike | State | None = None,
+    integrator: str | Integrator | Steps | Within = AUTOMATIC,
+) -> LossGradient:
+    """Simulate a closed loop, and differentiate a loss of the whole run by reverse accumulation.
+
+    One simulation back through the run gives the derivatives with respect to all parameters at once.
+
+    Parameters
+    ----------
+    plant, law, motion, vary, duration, period, start, integrator
+        See `chasles.simulate`. Steps must have a fixed length.
+    loss
+        Loss of a sample, averaged over the samples: a function ``loss(now)`` in operations that can be traced. ``now``
+        has the time ``t`` and the recorded variables by name: ``q``, ``qd``, ``tau``, ``q_reference``,
+        ``qd_reference``, ``error`` (reference minus position), ….
+    by
+        Names of what the loss is differentiated by: parameters as in `vary`, ``"start.q"`` and ``"start.qd"``.
+    final
+        Loss of the last sample, which is added; default none.
+
+    Raises
+    ------
+    ArgumentError
+        The loop does not run in compiled steps of a fixed length; or something that `by` names acts on what is computed
+        before the run.
+    UnknownNameError
+        `by` names something that does not exist.
+
+    Examples
+    --------
+    A payload that the law does not know of. A heavier one makes the error larger:
+
+    >>> import chasles as ch
+    >>> arm = ch.load("planar2r")
+    >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
+    >>> law = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
+    >>> found = ch.loss_gradient(
+    ...     arm, law, motion, lambda now: now.error @ now.error, by=["controller.kp", "payload.mass"],
+    ...     vary={"payload.mass": 2.0},
+    ... )
+    >>> found.gradient["controller.kp"].shape, bool(found.gradient["payload.mass"] > 0.0)
+    ((2,), True)
+    >>> bool(found.is_smooth)
+    True
+    """
+    setup = Setup(plant, law, motion, duration, period, start, integrator)
+    return RunLoss.of(setup, loss, by, final=final, vary=vary).evaluate()
+
+
+@dataclass(frozen=True, eq=False)
+class RunLoss:
+    """A loss of a run and its gradient, for any values of the parameters; see `loss_gradient`.
+
+    Attributes
+    ----------
+    ready
+        The simulation.
+    by
+        Names of what the loss is differentiated by.
+    loss, final
+        Losses of a sample and of the last one.
+    starts_with_motion
+        Which of ``"q"`` and ``"qd"`` are those of the motion at its start.
+    """
+
+    ready: Prepared
+    by: tuple[str, ...]
+    loss: Loss
+    final: Loss | None
+    starts_with_motion: frozenset[str]
+
+    @classmethod
+    def of(
+        cls,
+        setup: Setup,
+        loss: Loss,
+        by: Sequence[str],
+        *,
+        final: Loss | None = None,
+        vary: Mapping[str, ArrayLike] | None = None,
+    ) -> RunLoss:
+        """Prepare the simulation of a setup."""
+        if isinstance(by, str):
+            raise ArgumentError(f"by must be a list of names such as ['controller.kp'], not the text {by!r}")
+        if not by:
+            raise ArgumentError("by is empty: name what the loss is to be differentiated by")
+        for name in by:
+            if name.endswith(".seed"):
+                raise ArgumentError(f"a loss has no derivative with respect to '{name}': it numbers a random sequence")
+        plant = as_plant(setup.plant)
+        values = {**{name: _value(plant, name) for name in by if name in plant.parameters}, **(vary or {})}
+        ready = prepare(setup, values)
+        if not can_differentiate(ready):
+            raise ArgumentError(
+                "gradients need a loop that runs compiled, in steps of one length: give "
+                "integrator=chasles.integrators.Steps(...), such as Steps('implicit-friction-euler', 4) or "
+                "Steps('rodas5p', 2) where friction is stiff, and a law that can be compiled"
+            )
+        for name in by:
+            if name not in START and name not in ready.loop.shapes:
+                raise UnknownNameError("parameter of the loop", name, [*START, *ready.loop.shapes, *plant.parameters])
+        planned = [name for name in by if name.startswith("reference.")]
+        if planned and "schedule" in ready.loop.further:
+            raise ArgumentError(
+                f"a loss has no derivative with respect to '{planned[0]}' here: the law "
+                f"'{ready.loop.controller.name}' plans its schedule for the motion before the run"
+            )
+        of_motion = parts_with_motion(ready.loop, given_start(setup.start, plant.n))
+        return cls(ready, tuple(by), loss, final, of_motion - {name.removeprefix("start.") for name in by})
+
+    def evaluate(self, values: Mapping[str, ArrayLike] | None = None) -> LossGradient:
+        """Return loss and gradient with some values of the parameters replaced, each (*batch, *shape)."""
+        ready, loop, arguments = self.ready, self.ready.loop, self.ready.values
+        if values:
+            replaced = {name: np.asarray(value, dtype=float) for name, value in values.items()}
+            arguments = arguments_of(loop, {**ready.given, **replaced})
+        packed = [layout.join({name: arguments[name] for name in layout.leaves}) for layout in self._layouts]
+        state, place = ready.state, loop.layout.split(ready.state).plant
+        start = [place.q, place.qd, *loop.packed(arguments)]
+        if self._start_moves:
+            state = self._start_function(*start)
+        samples = ready.times.size
+        weights = [np.full(samples, 1.0 / samples)]
+        if self.final is not None:
+            weights.append(np.arange(samples) == samples - 1.0)
+        pieces = self._pieces
+        unweighted = [np.zeros((samples, len(pieces)))] if pieces else []
+        given = loop.inputs.given(ready.times.reshape(-1, 1), 0)
+        adjoints, recorded = self._adjoint.with_samples(
+            state, given, *packed, np.zeros(loop.layout.size), *weights, *unweighted
+        )
+        total = sum((np.einsum("...t,t->...", x, w) for x, w in zip(recorded, weights, strict=False)), np.zeros(()))
+        gradient = self._by_name(adjoints, start)
+        switches, saturated = _switches(pieces, recorded[-1]) if pieces else ({}, np.zeros(np.shape(total)))
+        return LossGradient(np.asarray(total), gradient, switches, saturated)
+
+    def _by_name(self, adjoints: Sequence[Floats], start: Sequence[Floats]) -> dict[str, Floats]:
+        """Gradient by name, from the adjoints of the state at the start and of the wanted values."""
+        of_state, *of_values = adjoints
+        parts = dict(self._wanted.split(of_values[0])) if of_values else {}
+        if self._start_moves:
+            of_q, of_qd, of_all = self._start_function.vjp()(*start, of_state)
+            by_start = Layout(self.ready.loop.shapes).split(of_all)
+            parts = {name: part + by_start[name] for name, part in parts.items()}
+            parts |= dict(zip(START, (of_q, of_qd), strict=True))
+        return {name: np.asarray(parts[name]) for name in self.by}
+
+    @cached_property
+    def _wanted(self) -> Layout:
+        """Values by which the loss is differentiated."""
+        return Layout({name: shape for name, shape in self.ready.loop.shapes.items() if name in self.by})
+
+    @cached_property
+    def _layouts(self) -> list[Layout]:
+        """The wanted values and the others, each if there are any."""
+        others = {name: shape for name, shape in self.ready.loop.shapes.items() if name not in self.by}
+        return [layout for layout in (self._wanted, Layout(others)) if layout.size]
+
+    @cached_property
+    def _inputs(self) -> dict[str, Any]:
+        """Shapes of the values as the programs take them."""
+        names = ["wanted", "others"] if self._wanted.size else ["others"]
+        return {name: (layout.size,) for name, layout in zip(names, self._layouts, strict=False)}
+
+    def _values(self, packed: Sequence[Array]) -> Record:
+        parts: dict[str, Any] = {}
+        for layout, vector in zip(self._layouts, packed, strict=True):
+            parts |= layout.split(vector)
+        return Record({name: parts[name] for name in self.ready.loop.shapes})
+
+    @cached_property
+    def _pieces(self) -> list[str]:
+        """Kind of each number that says on which smooth piece a run is."""
+        return [kind for kind, count in _kinds_of_pieces(self.ready.loop) for _ in range(count)]
+
+    @cached_property
+    def _adjoint(self) -> LoopAdjoint:
+        loop = self.ready.loop
+
+        def step(state: Record, given: Record, *packed: Array) -> tuple[Any, ...]:
+            values = self._values(packed)
+            called = loop.call(given, state, values)
+            x = loop.advance(called.t, state.plant, called.queue, loop.outside_of(given), values)
+            now = _sample(loop, called.t, called.recorded)
+            results = [loop.layout.join({"plant": x, **called.following}), _number(self.loss, now, "loss")]
+            if self.final is not None:
+                results.append(_number(self.final, now, "final"))
+            if self._pieces:
+                results.append(np.array(_pieces(loop, now)))
+            return tuple(results)
+
+        inputs = {"state": loop.layout.shapes, "given": loop.inputs.layout.shapes, **self._inputs}
+        outputs = ["state_next", "loss", *["final"] * (self.final is not None), *["pieces"] * bool(self._pieces)]
+        function = Function(trace(step, inputs, name="loss_of_run", outputs=outputs), shape="scan")
+        return LoopAdjoint(function.kernel, ["state", *["wanted"] * bool(self._wanted.size)], "float64")
+
+    @cached_property
+    def _start_moves(self) -> bool:
+        """Whether the state at the start depends on what the loss is differentiated by."""
+        plant = self.ready.loop.plant
+        holds = plant.motors is not None or plant.elastic_joints is not None or bool(plant.robot.description.loops)
+        return self._follows or any(name in START or (holds and name in plant.parameters) for name in self.by)
+
+    @property
+    def _follows(self) -> bool:
+        """Whether the state at the start is that of a motion by whose parameters the loss is differentiated."""
+        return bool(self.starts_with_motion) and any(name.startswith("reference.") for name in self.by)
+
+    @cached_property
+    def _start_function(self) -> Function:
+        return start_function(self.ready.loop, self.starts_with_motion)
+
+
+def _value(plant: Plant, name: str) -> Floats:
+    """Value of a parameter of the plant."""
+    known = plant.values.get(name)
+    return parameter_value(plant.robot.description, name) if known is None else np.asarray(known, dtype=float)
+
+
+def _sample(loop: ClosedLoop, t: Real, recorded: Sequence[Any]) -> Record:
+    """What a loss is given: time and recorded variables, with the tracking error."""
+    names = [variable.name for variable in loop.variables]
+    now = {"t": t, **dict(zip(names, recorded, strict=True))}
+    if loop.reference.n is not None:
+        robot = loop.plant.robot
+        alike = robot.nq == robot.n
+        now["error"] = now["q_reference"] - now["q"] if alike else robot.difference(now["q"], now["q_reference"])
+    return Record(now)
+
+
+def _number(loss: Loss, now: Record, name: str) -> Any:
+    """Value of a loss, which must be one number."""
+    value = loss(now)
+    if np.shape(value) != ():
+        raise ArgumentError(f"{name} must return one number for a sample, not an array of shape {np.shape(value)}")
+    return value
+
+
+def _kinds_of_pieces(loop: ClosedLoop) -> list[tuple[str, int]]:
+    """What makes a loop not smooth, and how many numbers say on which piece it is."""
+    plant = loop.plant
+    limits = plant.robot.effort_limits
+    limited = int(((limits > 0.0) & np.isfinite(limits)).sum()) if plant.effort_limits else 0
+    joints = plant.robot.description.joints
+    dry = plant.friction is not None or any(joint.coulomb_friction or joint.load_friction for joint in joints)
+    return [("saturation", limited), ("contact", len(plant.contacts)), ("reversal", plant.n if dry else 0)]
+
+
+def _pieces(loop: ClosedLoop, now: Record) -> list[Any]:
+    """Numbers that are constant while a run stays on one smooth piece."""
+    plant = loop.plant
+    pieces: list[Any] = []
+    if plant.effort_limits:
+        limits = zip(now.tau, plant.robot.effort_limits, strict=True)
+        pieces += [
+            where(tau > bound, 1.0, where(tau < -bound, -1.0, 0.0)) for tau, bound in limits if 0.0 < bound < np.inf
+        ]
+    pieces += [where(now[name] @ now[name] > 0.0, 1.0, 0.0) for name in plant.contacts]
+    if dict(_kinds_of_pieces(loop))["reversal"]:
+        pieces += [where(v > 0.0, 1.0, 0.0) for v in now.qd]
+    return pieces
+
+
+def _switches(kinds: Sequence[str], pieces: Floats) -> tuple[dict[str, Floats], Floats]:
+    """Number of changes of each kind of piece, and the share of samples with a torque at its limit."""
+    changed = np.diff(pieces, axis=-2) != 0.0
+    of_kind = {kind: np.array([other == kind for other in kinds]) for kind in dict.fromkeys(kinds)}
+    switches = {kind: np.asarray(changed[..., chosen].sum(axis=(-2, -1))) for kind, chosen in of_kind.items()}
+    limited = pieces[..., of_kind.get("saturation", np.zeros(len(kinds), bool))]
+    return switches, np.asarray((limited != 0.0).any(axis=-1).mean(axis=-1))
