@@ -24,6 +24,7 @@ from chasles.control import Controller as Controller
 from chasles.control import PDGravity as PDGravity
 from chasles.control import PythonLaw as PythonLaw
 from chasles.control.momentum_observer import MomentumObserver as MomentumObserver
+from chasles.control.optimal.predictive import ModelPredictive as ModelPredictive
 from chasles.control.optimal.problem import OptimalControl as OptimalControl
 from chasles.distances.clearance import clearance as clearance
 from chasles.engine import Function as Function

@@ -40,6 +40,8 @@ from chasles.control.nominal_torque import NominalTorquePID as NominalTorquePID
 from chasles.control.now import Now as Now
 from chasles.control.online_law import OnlineLaw as OnlineLaw
 from chasles.control.operational_space import OperationalSpace as OperationalSpace
+from chasles.control.optimal.predictive import ModelPredictive as ModelPredictive
+from chasles.control.optimal.predictive_tracking import PredictiveTracking as PredictiveTracking
 from chasles.control.optimal.problem import OptimalControl as OptimalControl
 from chasles.control.pd import PD as PD
 from chasles.control.pd import PDGravity as PDGravity

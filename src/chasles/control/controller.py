@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
+from chasles.base.findings import Finding
 from chasles.base.sealed import Sealed
 from chasles.control.now import Now, PlannedMotion
 from chasles.engine import Layout
@@ -264,6 +265,13 @@ class Controller(HasBounds, Sealed):
     def period_warning(self, period: float) -> str | None:
         """Return a warning about a sample period, s, that is unsuitable for this law; default that of the inner law."""
         return None if self.inner is None else self.inner.period_warning(period)
+
+    def findings_after(self, memory: Memory) -> tuple[Finding, ...]:
+        """Return what a run calls for saying, given the memory at its end, (..., parts); default nothing.
+
+        Simulations ask laws that run in Python.
+        """
+        return ()
 
     @property
     def memory_layout(self) -> Layout:

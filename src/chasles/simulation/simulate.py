@@ -151,6 +151,9 @@ def simulated(
         coarse += plain_law_findings(ready, state, recorded[1])
     elif ready.loop.estimates_errors:
         ready, recorded = _with_error_control(ready, recorded, state, progress)
+    if not ready.loop.controller.traceable:
+        memory = ready.loop.controller.memory_layout.split(state[..., ready.loop.layout.slices["controller"]])
+        coarse += ready.loop.controller.findings_after(memory)
     run = _label(ready, recorded)
     return run.with_findings((*coarse, *told(run, ready.loop, ready.state, ready.times, ready.values)))
 

@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 
 def study(
     name: Annotated[
-        str, typer.Argument(metavar="STUDY", help="Name of a shipped study (mazure or best), or path of a TOML file.")
+        str,
+        typer.Argument(
+            metavar="STUDY", help="Name of a shipped study (mazure, best or predictive), or path of a TOML file."
+        ),
     ],
     folder: Annotated[Path | None, typer.Option(help="Folder for results and report [default: STUDY-results].")] = None,
     out: Annotated[

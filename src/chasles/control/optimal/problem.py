@@ -312,6 +312,11 @@ class OptimalControl(Sealed):
         known = [name for each in (*self.running, *self.final, *self.exact_end) for name in each.arguments]
         return not set(REFERENCE).isdisjoint(known)
 
+    @property
+    def end_count(self) -> int:
+        """Number of elements of the exact ends."""
+        return self._final.count
+
     @cached_property
     def _programs(self) -> tuple[NodePrograms, NodePrograms]:
         """Programs of the nodes but the last, and of the last."""

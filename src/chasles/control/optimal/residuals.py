@@ -60,6 +60,9 @@ class Residual(Sealed):
     <Residual of robot, q, z, weight 300>
     """
 
+    #: Lets NumPy leave ``weights * residual`` to the residual.
+    __array_ufunc__ = None
+
     def __init__(
         self,
         function: Callable[..., Any],

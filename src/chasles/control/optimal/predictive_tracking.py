@@ -1,0 +1,91 @@
+"""Model predictive control that follows a motion, with costs by Bryson's rule."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from numpy.typing import ArrayLike
+
+from chasles.control.linear_quadratic.weights import bryson_weights
+from chasles.control.optimal import residuals
+from chasles.control.optimal.limits import LIMITS
+from chasles.control.optimal.predictive import ModelPredictive
+from chasles.control.optimal.problem import OptimalControl
+from chasles.robot.robot import Robot
+
+#: Velocity, rad/s (m/s), across which friction that jumps in the model changes its sign in the plan.
+_SMOOTH = 0.1
+
+
+class PredictiveTracking(ModelPredictive):
+    """tau(t) = the first torques of the motion within limits that comes nearest to the planned one over a horizon.
+
+    It minimises ∫ ½ (|q - q_ref|²/a² + |q̇ - q̇_ref|²/b² + |τ - τ_ref|²/c²) dt for the tolerable errors a and b and
+    corrections c of the torques that the planned motion needs: Bryson's rule. Without limits in its way it is nearly
+    the linear quadratic regulator along the motion; see `ModelPredictive` for how it is computed. Friction of the model
+    that jumps at rest is smoothed over 0.1 rad/s (m/s).
+
+    Source: Bryson and Ho, Applied Optimal Control (1975); `ModelPredictive`.
+
+    Parameters
+    ----------
+    robot
+        Controller's model of the robot; it may differ from the plant.
+    horizon
+        Time over which the motion is planned, s: several times the time in which errors fade.
+    nodes
+        Number of steps of the plan.
+    position_error, velocity_error
+        Largest tolerable deviations, rad and rad/s (m and m/s), a scalar or (n,).
+    torque
+        Largest tolerable correction of each torque, N·m (N), a scalar or (n,); default as `bryson_weights`.
+    limits
+        Limits of the robot that hold, as those of `chasles.OptimalControl`.
+    delay, iterations, observer
+        See `ModelPredictive`.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [0.3, 0.2], duration=0.3)
+    >>> law = ch.control.PredictiveTracking(arm, horizon=0.1, nodes=5)
+    >>> run = ch.simulate(arm, law, motion, period=0.02)
+    >>> float(abs(run.error).max()) < 0.01
+    True
+    """
+
+    name = "model predictive control"
+    kind = "model-predictive"
+
+    def __init__(
+        self,
+        robot: Robot,
+        *,
+        horizon: float = 0.2,
+        nodes: int = 10,
+        position_error: ArrayLike = 0.01,
+        velocity_error: ArrayLike = 0.5,
+        torque: ArrayLike | None = None,
+        limits: Sequence[str] | Mapping[str, ArrayLike | None] = LIMITS,
+        delay: float = 0.0,
+        iterations: int = 3,
+        observer: float = 0.0,
+    ) -> None:
+        model, n = _smoothed(robot), robot.n
+        weights = bryson_weights(robot, position_error=position_error, velocity_error=velocity_error, torque=torque)
+        of_errors = weights.Q.diagonal()
+        running = [
+            of_errors[:n] * residuals.position("reference"),
+            of_errors[n:] * residuals.velocity("reference"),
+            weights.R.diagonal() * residuals.torque("reference"),
+        ]
+        problem = OptimalControl(model, duration=horizon, nodes=nodes, running=running, limits=limits)
+        super().__init__(problem, delay=delay, iterations=iterations, observer=observer)
+
+
+def _smoothed(robot: Robot) -> Robot:
+    """Return the robot with friction that does not jump."""
+    joints = robot.description.joints
+    if all(all(joint.coulomb_velocities) for joint in joints if joint.coulomb_friction):
+        return robot
+    return robot.with_friction(coulomb_velocity=_SMOOTH)

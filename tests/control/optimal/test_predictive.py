@@ -1,0 +1,200 @@
+"""Model predictive control against the Riccati equation, limits, delays, loads and failures."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.linalg import solve_discrete_are
+from tests.control.optimal.robots import cart_pole, gantry
+
+import chasles as ch
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.control import ModelPredictive, PredictiveTracking
+from chasles.control.optimal import OptimalControl, Residual, predictive, residuals
+from chasles.control.optimal.iterates import Ending, SearchResult
+
+PERIOD, INERTIA = 0.1, np.array([5.0, 2.0])
+WEIGHTS_Q, WEIGHTS_R = np.array([3.0, 1.0, 0.5, 0.2]), np.array([0.1, 0.4])
+A = np.block([[np.eye(2), PERIOD * np.eye(2)], [np.zeros((2, 2)), np.eye(2)]])
+B = np.concatenate([0.5 * PERIOD**2 * np.diag(1.0 / INERTIA), PERIOD * np.diag(1.0 / INERTIA)])
+
+
+def regulated(**options: object) -> tuple[OptimalControl, np.ndarray]:
+    """Regulation of the gantry over 1.2 s with the stationary cost at the end, and the stationary gains."""
+    Q, R = PERIOD * np.diag(WEIGHTS_Q), PERIOD * np.diag(WEIGHTS_R)
+    P = solve_discrete_are(A, B, Q, R)
+    root = np.linalg.cholesky(P).T
+
+    def end(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        return root @ np.concatenate([q, qd])
+
+    problem = OptimalControl(
+        gantry(),
+        duration=1.2,
+        nodes=12,
+        running=[
+            Residual(lambda q: q, weight=WEIGHTS_Q[:2]),
+            Residual(lambda qd: qd, weight=WEIGHTS_Q[2:]),
+            WEIGHTS_R * residuals.torque(),
+        ],
+        final=[end],
+        **({"limits": ()} | options),
+    )
+    return problem, np.linalg.solve(R + B.T @ P @ B, B.T @ P @ A)
+
+
+def states(run: ch.simulation.Run) -> np.ndarray:
+    return np.concatenate([run.q.values, run.qd.values], axis=-1)
+
+
+def test_without_limits_a_linear_plant_gets_the_stationary_regulator() -> None:
+    problem, K = regulated()
+    run = ch.simulate(gantry(), ModelPredictive(problem, iterations=1), duration=2.0, start=[1.0, -2.0], period=PERIOD)
+    np.testing.assert_allclose(run.tau.values, -states(run) @ K.T, atol=1e-11)
+
+
+def test_limits_hold_where_the_regulator_exceeds_them() -> None:
+    limit = 3.0
+    problem, K = regulated(limits={"torque": limit, "velocity": 0.8})
+    run = ch.simulate(gantry(), ModelPredictive(problem), duration=8.0, start=[1.0, -2.0], period=PERIOD)
+    assert np.abs(states(run) @ K.T).max() > 1.5 * limit
+    assert np.abs(run.tau).max() <= limit
+    assert np.abs(run.qd).max() <= 0.8 + 1e-6
+    assert np.abs(run.q.values[-1]).max() < 0.05
+    assert "failed-solve" not in [finding.rule.code for finding in run.findings]
+
+
+@pytest.mark.parametrize("delay", [0.5, 1.0, 1.6])
+def test_a_known_delay_leaves_the_regulator_of_the_state_in_which_torques_act(delay: float) -> None:
+    problem, K = regulated()
+    plant, late = ch.Plant(gantry(), delay=delay * PERIOD), int(np.ceil(delay))
+    law = ModelPredictive(problem, iterations=1, delay=delay)
+    run = ch.simulate(plant, law, duration=1.2, start=[1.0, -2.0], period=PERIOD)
+    tau, x = run.tau.values, states(run)
+    for k in range(4, 12):
+        ahead = x[k]
+        for back in range(late, 0, -1):
+            held = (delay - (late - 1)) * PERIOD if back == late else PERIOD
+            drift = np.concatenate([ahead[:2] + held * ahead[2:], ahead[2:]])
+            ahead = drift + np.concatenate([0.5 * held**2 * tau[k - back], held * tau[k - back]]) / np.tile(INERTIA, 2)
+        np.testing.assert_allclose(tau[k], -K @ ahead, atol=1e-9)
+
+
+def test_an_unknown_load_leaves_no_error_with_an_observer() -> None:
+    """A payload of 3 kg on the planar arm, held in gravity at torques within the limits."""
+    arm, goal = ch.load("planar2r"), [0.3, 0.4]
+    hold = OptimalControl(
+        arm,
+        duration=0.3,
+        nodes=15,
+        running=[1e3 * residuals.position("goal"), 5.0 * residuals.velocity(), 1e-3 * residuals.torque()],
+        limits={"torque": 150.0},
+    )
+    errors = []
+    for observer in (0.0, 20.0):
+        law = ModelPredictive(hold, goal=goal, observer=observer)
+        run = ch.simulate(arm.with_payload(3.0), law, duration=1.5, start=goal, period=0.02)
+        needed = arm.with_payload(3.0).gravity_torque(run.q.values[-1])
+        np.testing.assert_allclose(run.tau.values[-1], needed, atol=0.05 * np.abs(needed).max())
+        errors.append(np.abs(run.q.values[-1] - goal).max())
+    assert errors[0] > 0.02
+    assert errors[1] < 0.03 * errors[0] + 1e-3
+
+
+@pytest.mark.slow
+def test_a_cart_swings_its_pole_up_from_rest() -> None:
+    """Over a horizon that is long enough, with a force and on a track that allow no swing-up at once."""
+    upright = np.array([0.0, np.pi])
+    problem = OptimalControl(
+        cart_pole(),
+        duration=1.5,
+        nodes=50,
+        running=[0.01 * residuals.torque(), 0.1 * residuals.velocity(), [1.0, 10.0] * residuals.position("goal")],
+        final=[[10.0, 300.0] * residuals.position("goal"), 10.0 * residuals.velocity()],
+        limits={"torque": 20.0, "position": None},
+    )
+    law = ModelPredictive(problem, goal=upright)
+    run = ch.simulate(cart_pole(), law, duration=4.0, start=[0.0, 0.0], period=0.03)
+    assert np.abs(run.q.values[-1] - upright).max() < 0.02
+    assert np.abs(run.tau).max() <= 20.0
+    assert np.abs(run.q.values[:, 0]).max() <= 2.0
+
+
+def test_a_batch_is_as_its_runs_alone() -> None:
+    problem, _ = regulated(limits={"torque": 3.0})
+    law = ModelPredictive(problem)
+    starts = np.array([[1.0, -2.0], [0.5, 0.1]])
+    together = ch.simulate(gantry(), law, duration=0.5, start=starts, period=PERIOD)
+    for start, run in zip(starts, together.tau.values, strict=True):
+        alone = ch.simulate(gantry(), law, duration=0.5, start=start, period=PERIOD)
+        np.testing.assert_array_equal(alone.tau.values, run)
+
+
+def test_the_last_plan_stands_in_for_solves_that_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a linear plant without limits the plan's gains are the regulator's, so that nothing changes."""
+    problem, K = regulated()
+    solve, calls = predictive.solve, [0]
+
+    def failing(*arguments: Any, **options: Any) -> SearchResult:
+        calls[0] += 1
+        result = solve(*arguments, **options)
+        return replace(result, endings=[Ending.STALLED]) if calls[0] > 3 else result
+
+    monkeypatch.setattr(predictive, "solve", failing)
+    run = ch.simulate(gantry(), ModelPredictive(problem), duration=0.8, start=[1.0, -2.0], period=PERIOD)
+    np.testing.assert_allclose(run.tau.values, -states(run) @ K.T, atol=1e-9)
+    (finding,) = [found for found in run.findings if found.rule.code == "failed-solve"]
+    assert finding.value == calls[0] - 3
+
+
+def test_late_solves_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(np.arange(1000) * 0.06)  # two readings a call: each takes 60 ms
+    monkeypatch.setattr(predictive, "perf_counter", lambda: float(next(clock)))
+    problem, _ = regulated()
+    slow = ch.simulate(gantry(), ModelPredictive(problem), duration=0.5, start=[1.0, -2.0], period=0.05)
+    (finding,) = slow.findings
+    calls = slow.sizes["time"]
+    assert (finding.rule.code, finding.value) == ("late-solve", calls - 1)
+    assert "longest 60 ms" in str(finding)
+    assert not ch.simulate(gantry(), ModelPredictive(problem), duration=0.5, start=[1.0, -2.0], period=PERIOD).findings
+
+
+def test_tracking_keeps_torque_limits_where_a_regulator_leaves_the_motion() -> None:
+    """A motion that needs more torque than there is: feedback overshoots, and the plan looks ahead."""
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([-1.2, 0.2], [0.4, 0.6], duration=0.6)
+    limit = 0.9 * np.abs(arm.inverse_dynamics(*motion(np.linspace(0.0, 0.6, 100)))).max(axis=0)
+    law = PredictiveTracking(arm, limits={"torque": limit})
+    run = ch.simulate(arm, law, motion, duration=1.0, period=0.02)
+    assert (np.abs(run.tau) <= limit).all()
+    assert np.abs(run.error.values[-1]).max() < 0.01
+
+
+def test_bad_input() -> None:
+    problem, _ = regulated()
+    named = OptimalControl(gantry(), duration=1.0, nodes=5, running=[residuals.position("goal"), residuals.torque()])
+    with pytest.raises(ArgumentError, match="the residuals take the value 'goal'; give goal="):
+        ModelPredictive(named)
+    with pytest.raises(UnknownNameError, match="value"):
+        ModelPredictive(named, goal=[0.0, 0.0], aim=[0.0, 0.0])
+    with pytest.raises(ArgumentError, match="goal"):
+        ModelPredictive(named, goal=[0.0, np.nan])
+    with pytest.raises(ArgumentError, match=r"problem must be a chasles\.OptimalControl"):
+        ModelPredictive(gantry())  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="iterations"):
+        ModelPredictive(problem, iterations=0)
+    with pytest.raises(ArgumentError, match=r"the period of 2 s is longer than the problem's horizon of 1.2 s"):
+        ch.simulate(gantry(), ModelPredictive(problem), duration=4.0, start=[0.0, 0.0], period=2.0)
+    with pytest.raises(ArgumentError, match="no rule gives the gains of PredictiveTracking"):
+        PredictiveTracking.tuned(gantry(), ch.PointToPoint([0.0, 0.0], [1.0, 0.0], 1.0), PERIOD)
+
+
+def test_it_goes_to_c_code_only_with_a_sentence() -> None:
+    with pytest.raises(ch.ChaslesError) as refusal:
+        ch.control.controller_to_c(
+            ModelPredictive(regulated()[0]), ch.PointToPoint(2 * [0.0], 2 * [1.0], 1.0), period=0.1
+        )
+    assert "model predictive control" in str(refusal.value)
