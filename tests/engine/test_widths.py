@@ -69,6 +69,18 @@ def test_maps(first: str, dtype: str) -> None:
         np.testing.assert_array_equal(of_each(function(*shorter), 2), one[:2])
 
 
+@pytest.mark.parametrize(("wide", "first"), [(False, "few"), (True, "many")])
+def test_functions_for_many_samples_compile_code_for_these_at_once(
+    wide: bool, first: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Batches of arguments that change by turns count once: 5 × 3 samples here, not the product of all."""
+    monkeypatch.setattr(runner, "WORTH_WIDE", 100)
+    function = Function(trace(lambda x, y, z: x * y + z, {"x": (), "y": (), "z": ()}, name="sum"), wide=wide)
+    x, y, z = np.arange(15.0).reshape(5, 3), np.arange(3.0), np.ones((5, 1))
+    np.testing.assert_array_equal(function(x, y, z), x * y + z)
+    assert widths(function) == [first]
+
+
 def test_scans() -> None:
     def step(state, t, k):
         following = state + 0.01 * np.array([state[1], -k * sin(state[0]) - t])

@@ -9,7 +9,7 @@ from tests.control.optimal.robots import acrobot, gantry
 import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import TimeVaryingRegulator
-from chasles.control.optimal import OptimalControl, PlanFollowing, PlanStatus, Residual, residuals
+from chasles.control.optimal import OptimalControl, PlanFollowing, Residual, residuals
 from chasles.engine import sqrt
 
 
@@ -91,8 +91,10 @@ def test_a_batch_is_its_problems_one_by_one() -> None:
         PlanFollowing(ch.load("planar2r"), plans)
 
 
-def test_problems_of_a_batch_end_each_on_their_own() -> None:
-    """Some need no iteration more than others cost them: a far goal within the limits, one beyond, one not finite."""
+@pytest.mark.parametrize("block", [1, 10_000, 1 << 20])
+def test_problems_of_a_batch_end_each_on_their_own(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Goals within the limits, one beyond, one not finite; in blocks of one problem, some and all."""
+    monkeypatch.setattr("chasles.control.optimal.interior_point._BLOCK", block)
     problem = OptimalControl(
         gantry(),
         duration=1.0,
@@ -101,14 +103,14 @@ def test_problems_of_a_batch_end_each_on_their_own() -> None:
         exact_end=[residuals.position("goal"), residuals.velocity()],
         limits={"torque": 20.0, "velocity": 1.0},
     )
-    goals = np.array([[0.1, 0.1], [0.5, -0.4], [2.0, 0.0], [0.3, 0.2]])
-    shares = np.array([1.0, 1.0, 1.0, -1.0])
+    goals = np.array([[0.1, 0.1], [2.0, 0.0], [0.3, 0.2], [0.5, -0.4], [-0.2, 0.3]])
+    shares = np.array([1.0, 1.0, -1.0, 1.0, 1.0])
     plans = problem.solve([0.0, 0.0], goal=goals, s=shares)
     alone = [problem.solve([0.0, 0.0], goal=goal, s=s) for goal, s in zip(goals, shares, strict=True)]
-    expected = [PlanStatus.OPTIMAL, PlanStatus.OPTIMAL, PlanStatus.NO_MOTION, PlanStatus.NOT_FINITE]
+    expected = ["optimal", "no motion found", "not finite", "optimal", "optimal"]
     assert plans.status.tolist() == [plan.status for plan in alone] == expected
     assert plans.iterations.tolist() == [plan.iterations for plan in alone]
-    np.testing.assert_allclose(plans.states[:2], [plan.states for plan in alone[:2]], atol=1e-12)
+    np.testing.assert_allclose(plans.states[3:], [plan.states for plan in alone[3:]], atol=1e-12)
     assert len(set(plans.iterations.tolist())) > 2
 
 

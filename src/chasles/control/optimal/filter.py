@@ -6,6 +6,7 @@ nonlinear programming (2006), section 2.3, with the constants proposed there.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -33,25 +34,27 @@ class Filter:
     """Pairs of violation and cost, of each of a batch of problems, that a step must improve on."""
 
     def __init__(self, problems: int) -> None:
-        self._pairs = np.full((2, problems, _PAIRS), np.inf)
+        self._violations, self._costs = np.full((2, problems, _PAIRS), np.inf)
         self._count = np.zeros(problems, dtype=int)
         self._first = np.full(problems, np.nan)
 
-    def clear(self, which: Flags) -> None:
+    def clear(self, which: NDArray[np.intp] | Flags) -> None:
         """Forget all of some problems, as a new barrier begins another problem."""
-        self._pairs[:, which], self._count[which], self._first[which] = np.inf, 0, np.nan
+        self._violations[which] = self._costs[which] = np.inf
+        self._count[which], self._first[which] = 0, np.nan
 
-    def select(self, kept: Flags) -> None:
-        """Keep some of the problems."""
-        self._pairs, self._count, self._first = self._pairs[:, kept], self._count[kept], self._first[kept]
+    def map(self, function: Callable[[Floats], Floats]) -> None:
+        """Replace all arrays by what a function makes of them."""
+        self._violations, self._costs = function(self._violations), function(self._costs)
+        self._count, self._first = function(self._count), function(self._first)
 
     def accepts(self, who: NDArray[np.intp], now: Merit, trial: Merit, share: Floats, slope: Floats) -> Flags:
         """Whether shares of some problems' steps are good, given the slopes of φ; if so, remember where they began."""
         first = self._first[who]
         first = np.where(np.isnan(first), np.maximum(1.0, now.violation), first)
         self._first[who] = first
-        violations, costs = self._pairs[:, who]
-        dominated = ((trial.violation[:, None] >= violations) & (trial.cost[:, None] >= costs)).any(axis=1)
+        higher = trial.violation[:, None] >= self._violations[who]
+        dominated = (higher & (trial.cost[:, None] >= self._costs[who])).any(axis=1)
         allowed = np.isfinite(trial.cost) & (trial.violation <= _LARGEST * first) & ~dominated
         rounding = _ROUNDING * np.abs(now.cost)
         descends = (slope < 0.0) & (share * np.abs(slope) ** _SWITCH_SLOPE > now.violation**_SWITCH_VIOLATION)
@@ -66,8 +69,9 @@ class Filter:
     def _remember(self, who: NDArray[np.intp], pairs: Merit, which: Flags) -> None:
         if not len(who):
             return
-        if self._count[who].max() == self._pairs.shape[2]:
-            self._pairs = np.concatenate([self._pairs, np.full_like(self._pairs, np.inf)], axis=2)
-        self._pairs[0, who, self._count[who]] = pairs.violation[which]
-        self._pairs[1, who, self._count[who]] = pairs.cost[which]
+        if self._count[who].max() == self._costs.shape[1]:
+            room = np.full_like(self._costs, np.inf)
+            self.map(lambda array: np.concatenate([array, room], axis=1) if array.ndim > 1 else array)
+        self._violations[who, self._count[who]] = pairs.violation[which]
+        self._costs[who, self._count[who]] = pairs.cost[which]
         self._count[who] += 1

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from chasles.control.optimal.backward_pass import Direction, solve_chain
 from chasles.control.optimal.elastic import first_elastic
 from chasles.control.optimal.filter import Filter, Merit
-from chasles.control.optimal.iterates import Ending, Errors, Iterate, SearchResult, put
+from chasles.control.optimal.iterates import Ending, Errors, Iterate, SearchResult, Slots
 from chasles.control.optimal.nodes import Model, Nodes
 
 Floats = NDArray[np.float64]
@@ -45,6 +45,8 @@ _BARRIER_ERROR, _BARRIER_FACTOR, _BARRIER_POWER, _LAST_BARRIER = 10.0, 0.2, 1.5,
 _GAP = 1e-8
 #: Share of the price from which a multiplier presses on it, and error, as a share of the price, of a stationary motion.
 _PRESSES, _STATIONARY = 0.9, 1e-8
+#: Numbers of the weights of a block of problems: its models are to lie in the processor's cache.
+_BLOCK = 1 << 18
 _TRIALS, _MOST_FAILURES, _MOST_SWEEPS = 12, 5, 20
 #: Shifts that are tried before the second derivatives of Gauss and Newton.
 _SHIFTS = 2
@@ -100,13 +102,11 @@ def solve_from(nodes: Nodes, W: Floats, *, iterations: int) -> SearchResult:
     first.iterations[again] += second.iterations
     first.sweeps[again] += second.sweeps
     better = np.flatnonzero([ending is Ending.CONVERGED for ending in second.endings])
-    endings = list(first.endings)
     for k in better:
-        endings[again[k]] = second.endings[k]
-    gains = put(first.gains, again[better], second.gains[better])
-    return replace(
-        first, iterate=first.iterate.put(again[better], second.iterate.select(better)), gains=gains, endings=endings
-    )
+        first.endings[again[k]] = second.endings[k]
+    first.iterate.put(again[better], second.iterate.select(better))
+    first.gains[again[better]] = second.gains[better]
+    return first
 
 
 def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
@@ -118,56 +118,89 @@ def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
 
 
 class _Search:
-    """The state of the iterations of the problems that go on."""
+    """The state of the iterations: a block of problems that go on, others wait until one of these ends.
+
+    Attributes
+    ----------
+    all, all_gains
+        Iterates and gains of all problems: first ones of those that wait, last ones of those that have ended.
+    now
+        Iterates of the block.
+    which
+        Numbers of the block's problems.
+    """
 
     def __init__(self, nodes: Nodes, start: Iterate, iterations: NDArray[np.int_], barrier: float) -> None:
         problems, m, N = len(start.mu), nodes.inputs, nodes.rows.nodes
-        self.nodes, self.now, self.barrier, self.most = nodes, start, barrier, iterations
-        self.which = np.arange(problems)
-        self.filter = Filter(problems)
-        self.shift, self.failures, self.count, self.sweeps = np.zeros((4, problems))
-        self.gains = np.zeros((problems, N, m, start.W.shape[2] - m))
-        none = np.zeros(problems, dtype=int)
-        self.result = SearchResult(start, self.gains.copy(), [Ending.STOPPED] * problems, none, none.copy())
+        self.all_nodes, self.all, self.barrier, self.most = nodes, start.map(np.array), barrier, iterations
+        self.all_gains = np.zeros((problems, N, m, start.W.shape[2] - m))
+        self.endings = [Ending.STOPPED] * problems
+        self.iterations, self.all_sweeps = np.zeros((2, problems), dtype=int)
+        block = min(problems, max(1, _BLOCK // (N * (start.W.shape[2] + 1) ** 2)))
+        self.which, self.admitted = np.arange(block), block
+        self.nodes, self.now = nodes.select(self.which), self.all.select(self.which)
+        self.filter = Filter(block)
+        self.shift, self.failures, self.count, self.sweeps = np.zeros((4, block))
+        self.gains = self.all_gains[:block].copy()
         self._differentiate()
+
+    @property
+    def result(self) -> SearchResult:
+        """How all problems ended."""
+        return SearchResult(self.all, self.all_gains, self.endings, self.iterations, self.all_sweeps)
 
     def _differentiate(self) -> None:
         self.model = self.nodes.model(self.now.W, self.now.costates, self.now.elastic)
         self.errors = Errors(self.model, self.nodes)
 
     def goes_on(self) -> bool:
-        """Note the results of the problems that end here; whether others are left."""
-        error, price = self.errors.total(self.barrier), self.now.elastic.price[:, 0]
-        fails = ~np.isfinite(error)
-        converged = (error <= TOLERANCE) & (self.now.mu <= self.last_barrier) & (self.errors.violation <= FEASIBLE)
-        infeasible = (error <= np.maximum(TOLERANCE, _STATIONARY * price)) & self.is_pressed
-        infeasible &= ~converged
-        if infeasible.any():
-            infeasible &= self.outweighs_cost(infeasible)
-        stalled = self.failures >= _MOST_FAILURES
-        ends = fails | converged | infeasible | stalled | (self.count >= self.most)
-        if ends.any():
+        """Note the results of the problems that end here, and let others take their places; whether any is left."""
+        while len(self.which):
+            error, price = self.errors.total(self.barrier), self.now.elastic.price[:, 0]
+            fails = ~np.isfinite(error)
+            converged = (error <= TOLERANCE) & (self.now.mu <= self.last_barrier) & (self.errors.violation <= FEASIBLE)
+            infeasible = (error <= np.maximum(TOLERANCE, _STATIONARY * price)) & self.is_pressed & ~converged
+            if infeasible.any():
+                infeasible &= self.outweighs_cost(infeasible)
+            stalled = self.failures >= _MOST_FAILURES
+            ends = fails | converged | infeasible | stalled | (self.count >= self.most[self.which])
+            if not ends.any():
+                return True
             reasons = np.select([fails, converged, infeasible, stalled], [0, 1, 2, 3], 4)
             self._end(ends, [_REASONS[reason] for reason in reasons[ends]])
-        return bool(len(self.which))
+        return False
 
     def _end(self, ends: Flags, reasons: list[Ending]) -> None:
-        result, who = self.result, self.which[ends]
-        endings = list(result.endings)
-        for place, reason in zip(who, reasons, strict=True):
-            endings[place] = reason
-        result.iterations[who], result.sweeps[who] = self.count[ends], self.sweeps[ends]
-        iterate, gains = result.iterate.put(who, self.now.select(ends)), put(result.gains, who, self.gains[ends])
-        self.result = replace(result, iterate=iterate, gains=gains, endings=endings)
-        goes_on = ~ends
-        self.which, self.most, self.gains = self.which[goes_on], self.most[goes_on], self.gains[goes_on]
-        self.shift, self.failures = self.shift[goes_on], self.failures[goes_on]
-        self.count, self.sweeps = self.count[goes_on], self.sweeps[goes_on]
-        self.nodes, self.now = self.nodes.select(goes_on), self.now.select(goes_on)
-        self.filter.select(goes_on)
-        if len(self.which):
-            self.model = self.model.select(goes_on)
+        who = self.which[ends]
+        for problem, reason in zip(who, reasons, strict=True):
+            self.endings[problem] = reason
+        self.iterations[who], self.all_sweeps[who] = self.count[ends], self.sweeps[ends]
+        self.all.put(who, self.now.select(ends))
+        self.all_gains[who] = self.gains[ends]
+        slots = Slots(ends, len(self.most) - self.admitted)
+        new = slots.taken
+        if len(new):
+            self.which[new] = np.arange(self.admitted, self.admitted + len(new))
+            self.admitted += len(new)
+            self.now.put(new, self.all.select(self.which[new]))
+            self.filter.clear(new)
+            for array in (self.shift, self.failures, self.count, self.sweeps, self.gains):
+                array[new] = 0.0
+        self.which, self.gains, self.shift, self.failures, self.count, self.sweeps = map(
+            slots.close, (self.which, self.gains, self.shift, self.failures, self.count, self.sweeps)
+        )
+        self.now, self.model = self.now.map(slots.close), self.model.map(slots.close)
+        self.filter.map(slots.close)
+        self.nodes = self.all_nodes.select(self.which)
+        if len(new):
+            self._differentiate_again(new)
+        elif len(self.which):
             self.errors = Errors(self.model, self.nodes)
+
+    def _differentiate_again(self, some: NDArray[np.intp]) -> None:
+        now = self.now.select(some)
+        self.model.put(some, self.nodes.select(some).model(now.W, now.costates, now.elastic))
+        self.errors = Errors(self.model, self.nodes)
 
     @property
     def last_barrier(self) -> Floats:
@@ -233,19 +266,16 @@ class _Search:
         while falls.any():
             mu = np.where(falls, np.maximum(last, np.minimum(_BARRIER_FACTOR * mu, mu**_BARRIER_POWER)), mu)
             falls &= (mu > last) & (self.errors.total(mu) <= _BARRIER_ERROR * mu)
-        self.now = replace(self.now, mu=mu)
+        self.now.mu[...] = mu
         if pressed.any():
             self._raise_price(pressed)
 
     def _raise_price(self, which: Flags) -> None:
-        some, nodes = self.now.select(which), self.nodes.select(which)
+        some, rows = self.now.select(which), self.nodes.rows
         stages, last = self.model.select(which)
-        r = nodes.rows.joined(stages.rows, last.rows)
-        raised = some.elastic.raised(_PRICE_FACTOR, r, some.mu[:, None]).counting(nodes.rows.present)
-        self.now = self.now.put(which, replace(some, elastic=raised))
-        model = nodes.model(some.W, some.costates, raised)
-        self.model = self.model.put(which, model)
-        self.errors = Errors(self.model, self.nodes)
+        raised = some.elastic.raised(_PRICE_FACTOR, rows.joined(stages.rows, last.rows), some.mu[:, None])
+        self.now.put(which, replace(some, elastic=raised.counting(rows.present)))
+        self._differentiate_again(np.flatnonzero(which))
 
     def newton_direction(self) -> Direction:
         """The regulator's steps, each with as much curvature added as it needs to be a minimum."""
@@ -260,15 +290,18 @@ class _Search:
         if not exists.all():
             direction = self._with_more_curvature(direction, np.flatnonzero(~exists))
             exists = direction.exists
-        self.gains = np.where(exists[:, None, None, None], direction.K[..., :-1], self.gains)
+        self.gains = direction.K[..., :-1] if exists.all() else self._kept_gains(direction, exists)
         return direction
+
+    def _kept_gains(self, direction: Direction, exists: Flags) -> Floats:
+        """Gains of the directions, or those before where there is none."""
+        return np.where(exists[:, None, None, None], direction.K[..., :-1], self.gains)
 
     def _with_more_curvature(self, direction: Direction, who: NDArray[np.intp]) -> Direction:
         """Return the directions with those of some problems from second derivatives with more curvature."""
         stages, last = self.model.select(who)
         s = last.weights.shape[-1] - 1
         shift, before = np.zeros(len(who)), self.shift[who]
-        parts = list(direction)
         for sweep in range(1, _MOST_SWEEPS):
             up = np.where(before > 0.0, _SHIFT_UP_AGAIN, _SHIFT_UP) * shift
             first = np.where(before > 0.0, np.maximum(1e-12, _SHIFT_DOWN * before), _FIRST_SHIFT)
@@ -285,14 +318,15 @@ class _Search:
             again = solve_chain(stages.A, stages.B, stages.weights, last.weights)
             self.sweeps[who] += 1
             solved = again.exists
-            parts = [put(part, who[solved], one[solved]) for part, one in zip(parts, again, strict=True)]
+            for part, one in zip(direction, again, strict=True):
+                part[who[solved]] = one[solved]
             self.shift[who[solved]] = np.where(shift > 0.0, shift, before)[solved]
             if solved.all():
                 break
             left = ~solved
             who, shift, before = who[left], shift[left], before[left]
             stages, last = Model(stages, last).select(left)
-        return Direction(*parts)
+        return direction
 
     def _determine_positions(self, gauss_newton: Floats) -> Flags:
         """Whether the costs of a node determine all positions."""
@@ -337,12 +371,13 @@ class _Search:
                 direction.K,
             )
         self.failures[moved] = 0.0
-        elastic = replace(
-            now.elastic, a=now.elastic.a + accepted[:, None] * da, b=now.elastic.b + accepted[:, None] * db
-        ).with_multipliers(now.elastic.z + share_of_multipliers[:, None] * dz, mu[:, None])
-        by_node = accepted[:, None, None]
-        costates = now.costates + by_node * (direction.costates - now.costates)
-        self.now = Iterate(now.W + by_node * direction.dW, costates, elastic, mu)
+        by_node, by_row = accepted[:, None, None], accepted[:, None]
+        W, costates, a, b, z, _, _ = now.arrays
+        W += by_node * direction.dW
+        costates += by_node * (direction.costates - costates)
+        a += by_row * da
+        b += by_row * db
+        z[...] = now.elastic.with_multipliers(z + share_of_multipliers[:, None] * dz, mu[:, None]).z
         return moved
 
     def restore(self, which: Flags) -> None:
@@ -355,7 +390,7 @@ class _Search:
         fits = (self.failures[which] > 1.0) & np.isfinite(rolled).all(axis=(1, 2))
         W = np.where(fits[:, None, None], rolled, some.W)
         elastic = some.elastic.restored(nodes.values(W).rows, some.mu[:, None]).counting(nodes.rows.present)
-        self.now = self.now.put(which, replace(some, W=W, elastic=elastic))
+        self.now.put(which, replace(some, W=W, elastic=elastic))
 
 
 def _add_to_diagonal(weights: Floats, shift: Floats) -> None:

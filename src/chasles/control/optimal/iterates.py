@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any
@@ -49,19 +50,23 @@ class Iterate:
     elastic: Elastic
     mu: Floats
 
-    def select(self, which: Any) -> Iterate:
-        """Return some of the problems."""
-        a, b, z, price = (part[which] for part in (self.elastic.a, self.elastic.b, self.elastic.z, self.elastic.price))
-        elastic = replace(self.elastic, a=a, b=b, z=z, price=price)
-        return Iterate(self.W[which], self.costates[which], elastic, self.mu[which])
-
-    def put(self, which: Any, other: Iterate) -> Iterate:
-        """Return the motions with some of them those of another."""
-        mine, others = self._arrays(), other._arrays()
-        W, costates, a, b, z, price, mu = (put(one, which, two) for one, two in zip(mine, others, strict=True))
+    def map(self, function: Callable[[Floats], Floats]) -> Iterate:
+        """Return the arrays that a function makes of these."""
+        W, costates, a, b, z, price, mu = (function(array) for array in self.arrays)
         return Iterate(W, costates, replace(self.elastic, a=a, b=b, z=z, price=price), mu)
 
-    def _arrays(self) -> tuple[Floats, ...]:
+    def select(self, which: Any) -> Iterate:
+        """Return some of the problems."""
+        return self.map(lambda array: array[which])
+
+    def put(self, which: Any, other: Iterate) -> None:
+        """Write the motions of another in place of some of these."""
+        for array, part in zip(self.arrays, other.arrays, strict=True):
+            array[which] = part
+
+    @property
+    def arrays(self) -> tuple[Floats, ...]:
+        """All that is known of the problems."""
         elastic = self.elastic
         return self.W, self.costates, elastic.a, elastic.b, elastic.z, elastic.price, self.mu
 
@@ -120,8 +125,25 @@ class Errors:
         return Merit(self.theta, self.cost + price * self._priced - mu * self._logarithms)
 
 
-def put(array: Floats, which: Any, part: Floats) -> Floats:
-    """Return an array with some of its first axis replaced."""
-    result = array.copy()
-    result[which] = part
-    return result
+class Slots:
+    """Places in the first axis of arrays: those of problems that end are taken by others, or closed.
+
+    Attributes
+    ----------
+    count
+        Number of places that remain.
+    """
+
+    def __init__(self, ends: NDArray[np.bool_], waiting: int) -> None:
+        free = np.flatnonzero(ends)
+        self.taken, closed = free[:waiting], free[waiting:]
+        self.count = len(ends) - len(closed)
+        self._holes = closed[closed < self.count]
+        stays = np.ones(len(ends), dtype=bool)
+        stays[closed] = False
+        self._fillers = self.count + np.flatnonzero(stays[self.count :])
+
+    def close(self, array: Floats) -> Floats:
+        """Return the places of an array that remain, the last ones moved to where others are free."""
+        array[self._holes] = array[self._fillers]
+        return array[: self.count]

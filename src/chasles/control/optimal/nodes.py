@@ -8,6 +8,7 @@ multiple shooting a step may miss the next state by a defect. The Lagrangian is
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -47,17 +48,20 @@ class Model(NamedTuple):
     stages: NodeModel
     last: LastModel
 
+    def map(self, function: Callable[[Floats], Floats]) -> Model:
+        """Return the arrays that a function makes of these."""
+        stages, last = self
+        return Model(NodeModel(*map(function, stages)), LastModel(*map(function, last)))
+
     def select(self, which: Any) -> Model:
         """Return the models of some of a batch of problems."""
-        stages, last = self
-        return Model(NodeModel(*(part[which] for part in stages)), LastModel(*(part[which] for part in last)))
+        return self.map(lambda array: array[which])
 
-    def put(self, which: Any, other: Model) -> Model:
+    def put(self, which: Any, other: Model) -> None:
         """Write the models of some of a batch of problems."""
         for mine, theirs in zip(self, other, strict=True):
             for array, part in zip(mine, theirs, strict=True):
                 array[which] = part
-        return self
 
 
 @dataclass(frozen=True)

@@ -131,7 +131,7 @@ class Runner:
 
     def _arrays(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], bool, int]:
         """Return arrays and floats to compute with, whether some are of another library, and the number of samples."""
-        given, foreign, samples = arguments, False, 1
+        given, foreign = arguments, False
         batch: tuple[int, ...] = ()
         for k, (argument, rank) in enumerate(zip(arguments, self._ranks)):  # noqa: B905  (they are as many)
             kind = argument.__class__
@@ -144,9 +144,8 @@ class Runner:
                     foreign = True
                     continue
             if argument.ndim > rank and (axes := argument.shape[: argument.ndim - rank]) != batch:
-                samples *= math.prod(axes)
-                batch = axes
-        return given, foreign, samples
+                batch = _broadcast(batch, axes)
+        return given, foreign, math.prod(batch)
 
     def _long_call(self, ufunc: Callable[..., Any], given: Sequence[Any], out: Any, work: int, samples: int) -> Any:
         """Compute in pieces where several threads share them, interrupts are to be answered or memory is recycled."""
@@ -324,6 +323,13 @@ class Runner:
 def compiled_map(program: Program, dtype: str) -> Callable[[Sequence[Any]], Any]:
     """Return the function of a list of arrays that runs a program for each sample."""
     return Runner(program, "map", dtype, "", None).call
+
+
+def _broadcast(batch: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the broadcast shape of two that fit; NumPy refuses others later."""
+    count = max(len(batch), len(axes))
+    batch, axes = (1,) * (count - len(batch)) + batch, (1,) * (count - len(axes)) + axes
+    return tuple(b if a == 1 else a for a, b in zip(axes, batch, strict=True))
 
 
 def holds_traced(arguments: Sequence[Any]) -> bool:
