@@ -55,6 +55,7 @@ from chasles.control.resolved_acceleration import ResolvedAcceleration as Resolv
 from chasles.control.robot_controller import RobotController as RobotController
 from chasles.control.robust import DisturbanceObserver as DisturbanceObserver
 from chasles.control.robust import SlidingMode as SlidingMode
+from chasles.control.switching import Switching as Switching
 from chasles.control.task_space import pose_reference as pose_reference
 from chasles.control.torque_filters import LeadLagFilter as LeadLagFilter
 from chasles.control.torque_filters import LowPassFilter as LowPassFilter

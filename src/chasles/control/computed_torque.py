@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from chasles.control.floating_base import motor_gains, tracking_error
+from chasles.control.floating_base import TrackingError, motor_gains, tracking_error
 from chasles.control.friction_rate import friction_feedback_warning
-from chasles.control.load_friction import friction_change
+from chasles.control.load_friction import friction_change, has_load_friction
 from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
 from chasles.control.pole_design import PoleDesign
@@ -97,16 +97,34 @@ class ComputedTorque(RobotController):
         """Return the torques of the law; the memory is the integral of the error by the rectangle rule."""
         error = tracking_error(self.robot, now.q, now.qd, now.reference)
         integral = now.memory.integral + now.period * error.position
-        feedback = self.kd * error.velocity + self.kp * error.position + self.ki * integral
-        if self.feedforward:
-            tau = self.supports.torques(now.reference.q, now.reference.qd, now.reference.qdd + feedback)
-        else:
-            tau = self.supports.torques(now.q, now.qd, error.acceleration + feedback)
-        if self.friction == "reference" and not self.feedforward:
-            tau = tau + friction_change(self.robot, now.q, now.qd, now.reference.qd, tau)
+        tau = self._torques(now, error, integral)
         excess = tau - saturated(tau, self.robot.effort_limits)
         now.memory.integral = next_integral(now.memory.integral, error.position, excess, now.period)
         return tau
+
+    def _torques(self, now: Now, error: TrackingError, integral: Any) -> Any:
+        """Torques for an integral of the error."""
+        feedback = self.kd * error.velocity + self.kp * error.position + self.ki * integral
+        if self.feedforward:
+            return self.supports.torques(now.reference.q, now.reference.qd, now.reference.qdd + feedback)
+        tau = self.supports.torques(now.q, now.qd, error.acceleration + feedback)
+        if self.friction == "reference":
+            tau = tau + friction_change(self.robot, now.q, now.qd, now.reference.qd, tau)
+        return tau
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether every joint has integral action, and no friction grows with the load."""
+        plain = self.robot.nq == self.robot.n and not has_load_friction(self.robot)
+        return bool((self.ki > 0.0).all()) and plain
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the integral for the torques tau: M Ki ∫e is what the rest of the law lacks."""
+        error = tracking_error(self.robot, now.q, now.qd, now.reference)
+        q, qd = (now.reference.q, now.reference.qd) if self.feedforward else (now.q, now.qd)
+        rest = self._torques(now, error, np.zeros(self.robot.n))
+        missing = self.robot.forward_dynamics(q, qd, tau) - self.robot.forward_dynamics(q, qd, rest)
+        now.memory.integral = missing / self.ki - now.period * error.position
 
     def period_warning(self, period: float) -> str | None:
         """Return a warning if friction at the measured velocity is fed back too strongly."""

@@ -185,6 +185,18 @@ class Controller(HasBounds, Sealed):
             raise ArgumentError(f"controller '{self.name}' has no settled schedule: give its gains")
         return self.inner.settled_schedule(motion, period)
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether `take_over` gives this law any torques that are asked for; default False."""
+        return False
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Assign to ``now.memory`` what makes ``law(now)`` return the torques tau (n,), for laws that take over.
+
+        Laws with integral action set their integral, so that a switch to them is without a bump.
+        """
+        raise ArgumentError(f"controller '{self.name}' has no integral that gives it torques of another law")
+
     def matching_memory(self, robot: Robot) -> Mapping[str, Any] | None:
         """Return parts of the memory that match a robot's parameters; None for laws that estimate none."""
         return None

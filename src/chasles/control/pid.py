@@ -79,6 +79,17 @@ class PID(RobotController):
         """Return torques (n,) that the law adds to those of the error: none."""
         return np.zeros(self.robot.n)
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether every joint has integral action."""
+        return bool((self.ki > 0.0).all())
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the integral for the torques tau."""
+        error = tracking_error(self.robot, now.q, now.qd, now.reference)
+        proportional = self.kp * error.position + self.kd * error.velocity
+        now.memory.integral = (tau - proportional) / self.ki - now.period * error.position
+
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the error by the rectangle rule."""
         (error, rate, _), limits = tracking_error(self.robot, now.q, now.qd, now.reference), self.torque_limits

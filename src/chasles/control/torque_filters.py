@@ -89,6 +89,15 @@ class TorqueFilter(RobotController):
         memory.started = 1.0
         return y
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether the inner law does."""
+        return self.inner.takes_over
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the inner law for the torques tau; the filter begins in their steady state."""
+        self.inner.take_over(now.of("inner"), tau)
+
     def period_warning(self, period: float) -> str | None:
         """Return the warning of the inner law.
 

@@ -76,5 +76,14 @@ class LearnedTorque(RobotController):
         """Return the inner law's torques with v added."""
         return self.inner.law(now.of("inner", schedule=now.schedule.get("inner"))) + now.schedule.torque
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether the inner law does."""
+        return self.inner.takes_over
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the inner law for the torques tau."""
+        self.inner.take_over(now.of("inner", schedule=now.schedule.get("inner")), tau - now.schedule.torque)
+
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r}, {len(self.times)} times)"

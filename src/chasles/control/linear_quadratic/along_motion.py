@@ -16,6 +16,7 @@ from chasles.control.linear_quadratic.weights import Weights, bryson_weights, we
 from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
 from chasles.engine.cpython.memory import empty
+from chasles.engine.linear.pivoted_elimination import solve
 from chasles.engine.program.scalar import Array
 from chasles.engine.validators import reals
 from chasles.robot.robot import Robot
@@ -176,6 +177,25 @@ def regulator_law(robot: Robot, row: Array, now: Now) -> Any:
     memory.integral = next_deviation_integral(robot, memory.integral, away, tau, now.period)
     memory.pending = next_pending(robot, memory.pending, row[:, 0], tau)
     return tau
+
+
+def integral_for(robot: Robot, tau: Array, rest: Array, gains: Array) -> Any:
+    """Return the integrals z (n,) for which torques rest - K z are tau, for the gains K (n, m) of all states.
+
+    >>> import chasles as ch
+    >>> integral_for(ch.load("pendulum"), np.array([3.0]), np.array([1.0]), np.array([[5.0, 2.0, 4.0]]))
+    array([-0.5])
+    """
+    n = robot.n
+    return solve(gains[:, 2 * n : 3 * n], rest - tau)
+
+
+def regulator_take_over(robot: Robot, row: Array, now: Now, tau: Array) -> None:
+    """Set the integral of `regulator_law` for torques tau (n,)."""
+    x = np.concatenate([deviation(robot, now.q, now.reference), now.qd - now.reference.qd])
+    pending = now.memory.pending
+    rest = row[:, 0] - row[:, 1 : 1 + len(x)] @ x - row[:, 1 + len(x) + robot.n :] @ pending
+    now.memory.integral = integral_for(robot, tau, rest, row[:, 1:])
 
 
 def regulator_memory(robot: Robot, weights: Weights, delay: float = 0.0) -> dict[str, Floats]:

@@ -15,6 +15,7 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_law,
     regulator_memory,
     regulator_rows,
+    regulator_take_over,
     regulator_weights,
     settled_rows,
     stationary_gains,
@@ -113,6 +114,15 @@ class GainScheduledRegulator(RobotController):
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
         """Return weights of `TimeVaryingRegulator`; the regulator is computed anew at each sample."""
         return regulator_gains(design) | {"update_period": design.period}
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether the regulator has integral action."""
+        return integral_count(self.weights) > 0
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the integral for the torques tau."""
+        regulator_take_over(self.robot, now.schedule, now, tau)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the deviation."""

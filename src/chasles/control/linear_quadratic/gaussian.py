@@ -16,6 +16,7 @@ from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     held_torques,
     integral_count,
+    integral_for,
     next_deviation_integral,
     next_pending,
     period_of,
@@ -179,6 +180,18 @@ class LinearQuadraticGaussian(RobotController):
         batch = torque.shape[:-1]
         each = {name: np.broadcast_to(part, (*batch, *part.shape[-2:])) for name, part in matrices.items()}
         return Record({"torque": torque, **each})
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether the regulator has integral action."""
+        return integral_count(self.weights) > 0
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the estimate to the measured deviation, and the integral for the torques tau."""
+        row, n, reference = now.schedule, self.robot.n, now.reference
+        now.memory.prediction = np.concatenate([deviation(self.robot, now.q, reference), now.qd - reference.qd])
+        rest = row.torque - row.K[:, : 2 * n] @ now.memory.prediction - row.K[:, 3 * n :] @ now.memory.pending
+        now.memory.integral = integral_for(self.robot, tau, rest, row.K)
 
     def law(self, now: Now) -> Any:
         """Return the torques; the memory is the prediction of δx, its integral, and corrections still to act."""

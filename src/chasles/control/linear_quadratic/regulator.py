@@ -13,6 +13,7 @@ from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     regulator_law,
     regulator_memory,
+    regulator_take_over,
     regulator_weights,
     stationary_gains,
 )
@@ -115,11 +116,23 @@ class LinearQuadraticRegulator(RobotController):
         """Return weights of `TimeVaryingRegulator` at the pose in the middle of the motion."""
         return regulator_gains(design) | {"q": design.motion(0.5 * design.motion.duration).q, "period": design.period}
 
+    @property
+    def takes_over(self) -> bool:
+        """Whether the regulator has integral action."""
+        return integral_count(self.weights) > 0
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the integral for the torques tau."""
+        regulator_take_over(self.robot, self._row(now), now, tau)
+
     def law(self, now: Now) -> Any:
         """Return the torques of the law; the memory is the integral of the deviation."""
+        return regulator_law(self.robot, self._row(now), now)
+
+    def _row(self, now: Now) -> Any:
+        """Nominal torque and gains."""
         nominal = self.robot.inverse_dynamics(*now.reference)
-        row = np.concatenate([nominal[:, None], self.K], axis=1)
-        return regulator_law(self.robot, row, now)
+        return np.concatenate([nominal[:, None], self.K], axis=1)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, {self.q.tolist()})"

@@ -18,6 +18,7 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_law,
     regulator_memory,
     regulator_rows,
+    regulator_take_over,
     regulator_weights,
     sampled_model,
     settled_rows,
@@ -159,6 +160,15 @@ class TimeVaryingRegulator(RobotController):
         if len(times) < 2 and not self.delay + self.velocity_lag:
             return regulator_rows(self.robot, motion, stationary_gains(self.robot, motion, self.weights, None))
         return regulator_rows(self.robot, motion, self.horizon(times, motion).K, self.delay)
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether the regulator has integral action."""
+        return integral_count(self.weights) > 0
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the integral for the torques tau."""
+        regulator_take_over(self.robot, now.schedule, now, tau)
 
     def law(self, now: Now) -> Any:
         """Return the torques; the memory holds the deviation's integral and the corrections still to act."""

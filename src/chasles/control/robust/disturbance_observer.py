@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -132,6 +133,25 @@ class DisturbanceObserver(RobotController):
         memory.drift = drift - load_friction(self.robot, now.q, now.qd, memory.torque)
         memory.momentum, memory.started = momentum, 1.0
         return tau
+
+    @property
+    def takes_over(self) -> bool:
+        """Whether the inner law takes over, or disturbances of every joint are compensated."""
+        return self.inner.takes_over or bool((self.compensation > 0.0).all())
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the inner law for the torques tau, or the estimate, as if it had been steady before."""
+        if self.inner.takes_over:
+            self.inner.take_over(now.of("inner"), tau)
+            return
+        layout = self.inner.memory_layout
+        before = replace(now, memory=layout.split(layout.join(now.memory.inner)))
+        memory, disturbance = now.memory, (self.inner.law(before) - tau) / self.compensation
+        momentum, drift = self.robot.regressors.momentum_and_drift(now.q, now.qd)
+        sent: Any = saturated(tau, self.robot.effort_limits)
+        unloaded = drift - load_friction(self.robot, now.q, now.qd, sent)
+        memory.disturbance, memory.torque, memory.drift, memory.started = disturbance, sent, unloaded, 1.0
+        memory.momentum = momentum - now.period * (sent + unloaded + disturbance)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.inner!r})"
