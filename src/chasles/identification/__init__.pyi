@@ -24,6 +24,7 @@ from chasles.identification.payload import payload_from_poses as payload_from_po
 from chasles.identification.recursive_payload import RecursivePayload as RecursivePayload
 from chasles.identification.refinement import Refinement as Refinement
 from chasles.identification.refinement import refine as refine
+from chasles.identification.refinement import refine_from_torques as refine_from_torques
 from chasles.identification.regions import Region as Region
 from chasles.identification.shipped import shipped_log as shipped_log
 

@@ -24,6 +24,7 @@ from chasles.engine.validators import real, reals
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Parameter
 from chasles.identification.logs.acceptance import accepted_log
+from chasles.identification.measured_torques import driven_by_log
 from chasles.identification.output_error import (
     FreeParameters,
     OutputErrorFit,
@@ -42,6 +43,8 @@ from chasles.simulation.plant.plant import as_plant
 FloatArray = NDArray[np.float64]
 
 OUTPUTS = ("q", "tau")
+STIFF = Steps("rodas5p")
+"""Friction near rest acts faster than a period, so explicit steps would have to be much shorter."""
 UNDETERMINED = 0.5
 """Share of its prior deviation that the error of a parameter stays below if the log determines it."""
 EXACT = 1e-9
@@ -62,6 +65,11 @@ DIFFERENCES = Rule(
 END_OF_DELAYS = Rule(
     "end-of-delays", np.nan, "a minimum at the end of a range may lie beyond",
     "the best delay, {value:.3g} ms, is the end of those tried", "caution",
+)  # fmt: skip
+FIRST_VALUES_KEPT = Rule(
+    "first-values-kept", 1.0, "refined values are worth having if they predict a motion that they have not seen",
+    "the refined values miss the positions of the unseen part by {value:.2f} times as much as the first values, so "
+    "these are kept", "caution",
 )  # fmt: skip
 
 
@@ -205,31 +213,105 @@ def refine(
     share = real(training, "training", above=0.0, at_most=1.0)
     tried = reals(delays, "delays", (len(delays),), at_least=0.0).tolist() if len(delays) else [whole.delay]
     velocity = None if start_velocity is None else reals(start_velocity, "start_velocity", (whole.n,))
-    solutions = {}
-    for candidate in tried:
-        loop = ReplayedLoop(
-            whole.with_drives(delay=candidate),
-            law,
-            motion,
-            measured,
-            signals,
-            unknowns,
-            chosen,
-            period,
-            share,
-            velocity,
-            integrator,
-        )
-        solution = fitted(loop)
-        if solution is not None:
-            solutions[candidate] = solution
+    loop = ReplayedLoop(
+        whole, law, motion, measured, signals, unknowns, chosen, period, share, velocity, integrator
+    )  # fmt: skip
+    return _result(*_best(loop, tried))
+
+
+def refine_from_torques(
+    plant: Robot | Plant,
+    log: Any,
+    parameters: Sequence[str] | Mapping[str, float],
+    *,
+    bandwidth: float | None = None,
+    cutoff: float | None = None,
+    training: float = 0.5,
+    integrator: str | Integrator | Steps | Within = STIFF,
+) -> Refinement:
+    """Refine plant parameters so that the measured torques move the simulated robot as the log says.
+
+    What drove the robot need not be known. The plant is simulated under the measured torques, and a weak feedback to
+    the measured positions keeps it near them (see `chasles.identification.measured_torques`). The positions are
+    compared. In contrast to `identify`, no measured acceleration enters, so noise of the positions does not bias the
+    parameters. Values that predict the unseen part of the log worse than the first ones are not taken.
+
+    Parameters
+    ----------
+    plant
+        Robot, such as the identified one, or plant with the effects to identify and initial parameter values.
+    log
+        `chasles.Log`, or a source that it reads, with positions and torques and without gaps.
+    parameters
+        See `refine`.
+    bandwidth
+        Bandwidth of the feedback, Hz: what is older than its inverse is forgotten. Default: a third of the cut-off
+        frequency, at least 2 Hz.
+    cutoff, training
+        See `refine`.
+    integrator
+        See `chasles.simulate`. By default steps of a fixed length for stiff plants, whose derivatives are exact.
+
+    Returns
+    -------
+    Refinement
+        Values for ``vary=``, estimates with intervals, residuals of the fitted and of the unseen part.
+
+    Raises
+    ------
+    ArgumentError, UnknownNameError
+        An argument does not fit, the log has gaps, or currents instead of torques.
+    IdentificationError
+        As for `refine`.
+
+    Examples
+    --------
+    A pendulum's mass and friction, from torques of a controller that is not told:
+
+    >>> import chasles as ch
+    >>> import numpy as np
+    >>> rod = {"a": 0.5, "mass": 2.0, "center_of_mass": [-0.25, 0.0, 0.0], "inertia": [0.0, 0.04, 0.04]}
+    >>> arm = ch.Robot.from_dh([rod], gravity=[0.0, -9.81, 0.0])
+    >>> real = arm.with_values({"links.link1.mass": 2.5}).with_friction(viscous=0.3)
+    >>> wave = ch.identification.FourierMotion([0.0], [[0.3, 0.2, -0.2]], [[-0.1, 0.2, 0.05]], period=4.0)
+    >>> run = ch.simulate(real, ch.PDGravity(arm, kp=200.0, kd=20.0), wave, duration=8.0, period=0.004)
+    >>> log = {"t": run.time.values, "q": run.q.values, "tau": run.tau.values}
+    >>> guess = arm.with_friction(viscous=0.1)
+    >>> found = refine_from_torques(guess, log, ["links.link1.mass", "joints.joint1.viscous_friction"])
+    >>> [round(float(value), 2) for value in found.values.values()]
+    [2.5, 0.3]
+    """
+    whole = as_plant(plant)
+    measured = accepted_log(whole.robot, log)
+    signals = filtered_signals(measured, cutoff)
+    share = real(training, "training", above=0.0, at_most=1.0)
+    wanted = None if bandwidth is None else real(bandwidth, "bandwidth", above=0.0)
+    law, motion, period = driven_by_log(whole.robot, measured, signals, wanted)
+    unknowns = FreeParameters.of(whole, parameters)
+    loop = ReplayedLoop(whole, law, motion, measured, signals, unknowns, ["q"], period, share, None, integrator)
+    solution, costs = _best(loop, [whole.delay])
+    found, unseen = _result(solution, costs), root_mean_square(solution.before, ~solution.used)
+    worse = FIRST_VALUES_KEPT.above(float(np.exp(np.mean(np.log(found.unseen / unseen)))))
+    if np.isnan(unseen).any() or not worse:
+        return found
+    return replace(
+        found, values=unknowns.values(unknowns.prior.mean), training=found.before, unseen=unseen,
+        parameters=tuple(replace(own, value=own.prior) for own in found.parameters),
+        findings=(*found.findings, *worse),
+    )  # fmt: skip
+
+
+def _best(loop: ReplayedLoop, delays: Sequence[float]) -> tuple[OutputErrorFit, dict[float, float]]:
+    """Fit with the delay that fits best, and the cost of each delay."""
+    tried = {delay: fitted(replace(loop, plant=loop.plant.with_drives(delay=delay))) for delay in delays}
+    solutions = {delay: solution for delay, solution in tried.items() if solution is not None}
     if not solutions:
         raise IdentificationError(
             "the simulated loop diverges with the first values of the parameters: check controller, period and delay, "
             "or begin with values nearer to the robot's"
         )
-    costs = {candidate: solution.cost for candidate, solution in solutions.items()}
-    return _result(solutions[min(costs, key=lambda candidate: costs[candidate])], costs)
+    costs = {delay: solution.cost for delay, solution in solutions.items()}
+    return solutions[min(costs, key=lambda delay: costs[delay])], costs
 
 
 def _result(solution: OutputErrorFit, costs: Mapping[float, float]) -> Refinement:

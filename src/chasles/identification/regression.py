@@ -278,9 +278,9 @@ def _innovation_root(
     """Cholesky factor of the correlation of the joints' innovations, shape (n, n)."""
     n = residuals.shape[1]
     innovations = np.zeros_like(residuals)
-    for joint, (coefficients, deviation) in enumerate(zip(*joints, strict=True)):
+    for joint, coefficients in enumerate(joints.coefficients):
         for part in segments:
-            innovations[part, joint] = lfilter(coefficients, [max(deviation, 1e-300)], residuals[part, joint])
+            innovations[part, joint] = lfilter(coefficients, [1.0], residuals[part, joint])
     innovations = np.where(used, innovations, 0.0)
     products = innovations.T @ innovations / np.maximum(used.T.astype(np.float64) @ used, 1.0)
     sizes = np.sqrt(np.maximum(np.diag(products), 1e-300))
