@@ -5,6 +5,7 @@ A skip hides a missing package as well as what a machine cannot have: only the s
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Generator
 from typing import Any
 
@@ -22,6 +23,17 @@ def pytest_configure() -> None:
     """Import the packages, which may import files whose doctests are collected: pytest would execute these again."""
     for name in ch.__all__:
         getattr(ch, name)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Collect tests without the garbage collector, and keep it from looking at them later: they live until the end."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
+        gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)

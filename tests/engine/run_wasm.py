@@ -12,16 +12,15 @@ import wasmtime
 
 from chasles.engine.targets.wasm import WasmProgram
 
-_ENGINE = wasmtime.Engine()
-
 
 class Loaded:
     """A module that is ready to be called."""
 
     def __init__(self, program: WasmProgram) -> None:
         self._program = program
-        self._store = wasmtime.Store(_ENGINE)
-        module = wasmtime.Module(_ENGINE, program.binary)
+        engine = wasmtime.Engine()
+        self._store = wasmtime.Store(engine)
+        module = wasmtime.Module(engine, program.binary)
         self._exports = wasmtime.Instance(self._store, module, []).exports(self._store)
         self._memory: Any = self._exports["memory"]
         self.free = json.loads(description(program.binary))["free"]
