@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
+from tests.thinning import thinned
 
 import chasles as ch
 from chasles.algorithms import articulated_body_accelerations, forward_dynamics, power_balance
@@ -65,7 +66,7 @@ def motor_torques(arm: ch.Robot, q: Any, qd: Any, qdd: Any, bare: Any) -> Any:
     return load + friction + at_position
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", thinned(ARMS))
 def test_motors_overcome_what_is_written_out(name: str) -> None:
     arm, C = ARMS[name], wrist(ARMS[name].n)
     q, qd, qdd = states(arm)
@@ -90,7 +91,7 @@ def test_motors_overcome_what_is_written_out(name: str) -> None:
     assert np.allclose(drift, rate - unloaded, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", thinned(ARMS))
 def test_derivatives_are_those_of_differences(name: str) -> None:
     arm, h = ARMS[name], 1e-6
     (q,), (qd,), (qdd,) = states(arm, 1)
@@ -111,7 +112,7 @@ def test_derivatives_are_those_of_differences(name: str) -> None:
     assert np.allclose(arm.gravity_torque(q), slopes, rtol=1e-6, atol=1e-6)
 
 
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", thinned(ARMS))
 def test_powers_balance_and_regressors_have_the_motors_parameters(name: str) -> None:
     arm = ARMS[name]
     (q,), (qd,), (qdd,) = states(arm, 1)

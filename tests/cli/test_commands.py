@@ -15,6 +15,7 @@ import pytest
 import xarray
 from _pytest.mark import ParameterSet
 from rich.console import Console
+from tests.thinning import thinned
 from typer.testing import CliRunner, Result
 
 import chasles as ch
@@ -103,7 +104,7 @@ def test_robots_tells_of_one():
     assert "Did you mean 'panda'" in error_of("robots", "pandaa")
 
 
-@pytest.mark.parametrize("name", [*MODELS, "gen3", "jaco"])
+@pytest.mark.parametrize("name", thinned([*MODELS, "gen3", "jaco"], keep=3))
 def test_info_names_every_joint_and_link(name):
     robot = ch.load(name)
     text = run("info", name).stdout

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.control.calls import called
+from tests.thinning import thinned
 
 import chasles as ch
 from chasles import control
@@ -122,7 +123,7 @@ def test_the_measured_wrench_of_the_plant_is_used(name: str) -> None:
     np.testing.assert_allclose(way, [0.0, 0.025, 0.0], atol=1e-5)
 
 
-@pytest.mark.parametrize("name", ["impedance", "shaped impedance", "admittance"])
+@pytest.mark.parametrize("name", thinned(["impedance", "shaped impedance", "admittance"]))
 def test_pressing_on_a_plane(name: str) -> None:
     """The reference is 2 cm inside a plane of 2 kN/m: springs in series, f = 0.02 / (1/400 + 1/2000)."""
     T = ARM.forward_kinematics(ARM.home)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.oracles.turned_loops import drawn_arm, law_matrices, plant_matrices, radius
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -24,8 +25,7 @@ def loaded(arm: ch.Robot, rng: np.random.Generator) -> ch.Robot:
     return arm.with_payload(PAYLOAD, center_of_mass=center, inertia=0.4 * PAYLOAD * 0.04**2 * np.eye(3))
 
 
-@pytest.mark.parametrize("late", [0, 1])
-@pytest.mark.parametrize("kind", ["pd-gravity", "computed-torque", "time-varying-regulator"])
+@pytest.mark.parametrize(("kind", "late"), paired(["pd-gravity", "computed-torque", "time-varying-regulator"], [0, 1]))
 def test_gains_turned_within_the_promised_factors_keep_loops_stable(kind: str, late: int) -> None:
     """A margin α bears factors from (2 - α)/(2 + α) to its inverse on every torque by itself."""
     arm, h = drawn_arm(7, 3), 0.004

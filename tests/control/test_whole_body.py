@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -99,8 +100,7 @@ def foot_accelerations(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.nda
     )
 
 
-@pytest.mark.parametrize("gain", [15.0, 100.0])
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize(("seed", "gain"), paired(range(3), [15.0, 100.0]))
 def test_contacts_are_kept_whatever_the_tasks_cost(gain: float, seed: int) -> None:
     """A trunk that is called away as hard as friction and motors allow leaves all feet where they are."""
     rng = np.random.default_rng(seed)

@@ -119,7 +119,7 @@ def test_a_branch_that_is_not_taken_leaves_no_nan_in_derivatives() -> None:
         np.testing.assert_array_equal(column.reshape(3, 3).T @ [1.0, 2.0, 3.0], np.cross(axis, [1.0, 2.0, 3.0]))
 
 
-@pytest.mark.parametrize("name", thinned(SHIPPED, keep=8))
+@pytest.mark.parametrize("name", thinned(SHIPPED, keep=24))
 def test_shipped_robots(name: str) -> None:
     robot = ch.load(name)
     functions: list[Any] = [robot.forward_kinematics, robot.jacobian.specialize(frame="space")]

@@ -27,7 +27,7 @@ def rows(size: int) -> Program:
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("size", thinned([1, 2, 3, 7, 8, 15, 9, 31, 16, 33, 17, 300]))
+@pytest.mark.parametrize("size", thinned([1, 2, 3, 7, 8, 15, 9, 31, 16, 33, 17, 300], keep=4))
 def test_rows_of_all_sizes_arrive_and_nothing_around_them_changes(size: int, dtype: str) -> None:
     function = Function(rows(size), dtype=dtype)
     reference = compile_numpy(Kernel(rows(size)), dtype)
@@ -123,7 +123,7 @@ def test_results_whose_lines_are_claimed_are_the_same(
     assert claim not in "\n".join(kernels.write_kernel(Kernel(program), dtype, 8, "many"))
 
 
-@pytest.mark.parametrize("registers", [3, 5, 9])
+@pytest.mark.parametrize("registers", thinned([3, 5, 9]))
 def test_values_wait_in_memory_unharmed(registers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With few registers nearly everything is kept and fetched again."""
     monkeypatch.setattr(cache, "load", lambda key: None)

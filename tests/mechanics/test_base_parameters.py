@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
+from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
@@ -76,8 +77,9 @@ def bent(robot: ch.Robot, change: Callable[[Any], Any]) -> ch.Robot:
 
 
 @pytest.mark.filterwarnings("ignore:Gimbal lock")
-@pytest.mark.parametrize("digits", [3, 4])  # 1.571 and 1.5708, 3.142 and 3.1416, 0.785 and 0.7854
-@pytest.mark.parametrize("name", ["scara", "puma560", "gen3", "kr16", "jaco", "ur3e", "mimic"])
+@pytest.mark.parametrize(  # 1.571 and 1.5708, 3.142 and 3.1416, 0.785 and 0.7854
+    ("digits", "name"), paired([3, 4], ["scara", "puma560", "gen3", "kr16", "jaco", "ur3e", "mimic"])
+)
 def test_rounded_angles_change_no_base_parameter(name: str, digits: int, mixed: ch.Robot) -> None:
     robot = mixed if name == "mimic" else ch.load(name)
     robot = robot if robot.description.mass else robot.edit.nominal_bodies()

@@ -193,7 +193,7 @@ def test_shipped_robots(name: str, conversion: str) -> None:
     assert_same(robot, CONVERSIONS[conversion](robot))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", thinned(ROBOTS, keep=3))
 def test_shipped_robots_through_all_conversions_one_after_the_other(name: str) -> None:
     robot = other = load(name)
     for conversion in ("urdf", "dh", "modified dh", "screws", "urdf", "toml", "toml with screws", "toml with dh"):
@@ -201,7 +201,7 @@ def test_shipped_robots_through_all_conversions_one_after_the_other(name: str) -
     assert_same(robot, other)
 
 
-@pytest.mark.parametrize("path", thinned(ARMS))
+@pytest.mark.parametrize("path", thinned(ARMS, keep=4))
 def test_arms_of_the_example_robots(path: str) -> None:
     whole = from_urdf(example(path), check=False)
     robot = other = sub_chain(whole, whole.root, ARMS[path])

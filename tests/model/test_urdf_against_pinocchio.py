@@ -56,7 +56,7 @@ def compare(path: Path, reference: SimpleNamespace) -> None:
             assert np.abs(g - expected_g).max() <= 1e-12 * max(1.0, np.abs(expected_g).max())
 
 
-@pytest.mark.parametrize("path", thinned(FILES, keep=3, ids=[path.stem for path in FILES]))
+@pytest.mark.parametrize("path", thinned(FILES, keep=6, ids=[path.stem for path in FILES]))
 def test_every_example_robot_agrees_with_pinocchio(path: Path, reference: SimpleNamespace) -> None:
     if path.name in NOT_ROBOTS:
         with pytest.raises(ModelError, match=NOT_ROBOTS[path.name]):

@@ -126,6 +126,7 @@ SIMULATIONS = {
 }
 
 
+@pytest.mark.slow  # in the default run tests/abuse/test_threads_and_processes.py interrupts scans
 def test_interrupted_simulations_end_at_once(tmp_path: Path) -> None:
     with ExitStack() as stack:
         running = {}

@@ -6,6 +6,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.thinning import thinned
 
 import chasles as ch
 from chasles.model import Description, Frame, Joint, Limits, Link
@@ -27,7 +28,7 @@ def distance_to_segment(p: np.ndarray, a: np.ndarray, b: np.ndarray) -> float:
     return float(np.linalg.norm(p - a - along * ab))
 
 
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", thinned(ROBOTS))
 def test_drawing_hangs_together_and_reaches_the_tool(name):
     robot = ch.load(name)
     drawn = skeleton(robot.description)

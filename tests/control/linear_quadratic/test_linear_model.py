@@ -11,6 +11,7 @@ import scipy.linalg
 import scipy.signal
 import sympy
 from tests.oracles.pinocchio_models import acceleration_derivatives, model_of
+from tests.thinning import thinned
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -63,7 +64,7 @@ def test_puma_and_panda_agree_with_pinocchio(name: str) -> None:
         assert not B[k, :n].any()
 
 
-@pytest.mark.parametrize("period", [1e-4, 1e-3, 1.0 / 60.0, 0.2])
+@pytest.mark.parametrize("period", thinned([1e-4, 1e-3, 1.0 / 60.0, 0.2], keep=3))
 def test_the_zero_order_hold_is_exact_to_rounding_in_every_block(period: float) -> None:
     arm = ch.load("puma560")
     n = arm.n

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from tests.thinning import paired
 
 from chasles.engine import Function, trace
 from chasles.engine.linear.minimum_norm import RANK_TOLERANCE, minimum_norm
@@ -13,8 +14,7 @@ def compiled(m: int, n: int) -> Function:
     return Function(trace(minimum_norm, {"A": (m, n), "b": (m,)}))
 
 
-@pytest.mark.parametrize("shape", [(6, 1), (6, 3), (6, 6), (6, 7), (6, 9), (3, 2)])
-@pytest.mark.parametrize("missing", [0, 1, 2])
+@pytest.mark.parametrize(("shape", "missing"), paired([(6, 1), (6, 3), (6, 6), (6, 7), (6, 9), (3, 2)], [0, 1, 2]))
 def test_any_rank(shape: tuple[int, int], missing: int) -> None:
     m, n = shape
     rank = max(1, min(shape) - missing)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.interop.modern_robotics.robots import published, random_axis, random_pose
+from tests.thinning import thinned
 
 import chasles.interop.modern_robotics as mr
 from chasles.base.errors import ArgumentError
@@ -23,7 +24,7 @@ def problem(rng: np.random.Generator, n: int) -> tuple[Any, ...]:
     return axes, M, T, theta + rng.uniform(-0.2, 0.2, n), eomg, ev
 
 
-@pytest.mark.parametrize("n", [2, 3, 4, 6, 7])
+@pytest.mark.parametrize("n", thinned([2, 3, 4, 6, 7]))
 @pytest.mark.parametrize("name", ["IKinSpace", "IKinBody"])
 @pytest.mark.parametrize("calls", [40, pytest.param(200, marks=pytest.mark.slow)])
 def test_random_calls(name: str, n: int, calls: int) -> None:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from tests.machines.parallel.platforms import moved, random_poses, roboop
+from tests.thinning import thinned
 
 import chasles as ch
 
 ARCHITECTURES = ("UPS", "SPU", "SPS")
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", thinned(ARCHITECTURES))
 def test_power_of_the_wrench_is_the_rate_of_the_energy(architecture: str) -> None:
     rng = np.random.default_rng(1)
     stewart = roboop(architecture=architecture, axes=rng.normal(size=(6, 3)))
@@ -30,7 +31,7 @@ def test_power_of_the_wrench_is_the_rate_of_the_energy(architecture: str) -> Non
     np.testing.assert_allclose(np.sum(forces * stewart.leg_rates(T, twist), -1), power, rtol=1e-8)
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", thinned(ARCHITECTURES))
 def test_mass_matrix_is_symmetric_and_positive(architecture: str) -> None:
     rng = np.random.default_rng(2)
     stewart = roboop(architecture=architecture, gravity=(0.0, 0.0, 0.0))
@@ -41,7 +42,7 @@ def test_mass_matrix_is_symmetric_and_positive(architecture: str) -> None:
     assert np.linalg.eigvalsh(M).min() > 0.0
 
 
-@pytest.mark.parametrize("architecture", ARCHITECTURES)
+@pytest.mark.parametrize("architecture", thinned(ARCHITECTURES))
 def test_forward_dynamics_inverts_inverse_dynamics(architecture: str) -> None:
     rng = np.random.default_rng(3)
     stewart = roboop(architecture=architecture)

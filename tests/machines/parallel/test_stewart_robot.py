@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.machines.parallel.platforms import random_poses, roboop
+from tests.thinning import thinned
 
 import chasles as ch
 
@@ -66,7 +67,7 @@ def test_poses_outside_the_home_pose_close() -> None:
     np.testing.assert_allclose(robot.forward_kinematics(q), near, atol=1e-10)
 
 
-@pytest.mark.parametrize("architecture", ["UPS", "SPU", "SPS"])
+@pytest.mark.parametrize("architecture", thinned(["UPS", "SPU", "SPS"]))
 def test_configurations_are_exact_at_every_pose(architecture: str) -> None:
     """Each leg ends where its joint is and points along the line between its joints; poses are anywhere."""
     rng = np.random.default_rng(2)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.thinning import thinned
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
@@ -41,7 +42,7 @@ def stitched(carrying: ch.Robot, **options: Any) -> dict[str, np.ndarray]:
     }
 
 
-@pytest.mark.parametrize("integrator", ["rk4", "euler", "semi-implicit-euler"])
+@pytest.mark.parametrize("integrator", thinned(["rk4", "euler", "semi-implicit-euler"]))
 def test_a_payload_in_mid_run_is_three_runs_in_one(integrator: str) -> None:
     box = ch.PickedPayload("box", 2.0, **BODY, pick_time=PICK, put_time=PUT)
     expected = stitched(ARM.with_payload(2.0, BODY["center_of_mass"], BODY["inertia"]), integrator=integrator)
