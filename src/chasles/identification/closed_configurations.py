@@ -38,10 +38,9 @@ def closed_along(robot: Robot, time: FloatArray, q: FloatArray) -> FloatArray:
     >>> import chasles as ch
     >>> rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint1"]}
     >>> arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
-    >>> closed_along(arm, np.array([0.0, 0.5, 1.0]), np.array([[0.0], [0.1], [0.2]])).round(3)
-    array([[0.   , 0.   ],
-           [0.1  , 0.187],
-           [0.2  , 0.362]])
+    >>> q = closed_along(arm, np.array([0.0, 0.5, 1.0]), np.array([[0.0], [0.1], [0.2]]))
+    >>> q[:, 0], bool(abs(arm.loops.constraints(q).residual).max() < 1e-12)
+    (array([0. , 0.1, 0.2]), True)
     """
     if not robot.description.loops:
         return q

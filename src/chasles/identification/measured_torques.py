@@ -43,6 +43,8 @@ class MeasuredTorques(RobotController):
         Robot that was logged.
     time, effort
         Times from the beginning of the log and torques, shapes (k,) and (k, n).
+    commanded
+        Whether each torque acts from its sample to the next, as a command does; else they are measured at the samples.
     kp, kd
         Stiffness, N·m/rad, and damping, N·m·s/rad, shape (n,).
     """
@@ -51,13 +53,17 @@ class MeasuredTorques(RobotController):
     kp: Array
     kd: Array
 
-    def __init__(self, robot: Robot, time: FloatArray, effort: FloatArray, *, kp: FloatArray, kd: FloatArray) -> None:
+    def __init__(
+        self, robot: Robot, time: FloatArray, effort: FloatArray, commanded: bool, *, kp: FloatArray, kd: FloatArray
+    ) -> None:
         super().__init__(robot, {"kp": kp, "kd": kd})
-        self._time, self._effort = time, effort
+        self._time, self._effort, self._commanded = time, effort, commanded
 
     def schedule(self, times: FloatArray, motion: Motion) -> FloatArray:
-        """Return the measured torques in the middle of the time for which they act, (k, n)."""
+        """Return the torques in the middle of the time for which they act, (k, n)."""
         middle = times + 0.5 * (times[-1] - times[0]) / max(len(times) - 1, 1)
+        if self._commanded:
+            return self._effort[np.clip(np.searchsorted(self._time, middle) - 1, 0, None)]
         return np.stack([np.interp(middle, self._time, column) for column in self._effort.T], axis=1)
 
     def law(self, now: Now) -> Any:
@@ -73,7 +79,7 @@ class DrivenByLog(NamedTuple):
     period: float
 
 
-def driven_by_log(robot: Robot, log: Log, signals: Signals, bandwidth: float | None) -> DrivenByLog:
+def driven_by_log(robot: Robot, log: Log, signals: Signals, bandwidth: float | None, *, commanded: bool) -> DrivenByLog:
     """Drive a robot by its log.
 
     Parameters
@@ -84,6 +90,8 @@ def driven_by_log(robot: Robot, log: Log, signals: Signals, bandwidth: float | N
         Its log, and this filtered.
     bandwidth
         Bandwidth ω / 2π of the feedback, Hz; None for the default.
+    commanded
+        Whether each torque acts from its sample to the next.
 
     Raises
     ------
@@ -102,7 +110,7 @@ def driven_by_log(robot: Robot, log: Log, signals: Signals, bandwidth: float | N
     frequency = max(SHARE * signals.cutoff.frequency, LEAST) if bandwidth is None else bandwidth
     rate = 2.0 * np.pi * frequency
     law = MeasuredTorques(
-        robot, log.time - begin - log.delay, log.effort, kp=inertia * rate**2, kd=2.0 * inertia * rate
+        robot, log.time - begin - log.delay, log.effort, commanded, kp=inertia * rate**2, kd=2.0 * inertia * rate
     )  # fmt: skip
     motion = CubicSpline(signals.time - begin, signals.q, boundary="natural")
     return DrivenByLog(law, motion, step / np.ceil(CALLS * frequency * step))

@@ -20,7 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.base.findings import Finding, Rule
 from chasles.control import Controller
-from chasles.engine.validators import real, reals
+from chasles.engine.validators import real, reals, truth
 from chasles.identification.filtering import filtered_signals
 from chasles.identification.identification import Parameter
 from chasles.identification.logs.acceptance import accepted_log
@@ -224,6 +224,7 @@ def refine_from_torques(
     log: Any,
     parameters: Sequence[str] | Mapping[str, float],
     *,
+    commanded: bool = False,
     bandwidth: float | None = None,
     cutoff: float | None = None,
     training: float = 0.5,
@@ -244,6 +245,9 @@ def refine_from_torques(
         `chasles.Log`, or a source that it reads, with positions and torques and without gaps.
     parameters
         See `refine`.
+    commanded
+        Whether each logged torque acts from its sample to the next, as the commands of a sampled controller do; else
+        torques are measured at the samples.
     bandwidth
         Bandwidth of the feedback, Hz: what is older than its inverse is forgotten. Default: a third of the cut-off
         frequency, at least 2 Hz.
@@ -277,7 +281,8 @@ def refine_from_torques(
     >>> run = ch.simulate(real, ch.PDGravity(arm, kp=200.0, kd=20.0), wave, duration=8.0, period=0.004)
     >>> log = {"t": run.time.values, "q": run.q.values, "tau": run.tau.values}
     >>> guess = arm.with_friction(viscous=0.1)
-    >>> found = refine_from_torques(guess, log, ["links.link1.mass", "joints.joint1.viscous_friction"])
+    >>> names = ["links.link1.mass", "joints.joint1.viscous_friction"]
+    >>> found = refine_from_torques(guess, log, names, commanded=True)
     >>> [round(float(value), 2) for value in found.values.values()]
     [2.5, 0.3]
     """
@@ -286,7 +291,7 @@ def refine_from_torques(
     signals = filtered_signals(measured, cutoff)
     share = real(training, "training", above=0.0, at_most=1.0)
     wanted = None if bandwidth is None else real(bandwidth, "bandwidth", above=0.0)
-    law, motion, period = driven_by_log(whole.robot, measured, signals, wanted)
+    law, motion, period = driven_by_log(whole.robot, measured, signals, wanted, commanded=truth(commanded, "commanded"))
     unknowns = FreeParameters.of(whole, parameters)
     loop = ReplayedLoop(whole, law, motion, measured, signals, unknowns, ["q"], period, share, None, integrator)
     solution, costs = _best(loop, [whole.delay])
