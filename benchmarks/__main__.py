@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import os
 import platform
 import sys
@@ -40,6 +41,7 @@ SECTIONS = {
     "stewart": "stewart",
     "trajectories": "trajectories",
     "tree": "tree",
+    "turned-gains": "turned_gains",
     "viewer": "viewer",
     "whole-body": "whole_body",
 }
@@ -72,6 +74,10 @@ def main() -> int:
     parser.add_argument(
         "--without", metavar="feature", help="compile for a processor without these features, such as avx512"
     )
+    parser.add_argument(
+        "--robot", action="append", default=[], metavar="FILE",
+        help="file of a further robot, for equal-margins and turned-gains; may be repeated",
+    )  # fmt: skip
     arguments = parser.parse_args()
     for name in arguments.sections:
         if name not in SECTIONS:
@@ -86,7 +92,9 @@ def main() -> int:
     complete = True
     for name in arguments.sections or SECTIONS:
         try:
-            for table in importlib.import_module(f"benchmarks.{SECTIONS[name]}").tables():
+            tables = importlib.import_module(f"benchmarks.{SECTIONS[name]}").tables
+            takes_robots = bool(arguments.robot) and "further" in inspect.signature(tables).parameters
+            for table in tables(arguments.robot) if takes_robots else tables():
                 print(table.markdown() if arguments.markdown else table.text(), flush=True)
         except MissingPeerError as error:
             complete = False

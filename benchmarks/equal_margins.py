@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,6 @@ from tests.oracles.turned_loops import drawn_arm
 
 import chasles as ch
 from benchmarks.tables import Table
-from chasles.control.controller import Controller
-from chasles.control.linear_quadratic.along_motion import held_torques
 
 PAYLOAD = 1.5
 PLANTS = 48
@@ -25,18 +24,10 @@ LAWS = {
 ROBOTS = ("planar2r", "puma560", "panda", "ur10e", "jaco", "drawn, 4 joints")
 
 
-class Previewed(Controller):
-    """A law with the nominal torques of the periods in which they act, in place of those at its calls."""
-
-    def __init__(self, inner: Any, delay: float) -> None:
-        self.feedback, self.robot, self.memory, self.delay = inner, inner.robot, inner.memory, delay
-        self.name = f"{inner.name}, previewed"
-
-    def schedule(self, times: Any, motion: Any) -> Any:
-        return held_torques(self.robot, motion, self.delay) - self.robot.inverse_dynamics(*motion)
-
-    def law(self, now: Any) -> Any:
-        return self.feedback.law(now) + now.schedule
+def robots(further: Sequence[str] = ()) -> dict[str, ch.Robot]:
+    """Return the robots of this section by name, and those of further files."""
+    own = {name: drawn_arm(102, 4) if name.startswith("drawn") else ch.load(name) for name in ROBOTS}
+    return own | {Path(file).name: ch.load(file) for file in further}
 
 
 def motion_of(robot: ch.Robot) -> ch.PointToPoint:
@@ -64,7 +55,11 @@ def cell(robot: ch.Robot, law: Any, rate: float, delay: float) -> dict[str, str]
     sensors = ch.Sensors(robot, velocity="differentiated")
     plant = ch.Plant(robot, sensors=sensors, delay=delay * h, effort_limits=False)
     told = {}
-    laws = {"previewed": tuned} if tuned.has_schedule else {"plain": tuned, "previewed": Previewed(tuned, delay)}
+    laws = (
+        {"previewed": tuned}
+        if tuned.has_schedule
+        else {"plain": tuned, "previewed": ch.control.Previewed(tuned.robot, tuned, delay=delay)}
+    )
     for name, each in laws.items():
         run = ch.simulate(plant, each, motion, period=h, duration=1.5, vary=unknown, progress=False)
         error = run.error.values
@@ -77,8 +72,8 @@ def cell(robot: ch.Robot, law: Any, rate: float, delay: float) -> dict[str, str]
     return told
 
 
-def tables() -> Iterator[Table]:
-    """The table of this section."""
+def tables(further: Sequence[str] = ()) -> Iterator[Table]:
+    """The table of this section; `further` are files of robots."""
     table = Table(
         f"Laws at a disk margin of 0.3 with 0 to {PAYLOAD} kg unknown at the tool",
         ("robot", "law", *(f"{case}: {part}" for case in CASES for part in ("rad/s", "mrad", "mrad, previewed"))),
@@ -90,8 +85,7 @@ def tables() -> Iterator[Table]:
             "The regulator has the preview by itself, and knows the delay and the lag of differenced velocities.",
         ],
     )
-    for name in ROBOTS:
-        robot = drawn_arm(102, 4) if name.startswith("drawn") else ch.load(name)
+    for name, robot in robots(further).items():
         for label, law in LAWS.items():
             cells: list[str] = []
             for rate, delay in CASES.values():

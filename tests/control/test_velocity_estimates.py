@@ -45,7 +45,7 @@ def test_differences_are_those_of_the_plants_sensors(filter_time: float) -> None
     np.testing.assert_allclose(run.q, expected.q, atol=1e-12)
 
 
-@pytest.mark.parametrize("noise", [0.5, 1e3, 1e6])
+@pytest.mark.parametrize("noise", [0.5, 1e3, 1e5])
 def test_kalman_gains_are_those_of_the_riccati_equation(noise: float) -> None:
     """For a unit mass under an unknown acceleration that is constant for a period, and an encoder's noise of 1."""
     h = PERIOD
@@ -71,6 +71,16 @@ def test_errors_of_the_momentum_observer_have_three_equal_poles(bandwidth: float
     )
     expected = np.poly(np.full(3, math.exp(-bandwidth * PERIOD)))
     np.testing.assert_allclose(np.poly(step), expected, atol=1e-9)
+
+
+@pytest.mark.parametrize("bandwidth", [50.0, 352.0, 1e4])
+def test_errors_of_the_kalman_filter_decay_with_its_poles_and_never_alternate(bandwidth: float) -> None:
+    """Poles of z² - (2 - α - β) z + 1 - α: damping ratio 1/√2 at low bandwidths, no slower at high ones."""
+    law = KalmanVelocity(MASS, lambda now: 0.0 * now.qd, bandwidth=bandwidth)
+    columns = [called(law, 0.0, position=p, velocity=v)[1] for p, v in np.eye(2)]
+    z = np.linalg.eigvals([[float(column[name][0]) for column in columns] for name in ("position", "velocity")])
+    expected = max(math.exp(-bandwidth * PERIOD / math.sqrt(2.0)), 3.0 - math.sqrt(8.0))
+    np.testing.assert_allclose(np.abs(z), expected, atol=1e-6)
 
 
 def test_an_unknown_force_misleads_the_kalman_filter_as_stated_and_the_observer_not_at_all() -> None:

@@ -19,10 +19,13 @@ from chasles.control.now import Now
 from chasles.control.pid import saturated
 from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import RobotController
-from chasles.engine import exp, where
+from chasles.engine import exp, maximum, where
 from chasles.engine.program.scalar import Array
 from chasles.engine.validators import NOT_NEGATIVE, POSITIVE, Bound, reals
 from chasles.robot.robot import Robot
+
+#: r of `KalmanVelocity` at which its two poles, the roots of z² + (1 + r² - 4 r) z + r², meet.
+_FASTEST = 3.0 - math.sqrt(8.0)
 
 
 class VelocityEstimate(RobotController):
@@ -144,7 +147,8 @@ class KalmanVelocity(VelocityEstimate):
     q that is read q̂ = q⁻ + (1 - r²)(q - q⁻), v̂ = v⁻ + 2 (1 - r)² (q - q⁻) / h with r = exp(-bandwidth h / √2). They are
     the gains of the Kalman filter of a mass under an unknown acceleration, constant for a period and independent
     between periods; `bandwidth` stands for the ratio of its deviation to that of the encoder. The errors decay as
-    those of a second-order system of this natural frequency and the damping ratio 1/√2.
+    those of a second-order system of this natural frequency and the damping ratio 1/√2. The filter is no faster than
+    with r = 3 - √8, its fastest decay: beyond it the errors alternate, and end in those of a pole at -1.
 
     A constant unknown torque d leaves the velocity wrong by about √2 M⁻¹ d / bandwidth: `MomentumVelocity` estimates
     it. It requires the full dynamic model and the torques that act; the model's effort limits are taken into account,
@@ -180,7 +184,7 @@ class KalmanVelocity(VelocityEstimate):
 
     def corrected(self, now: Now, running: Any) -> tuple[Array, ...]:
         """Return velocity and position."""
-        memory, r = now.memory, exp(-self.bandwidth * now.period / math.sqrt(2.0))
+        memory, r = now.memory, maximum(exp(-self.bandwidth * now.period / math.sqrt(2.0)), _FASTEST)
         miss = now.q - memory.position
         velocity = memory.velocity + 2.0 * (1.0 - r) ** 2 * miss / now.period
         position = memory.position + (1.0 - r**2) * miss

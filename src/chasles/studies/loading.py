@@ -15,7 +15,7 @@ def shipped() -> tuple[str, ...]:
     Examples
     --------
     >>> shipped()
-    ('best', 'mazure', 'predictive')
+    ('best', 'faults', 'mazure', 'predictive')
     """
     return tuple(sorted(path.stem for path in _folder().glob("*.toml")))
 

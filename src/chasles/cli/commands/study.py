@@ -26,7 +26,8 @@ def study(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="STUDY", help="Name of a shipped study (mazure, best or predictive), or path of a TOML file."
+            metavar="STUDY",
+            help="Name of a shipped study (mazure, best, faults or predictive), or path of a TOML file.",
         ),
     ],
     folder: Annotated[Path | None, typer.Option(help="Folder for results and report [default: STUDY-results].")] = None,

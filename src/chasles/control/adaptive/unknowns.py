@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 import numpy as np
@@ -58,7 +59,7 @@ class Unknowns:
     complete: bool
 
     @classmethod
-    def of(cls, robot: Robot, which: str | Sequence[str]) -> Self:
+    def of(cls, robot: Robot, which: str | Sequence[str]) -> Unknowns:
         """Choose parameters of a robot.
 
         Parameters
@@ -81,8 +82,13 @@ class Unknowns:
         >>> Unknowns.of(ch.load("planar2r"), "payload").names[:4]
         ('payload.m', 'payload.mx', 'payload.my', 'payload.mz')
         """
+        return _chosen(robot, which if isinstance(which, str) else tuple(which))
+
+    @classmethod
+    def _of(cls, robot: Robot, which: str | tuple[str, ...]) -> Self:
+        """Choose parameters of a robot anew; see `of`."""
         if not isinstance(which, str):
-            return cls._named(robot, tuple(which))
+            return cls._named(robot, which)
         if which == "payload":
             return cls._payload(robot)
         choice(which, "choice of unknown parameters", CHOICES)
@@ -156,3 +162,9 @@ def _has_further_torques(robot: Robot) -> bool:
     return any(
         getattr(joint, name) for joint in robot.description.joints for name in ("load_friction", *POSITION_TORQUES)
     )
+
+
+@lru_cache(maxsize=16)
+def _chosen(robot: Robot, which: str | tuple[str, ...]) -> Unknowns:
+    """Choose parameters once for the laws of a search, which are made anew for each frequency."""
+    return Unknowns._of(robot, which)
