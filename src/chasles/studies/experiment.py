@@ -170,12 +170,12 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> StudiedRobot:
 def loop_of(study: Definition, part: RunBatch, controller: Controller) -> Floats:
     """Return the `LOOP` numbers of a part's loop as it runs along the motion, from linear models without unknowns.
 
-    NaN for laws that learn, whose linearisation does not say what they will have learnt, and for those that
-    `loop_margins` refuses.
+    NaN for laws that learn, whose linearisation does not say what they will have learnt, for those that cannot be
+    traced, and for those that `loop_margins` refuses.
     """
     law: Controller | None = controller
     while law is not None:
-        if isinstance(law, RobotController) and law.knows.learns and not law.is_linear:
+        if not law.traceable or (isinstance(law, RobotController) and law.knows.learns and not law.is_linear):
             return np.full(len(LOOP), np.nan)
         law = law.inner
     studied, period = bench(study.robots[part.robot], study.factors.coulomb_velocity), 1.0 / part.rate

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from numpy.typing import ArrayLike
 
+from chasles.control.knowledge import Knowledge
 from chasles.control.linear_quadratic.weights import bryson_weights
 from chasles.control.optimal import residuals
 from chasles.control.optimal.limits import LIMITS
@@ -56,6 +57,7 @@ class PredictiveTracking(ModelPredictive):
 
     name = "model predictive control"
     kind = "model-predictive"
+    knows = Knowledge(learns="with `observer`, an unknown load", first_values="0")
 
     def __init__(
         self,
