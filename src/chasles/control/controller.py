@@ -14,7 +14,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding
 from chasles.base.sealed import Sealed
-from chasles.control.now import Now, PlannedMotion
+from chasles.control.now import MotorReading, Now, PlannedMotion
 from chasles.engine import Layout
 from chasles.engine.program.records import Memory, Record, is_record, parts_of
 from chasles.engine.validators import HasBounds, real, reals
@@ -76,6 +76,8 @@ class Controller(HasBounds, Sealed):
     measured_wrench
         Frame or link at which the loop measures the wrench from the environment, passed to the law as ``now.wrench``;
         default None.
+    measures_motors
+        Whether the loop measures the motor sides of elastic joints, passed to the law as ``now.motors``; default False.
 
     Examples
     --------
@@ -102,6 +104,7 @@ class Controller(HasBounds, Sealed):
     follows_reference: bool = True
     is_linear: ClassVar[bool] = True
     measured_wrench: str | None = None
+    measures_motors: bool = False
     traceable: bool = True
 
     def __init_subclass__(cls, **options: object) -> None:
@@ -212,6 +215,7 @@ class Controller(HasBounds, Sealed):
         period: float = 1e-3,
         schedule: Memory = None,
         measured_wrench: ArrayLike | None = None,
+        motors: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Command:
         """Return the law's torques at one state and its next memory, for your own loop, a test or a robot driver.
 
@@ -231,6 +235,8 @@ class Controller(HasBounds, Sealed):
             This call's row of the result of `schedule`, for laws that have one.
         measured_wrench
             Wrench (m, f) of the environment on the frame `measured_wrench`, (6,), in the frame's axes; default none.
+        motors
+            Angles and speeds of the motor sides of elastic joints, for laws that measure them, each (n,).
 
         Raises
         ------
@@ -265,8 +271,24 @@ class Controller(HasBounds, Sealed):
             real(period, "period", above=0.0),
             schedule,
             wrench,
+            self._checked_motors(motors),
         )
         return Command(np.asarray(self.law(now), dtype=np.float64), now.memory)
+
+    def _checked_motors(self, motors: tuple[ArrayLike, ArrayLike] | None) -> MotorReading | None:
+        """Return the motor sides for a law that measures them."""
+        if self.reads_motors is not (motors is not None):
+            takes = "needs" if self.reads_motors else "takes no"
+            raise ArgumentError(f"controller '{self.name}' {takes} motors=, angles and speeds of the motor sides")
+        if motors is None:
+            return None
+        q, qd = (reals(part, "motors", ("n",) if self.robot is None else (self.robot.n,)) for part in motors)
+        return MotorReading(q, qd)
+
+    @property
+    def reads_motors(self) -> bool:
+        """Whether this law or the one inside it measures the motor sides of elastic joints."""
+        return self.measures_motors or (self.inner is not None and self.inner.reads_motors)
 
     @property
     def has_schedule(self) -> bool:

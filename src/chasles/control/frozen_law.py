@@ -52,7 +52,12 @@ class LawFunction:
     """
 
     def __init__(self, controller: Controller, rows: Memory = None) -> None:
-        if controller.reference_kind != "joint" or controller.measured_wrench is not None or controller.robot is None:
+        if (
+            controller.reference_kind != "joint"
+            or controller.measured_wrench is not None
+            or controller.reads_motors
+            or controller.robot is None
+        ):
             raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
         self.shapes = _shapes(controller, rows)
         memory, row, parameters = self._layouts = tuple(Layout(shapes) for shapes in self.shapes)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from chasles.control.controller import Controller
-from chasles.control.now import Now, PlannedMotion
+from chasles.control.now import MotorReading, Now, PlannedMotion
 from chasles.engine import Layout, Record
 from chasles.engine.identity import ADVICE, UnidentifiedError, identity, identity_as_it_acts
 from chasles.engine.program.records import Shapes
@@ -59,11 +59,20 @@ def law_identity(
     layout, row = Layout(gains), Layout({} if schedule is None else {"row": schedule})
 
     def law(
-        t: Real, q: Array, qd: Array, planned: Record, state: Array, values: Array, rows: Array, wrench: Array
+        t: Real,
+        q: Array,
+        qd: Array,
+        planned: Record,
+        state: Array,
+        values: Array,
+        rows: Array,
+        wrench: Array,
+        motors: Array,
     ) -> Any:
         planned_row = None if schedule is None else row.split(rows).row
         measured = None if controller.measured_wrench is None else wrench
-        now = Now(t, q, qd, _motion(planned), memory.split(state), period, planned_row, measured)
+        sides = MotorReading(*motors) if controller.reads_motors else None
+        now = Now(t, q, qd, _motion(planned), memory.split(state), period, planned_row, measured, sides)
         tau = controller.with_values(layout.split(values)).law(now)
         return np.asarray(tau), memory.join(now.memory)
 
@@ -71,9 +80,9 @@ def law_identity(
     if poses:
         reference = {"upper": (3, 4), "twist": (6,), "acceleration": (6,)}
     inputs: dict[str, Shapes] = {"t": (), "q": (nq,), "qd": (n,), "planned": reference, "state": (memory.size,)}
-    inputs |= {"values": (layout.size,), "rows": (row.size,), "wrench": (6,)}
+    inputs |= {"values": (layout.size,), "rows": (row.size,), "wrench": (6,), "motors": (2, n)}
     computed = identity_as_it_acts(controller, law, inputs)
-    return identity((computed, gains, memory.shapes, schedule, controller.measured_wrench))
+    return identity((computed, gains, memory.shapes, schedule, controller.measured_wrench, controller.reads_motors))
 
 
 def _motion(planned: Record) -> PlannedMotion:

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from chasles.engine.program.records import Memory, Record
 from chasles.engine.program.scalar import Array, Real
 
 #: Planned motion at one time: a `chasles.trajectories.Motion` or a ``PoseMotion``, as the law's `reference_kind` says.
 PlannedMotion: TypeAlias = Any
+
+
+class MotorReading(NamedTuple):
+    """Motor sides of elastic joints: angles and speeds divided by the gear ratio, each (n,), rad and rad/s."""
+
+    q: Array
+    qd: Array
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,8 @@ class Now:
     wrench
         Wrench (m, f) of the environment, (6,), on the frame that the law measures, in the frame's axes; None if the law
         measures no wrench.
+    motors
+        Motor sides of elastic joints, for laws that measure them; otherwise None.
 
     Examples
     --------
@@ -50,6 +59,7 @@ class Now:
     period: float
     schedule: Memory = None
     wrench: Array | None = None
+    motors: MotorReading | None = None
 
     def of(self, part: str, **changes: Any) -> Now:
         """Return the inputs for an inner law whose memory is a part of this one's, with other attributes if given.

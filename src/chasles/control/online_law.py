@@ -64,7 +64,13 @@ class OnlineLaw:
         self.memory: Record = Record(self.law.memory)
 
     def __call__(
-        self, t: float, q: ArrayLike, qd: ArrayLike, *, measured_wrench: ArrayLike | None = None
+        self,
+        t: float,
+        q: ArrayLike,
+        qd: ArrayLike,
+        *,
+        measured_wrench: ArrayLike | None = None,
+        motors: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> NDArray[np.float64]:
         """Return the torques (n,) until the next call.
 
@@ -74,7 +80,7 @@ class OnlineLaw:
             Time on the clock of the motion, s.
         q, qd
             Measured positions (n,) and velocities (n,).
-        measured_wrench
+        measured_wrench, motors
             See `Controller.evaluate`.
 
         Raises
@@ -93,6 +99,7 @@ class OnlineLaw:
             period=self.period,
             schedule=self._row.split(self._schedule[row]).row if self.law.has_schedule else None,
             measured_wrench=measured_wrench,
+            motors=motors,
         )
         self.memory = command.memory
         return command.tau

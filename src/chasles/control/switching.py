@@ -93,6 +93,11 @@ class Switching(RobotController):
         self.traceable = all(law.traceable for law in laws)
 
     @property
+    def reads_motors(self) -> bool:
+        """Whether one of the laws does."""
+        return self.first.reads_motors or self.second.reads_motors
+
+    @property
     def has_schedule(self) -> bool:
         """Whether one of the laws needs a schedule."""
         return self.first.has_schedule or self.second.has_schedule

@@ -58,7 +58,7 @@ def traced_law(
     ArgumentError
         The law follows a frame, measures a wrench, or cannot be traced.
     """
-    if controller.reference_kind != "joint" or controller.measured_wrench is not None:
+    if controller.reference_kind != "joint" or controller.measured_wrench is not None or controller.reads_motors:
         raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
     nq, n, memory = planned.q.shape[-1], planned.qd.shape[-1], controller.memory_layout
     rows: Any = controller.schedule(times, planned) if controller.has_schedule else None

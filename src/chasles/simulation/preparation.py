@@ -226,6 +226,15 @@ def check_partners(plant: Plant, controller: Controller, reference: LoopReferenc
     n, nq = plant.n, plant.robot.nq
     if controller.robot is not None and controller.robot.n != n:
         raise ArgumentError(f"the controller's model has {controller.robot.n} joints, but robot '{plant.name}' has {n}")
+    if controller.reads_motors and plant.elastic_joints is None:
+        raise ArgumentError(
+            f"controller '{controller.name}' measures the motor sides of elastic joints: give the plant some"
+        )
+    if controller.reads_motors and plant.sensors is not None:
+        raise ArgumentError(
+            f"controller '{controller.name}' measures both sides of elastic joints, and sensors read one: leave "
+            "them out"
+        )
     if reference.n is not None and reference.n != nq:
         raise ArgumentError(f"the reference moves {reference.n} joints, but robot '{plant.name}' has {nq}")
 

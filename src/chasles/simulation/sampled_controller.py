@@ -11,7 +11,7 @@ import numpy as np
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import Controller
-from chasles.control.now import Now
+from chasles.control.now import MotorReading, Now
 from chasles.engine import Record, where
 from chasles.engine.program.records import Memory, Shapes
 from chasles.engine.program.scalar import Array, Real
@@ -111,7 +111,7 @@ class SampledController:
         layout = self.controller.memory_layout
         memory = layout.join(state.controller)
         wrench = self._measured_wrench(x, instant, acting)
-        now = Now(t, q, qd, motion, layout.split(memory.copy()), period, given.get("schedule"), wrench)
+        now = Now(t, q, qd, motion, layout.split(memory.copy()), period, given.get("schedule"), wrench, self._motors(x))
         demanded = self._torques(now, values)
         limited = limited_torques(plant.robot, demanded, x.qd, plant.effort_limits, plant.velocity_limits)
         sent = self._sent(t, limited, state.torques, given, values)
@@ -145,6 +145,13 @@ class SampledController:
         numbers = self.equations.numbers.of("sensors", values)
         q, qd, memory = sensors.read(q, qd, drawn, memory, numbers, self.timing.period)
         return q, qd, memory
+
+    def _motors(self, x: Record) -> MotorReading | None:
+        """Motor sides of elastic joints, without errors, if the controller measures them."""
+        joints = self.equations.plant.elastic_joints
+        if joints is None or not self.controller.reads_motors:
+            return None
+        return MotorReading(*joints.split(x.elastic_joints))
 
     def _closed(self, positions: Array, last: Array) -> Any:
         """Configuration with measured independent joints; the others, near those of the last call, close the loops."""
