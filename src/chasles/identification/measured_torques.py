@@ -63,7 +63,7 @@ class MeasuredTorques(RobotController):
         """Return the torques in the middle of the time for which they act, (k, n)."""
         middle = times + 0.5 * (times[-1] - times[0]) / max(len(times) - 1, 1)
         if self._commanded:
-            return self._effort[np.clip(np.searchsorted(self._time, middle) - 1, 0, None)]
+            return np.asarray(self._effort[np.clip(np.searchsorted(self._time, middle) - 1, 0, None)])
         return np.stack([np.interp(middle, self._time, column) for column in self._effort.T], axis=1)
 
     def law(self, now: Now) -> Any:
