@@ -99,14 +99,14 @@ def test_problems_of_a_batch_end_each_on_their_own(block: int, monkeypatch: pyte
         gantry(),
         duration=1.0,
         nodes=15,
-        running=[residuals.torque(), Residual(lambda q, s: 0.1 * sqrt(s) * q, s=())],
+        running=[residuals.torque(), Residual(lambda q, a: 0.1 * sqrt(a) * q, a=())],
         exact_end=[residuals.position("goal"), residuals.velocity()],
         limits={"torque": 20.0, "velocity": 1.0},
     )
     goals = np.array([[0.1, 0.1], [2.0, 0.0], [0.3, 0.2], [0.5, -0.4], [-0.2, 0.3]])
     shares = np.array([1.0, 1.0, -1.0, 1.0, 1.0])
-    plans = problem.solve([0.0, 0.0], goal=goals, s=shares)
-    alone = [problem.solve([0.0, 0.0], goal=goal, s=s) for goal, s in zip(goals, shares, strict=True)]
+    plans = problem.solve([0.0, 0.0], goal=goals, a=shares)
+    alone = [problem.solve([0.0, 0.0], goal=goal, a=a) for goal, a in zip(goals, shares, strict=True)]
     expected = ["optimal", "no motion found", "not finite", "optimal", "optimal"]
     assert plans.status.tolist() == [plan.status for plan in alone] == expected
     assert plans.iterations.tolist() == [plan.iterations for plan in alone]

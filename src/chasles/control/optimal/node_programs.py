@@ -221,8 +221,8 @@ class NodePrograms(Sealed):
 
     @property
     def _given(self) -> Shapes:
-        """Shapes of the time and of what the problem is given."""
-        return dict(list(self.costs.shapes.items())[1:])
+        """Shapes of the time and of what the problem is given, under names that are none of the others here."""
+        return {f"given_{name}": shape for name, shape in list(self.costs.shapes.items())[1:]}
 
     def _model(self, w: Array, costate: Array, *more: Any) -> tuple[Any, ...]:
         m = self.inputs

@@ -42,15 +42,15 @@ class Slopes(NamedTuple):
     ----------
     A, B
         Derivatives of the next state to the state (2n, 2n) and to the torques of the motors (2n, m).
-    S
-        Derivatives of the (q, q̇, q̈) at which the dynamics are taken, to (u, x), (3n, m + 2n).
+    accelerations
+        Derivatives of the accelerations to (u, x), (n, m + 2n).
     M_inverse
         Inverse mass matrix, the derivative of q̈ to all torques, (n, n).
     """
 
     A: Array
     B: Array
-    S: Array
+    accelerations: Array
     M_inverse: Array
 
 
@@ -107,16 +107,23 @@ class HeldStep:
         qdd = np.concatenate([of_torques, of_positions, drift * h * of_positions + of_velocities], axis=1)
         qd_next = qd + h * qdd
         both = np.concatenate([q_half + (1.0 - drift) * h * qd_next, qd_next])
-        return Slopes(both[:, m:], both[:, :m], np.concatenate([q_half, qd, qdd]), rates.B[n:])
+        return Slopes(both[:, m:], both[:, :m], qdd, rates.B[n:])
 
     def curvature(self, x: Array, u: Array, costate: Array, slopes: Slopes) -> Array:
         """Second derivatives of λᵀ x⁺ to (u, x), (m + 2n, m + 2n), for λ (2n,), of traced scalars."""
-        n, h = self.robot.n, self.h
+        n, m, h, c = self.robot.n, len(u), self.h, self.drift * self.h
         w = h * (costate[n:] + (1.0 - self.drift) * h * costate[:n])
         q, qd = self._drifted(x)
         qdd = np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
         inner = self._inverse_dynamics_hessian(np.concatenate([q, qd, qdd]), slopes.M_inverse @ w)
-        return np.asarray(-(slopes.S.T @ inner @ slopes.S))
+        # Accelerations enter linearly; positions are those at q + c q̇.
+        qq, qv, vv, qa = inner[:n, :n], inner[:n, n : 2 * n], inner[n : 2 * n, n : 2 * n], inner[:n, 2 * n :]
+        of_velocities = c * c * qq + c * (qv + qv.T) + vv
+        of_states = np.block([[qq, c * qq + qv], [(c * qq + qv).T, of_velocities]])
+        by_accelerations = qa @ slopes.accelerations
+        mixed = np.concatenate([np.zeros((m, m + 2 * n)), by_accelerations, c * by_accelerations])
+        without_torques = np.block([[np.zeros((m, m + 2 * n))], [np.zeros((2 * n, m)), of_states]])
+        return np.asarray(-(without_torques + mixed + mixed.T))
 
     @cached_property
     def rollout(self) -> Function:
