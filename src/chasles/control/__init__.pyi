@@ -35,6 +35,9 @@ from chasles.control.loop_margins import LoopMargins as LoopMargins
 from chasles.control.loop_margins import loop_margins as loop_margins
 from chasles.control.margin_design import DesignError as DesignError
 from chasles.control.margin_design import MarginDesign as MarginDesign
+from chasles.control.measured_response import MeasuredResponse as MeasuredResponse
+from chasles.control.measured_response import measured_response as measured_response
+from chasles.control.measured_response import orthogonal_multisines as orthogonal_multisines
 from chasles.control.momentum_observer import MomentumObserver as MomentumObserver
 from chasles.control.nominal_torque import NominalTorque as NominalTorque
 from chasles.control.nominal_torque import NominalTorquePID as NominalTorquePID
