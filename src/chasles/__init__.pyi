@@ -58,6 +58,7 @@ from chasles.simulation.plant import Sensors as Sensors
 from chasles.simulation.plant import TimingFaults as TimingFaults
 from chasles.simulation.recording import Recording as Recording
 from chasles.simulation.simulate import simulate as simulate
+from chasles.simulation.tuning import tune as tune
 from chasles.trajectories import BlendedWaypoints as BlendedWaypoints
 from chasles.trajectories import BSpline as BSpline
 from chasles.trajectories import CartesianLimits as CartesianLimits
