@@ -351,7 +351,7 @@ def test_warnings_name_the_options_of_commands(unphysical):
 
 
 def test_every_command_that_loads_a_robot_takes_a_tool_and_no_check():
-    for command in ("convert", "excite", "identify", "ik", "info", "payload", "simulate", "view"):
+    for command in ("convert", "excite", "identify", "ik", "info", "optimize", "payload", "simulate", "view"):
         shown = run(command, "--help").stdout
         assert "--tool" in shown, command
         assert "--no-check" in shown, command

@@ -23,7 +23,7 @@ NEAR = 0.05
 """Distance of the tool from its goal at the end of a motion, m."""
 WRITTEN = ("--out", "--save", "--report", "--copy")
 """Options with the name of a file that a command writes."""
-SLOW = ("demo", "study", "identify", "payload", "plot", "excite", "simulate")
+SLOW = ("demo", "study", "identify", "payload", "plot", "excite", "simulate", "optimize")
 """Commands whose examples take seconds, but for the third of `simulate`."""
 
 
@@ -47,7 +47,8 @@ CASES = [
 
 def test_the_help_of_every_command_that_takes_arguments_has_examples() -> None:
     assert set(EXAMPLES) >= {
-        "convert", "demo", "excite", "identify", "ik", "info", "payload", "plot", "simulate", "study", "view",
+        "convert", "demo", "excite", "identify", "ik", "info", "optimize", "payload", "plot", "simulate", "study",
+        "view",
     }  # fmt: skip
 
 
@@ -162,7 +163,16 @@ def turn(angle: float) -> np.ndarray:
 
 
 #: Makers of the files that examples read.
+def optimal_problem(path: Path) -> None:
+    """The problem that the help of `chasles optimize` shows."""
+    help = typer.main.get_command(application).commands["optimize"].help or ""
+    shown = [line.strip() for line in help.splitlines()]
+    first = shown.index("[problem]")
+    path.write_text("\n".join(shown[first : shown.index("at = [1.0, 0.5]") + 1]))
+
+
 FILES = {
+    "problem.toml": optimal_problem,
     "arm.urdf": arm_urdf,
     "my_robot.urdf": arm_urdf,
     "robot.xml": lambda path: ch.load("planar2r").save(path),

@@ -35,8 +35,8 @@ print(json.dumps([[name for name in {HEAVY!r} if name in sys.modules], said.getv
 HELP = [
     [*words, "--help"]
     for words in (
-        [], ["demo"], ["robots"], ["info"], ["view"], ["convert"], ["excite"], ["identify"], ["ik"], ["plot"],
-        ["payload"], ["simulate"], ["laws"], ["parameters"], ["study"], ["cache"], ["cache", "info"],
+        [], ["demo"], ["robots"], ["info"], ["view"], ["convert"], ["excite"], ["identify"], ["ik"], ["optimize"],
+        ["plot"], ["payload"], ["simulate"], ["laws"], ["parameters"], ["study"], ["cache"], ["cache", "info"],
     )
 ]  # fmt: skip
 

@@ -10,7 +10,7 @@ import typer
 
 import chasles as ch
 from chasles.cli.application import application
-from chasles.cli.commands import excite, identify, inverse_kinematics, payload, simulate
+from chasles.cli.commands import excite, identify, inverse_kinematics, optimize, payload, simulate
 from chasles.cli.signatures import takes
 from chasles.identification import identify_payload
 from chasles.inverse_kinematics import InverseKinematics
@@ -22,6 +22,7 @@ DERIVED = [
     (payload.payload_command, identify_payload, ("frame", "cutoff")),
     (payload.payload_command, ch.Log, ("sample_period", "delay")),
     (simulate.simulate, ch.simulate, ("period",)),
+    (optimize.optimize, ch.OptimalControl.solve, ("iterations",)),
     (inverse_kinematics.inverse_kinematics, InverseKinematics.__call__, ("target", "limits")),
 ]
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.control.optimal.robots import gantry
+from tests.control.optimal.robots import gantry, pendulum
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError
@@ -131,8 +131,25 @@ def test_the_certificate_refutes_what_is_not_optimal() -> None:
     W = np.zeros((21, 6))
     W[:-1, :2], W[:, 2:] = plan.torques, plan.states
     assert not certify(nodes, W, np.zeros(nodes.rows.count)).is_optimal  # without the ends' multipliers
+    K = plan.gains
+    assert not certify(nodes, W, np.zeros(nodes.rows.count), K).is_optimal
     W[:-1, 0] *= 1.01
     assert not certify(nodes, nodes.rolled_out(W), np.zeros(nodes.rows.count)).is_feasible
+
+
+def test_a_long_motion_along_an_unstable_pose_is_known_to_be_optimal() -> None:
+    """Of a pendulum that stands upright for 10 s, in which a rounding error grows by e³¹ if nothing holds it."""
+    stands = OptimalControl(
+        pendulum(),
+        duration=10.0,
+        nodes=200,
+        running=[residuals.torque(), 1e-3 * residuals.velocity()],
+        exact_end=AT_GOAL,
+        limits={"torque": 3.0},
+    )
+    plan = stands.solve([np.pi], goal=[np.pi + 0.1])
+    assert plan.success
+    assert abs(plan.states[-1, 0] - np.pi - 0.1) < 1e-6
 
 
 def test_an_interrupt_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:

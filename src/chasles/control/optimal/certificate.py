@@ -2,7 +2,8 @@
 
 It shares no derivative with the solver. The torques are rolled out through the forward dynamics, so that the motion is
 exact, and violations are measured on it. Optimality is the reduced gradient: what the cost less the multipliers' rows
-changes by with each torque, states following, from one adjoint sweep by reverse accumulation.
+changes by with each torque, states following and a regulator holding them, from one adjoint sweep by reverse
+accumulation.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ class Certificate:
         return np.asarray(self.is_feasible & (self.reduced_gradient <= small) & (self.slackness <= small))
 
 
-def certify(nodes: Nodes, W: Floats, z: Floats) -> Certificate:
+def certify(nodes: Nodes, W: Floats, z: Floats, K: Floats | None = None) -> Certificate:
     """Evaluate motions whose states are those that their torques give, with multipliers of their rows.
 
     Parameters
@@ -78,6 +79,9 @@ def certify(nodes: Nodes, W: Floats, z: Floats) -> Certificate:
         Torques and states, (..., N + 1, m + 2n), of `Nodes.rolled_out`.
     z
         Multipliers, (..., rows).
+    K
+        Gains of a regulator that holds the motion while a torque changes, (..., N, m, 2n); default none. The gradient
+        vanishes with any regulator or with none; along unstable motions it can only be computed with one.
     """
     m, t, rows, given = nodes.inputs, nodes.instants, nodes.rows, nodes.given_by_node
     values = nodes.values(W)
@@ -90,7 +94,9 @@ def certify(nodes: Nodes, W: Floats, z: Floats) -> Certificate:
     by_w[..., -1, m:] += nodes.final.lagrangian_gradient(x[..., -1, :], t[-1], *nodes.given, of_ends)
     if nodes.distances.count:
         by_w[..., m:] += nodes.distances.lagrangian_gradient(x, t, *given, of_distances)
-    backward = np.concatenate([W, by_w], axis=-1)[..., -2::-1, None, :]
+    shape = (*W.shape[:-2], rows.nodes, m * x.shape[-1])
+    gains = np.zeros(shape) if K is None else K.reshape(shape)
+    backward = np.concatenate([W[..., :-1, :], by_w[..., :-1, :], gains], axis=-1)[..., ::-1, None, :]
     _, reduced, costates = nodes.step.adjoint_sweep(by_w[..., -1, m:], backward)
     size = np.maximum(np.abs(by_w[..., -1, m:]).max(axis=-1), np.abs(costates).max(axis=(-1, -2)))
     products = np.where(rows.kinds.ends, 0.0, rows.present * z * values.rows)

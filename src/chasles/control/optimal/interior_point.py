@@ -86,19 +86,21 @@ def solve(
     return search.result
 
 
-def solve_from(nodes: Nodes, W: Floats, *, iterations: int) -> SearchResult:
+def solve_from(
+    nodes: Nodes, W: Floats, *, iterations: int, watch: Callable[[int, Errors], None] | None = None
+) -> SearchResult:
     """Iterate from motions; where that ends without one that keeps the constraints, once more with a lower barrier.
 
     A high barrier leads far away from the first motion, a low one keeps near to it: that both find no motion is better
     evidence that there is none. The second result counts only if it converges.
     """
-    first = solve(nodes, first_iterate(nodes, W, _FIRST_BARRIERS[0]), iterations=iterations)
+    first = solve(nodes, first_iterate(nodes, W, _FIRST_BARRIERS[0]), iterations=iterations, watch=watch)
     again = np.flatnonzero([ending in (Ending.INFEASIBLE, Ending.STALLED) for ending in first.endings])
     if not len(again):
         return first
     rest = nodes.select(again)
     left = iterations - first.iterations[again]
-    second = solve(rest, first_iterate(rest, W[again], _FIRST_BARRIERS[1]), iterations=left)
+    second = solve(rest, first_iterate(rest, W[again], _FIRST_BARRIERS[1]), iterations=left, watch=watch)
     first.iterations[again] += second.iterations
     first.sweeps[again] += second.sweeps
     better = np.flatnonzero([ending is Ending.CONVERGED for ending in second.endings])

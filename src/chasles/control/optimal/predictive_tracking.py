@@ -12,10 +12,8 @@ from chasles.control.optimal import residuals
 from chasles.control.optimal.limits import LIMITS
 from chasles.control.optimal.predictive import ModelPredictive
 from chasles.control.optimal.problem import OptimalControl
+from chasles.control.optimal.step import with_smooth_friction
 from chasles.robot.robot import Robot
-
-#: Velocity, rad/s (m/s), across which friction that jumps in the model changes its sign in the plan.
-_SMOOTH = 0.1
 
 
 class PredictiveTracking(ModelPredictive):
@@ -73,7 +71,7 @@ class PredictiveTracking(ModelPredictive):
         iterations: int = 3,
         observer: float = 0.0,
     ) -> None:
-        model, n = _smoothed(robot), robot.n
+        model, n = with_smooth_friction(robot), robot.n
         weights = bryson_weights(robot, position_error=position_error, velocity_error=velocity_error, torque=torque)
         of_errors = weights.Q.diagonal()
         running = [
@@ -83,11 +81,3 @@ class PredictiveTracking(ModelPredictive):
         ]
         problem = OptimalControl(model, duration=horizon, nodes=nodes, running=running, limits=limits)
         super().__init__(problem, delay=delay, iterations=iterations, observer=observer)
-
-
-def _smoothed(robot: Robot) -> Robot:
-    """Return the robot with friction that does not jump."""
-    joints = robot.description.joints
-    if all(all(joint.coulomb_velocities) for joint in joints if joint.coulomb_friction):
-        return robot
-    return robot.with_friction(coulomb_velocity=_SMOOTH)

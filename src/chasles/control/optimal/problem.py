@@ -17,7 +17,7 @@ from chasles.base.sealed import Sealed
 from chasles.control.optimal.certificate import Certificate, certify
 from chasles.control.optimal.first_motion import first_motion, instants, one_motion, usual_scale
 from chasles.control.optimal.interior_point import solve_from
-from chasles.control.optimal.iterates import Ending
+from chasles.control.optimal.iterates import Ending, Errors
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
@@ -35,7 +35,7 @@ from chasles.trajectories import JointTrajectory
 Floats = NDArray[np.float64]
 _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
 #: Names of arguments, which no value can have.
-_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "iterations")
+_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "iterations", "watch")
 
 
 class OptimalControl(Sealed):
@@ -146,6 +146,7 @@ class OptimalControl(Sealed):
         guess: JointTrajectory | None = None,
         reference: JointTrajectory | None = None,
         iterations: int = 500,
+        watch: Callable[[int, Errors], None] | None = None,
         **values: ArrayLike,
     ) -> Plan:
         """Return the best motion from an initial state.
@@ -161,6 +162,8 @@ class OptimalControl(Sealed):
             Motion to follow, for residuals whose target is ``"reference"``.
         iterations
             Largest number of iterations.
+        watch
+            Called with the number of each iteration and the errors of the problems that go on, for progress.
         **values
             Values that the residuals name, such as ``goal``, each (..., *shape).
 
@@ -209,7 +212,7 @@ class OptimalControl(Sealed):
         guess = reference if guess is None else guess
         count = int(np.prod(batch, dtype=int))
         flat = [part.reshape(count, *part.shape[part.ndim - core :]) for part, core in zip(whole, cores, strict=True)]
-        return Plan(times, self._solved(moments, guess, most, *flat), batch)
+        return Plan(times, self._solved(moments, guess, most, watch, *flat), batch)
 
     def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
         """Return the same problem with other limits, which need no compilation.
@@ -243,16 +246,23 @@ class OptimalControl(Sealed):
         return None if reference is None else one_motion(reference, self.robot, "reference")
 
     def _solved(
-        self, moments: Floats, guess: JointTrajectory | None, most: int, q: Floats, qd: Floats, *values: Floats
+        self,
+        moments: Floats,
+        guess: JointTrajectory | None,
+        most: int,
+        watch: Callable[[int, Errors], None] | None,
+        q: Floats,
+        qd: Floats,
+        *values: Floats,
     ) -> list[Solved]:
         """Solve problems (problems, …) together."""
         nodes, W = self.posed(q, qd, values, moments=moments, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
-        outcome = solve_from(nodes, W, iterations=most)
+        outcome = solve_from(nodes, W, iterations=most, watch=watch)
         now, m = outcome.iterate, nodes.inputs
         W = nodes.rolled_out(now.W, outcome.gains)
         W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, now.W)
-        certificate = certify(nodes, W, now.elastic.z)
+        certificate = certify(nodes, W, now.elastic.z, outcome.gains)
         torques = self.step.torques(W[:, :-1, :m])
         gains = np.zeros((len(q), self.nodes, self.robot.n, 2 * self.robot.n))
         gains[:, :, self.motors] = outcome.gains

@@ -33,6 +33,8 @@ Integrator = Literal["leapfrog", "semi-implicit-euler"]
 INTEGRATORS = get_args(Integrator)
 #: Share σ of the step by which positions move before the torque acts.
 _DRIFT = {"leapfrog": 0.5, "semi-implicit-euler": 0.0}
+#: Velocity, rad/s (m/s), over which friction that jumps at rest is smoothed.
+_SMOOTH = 0.1
 
 
 class Slopes(NamedTuple):
@@ -139,15 +141,20 @@ class HeldStep:
 
     @cached_property
     def adjoint_sweep(self) -> Function:
-        """Scan, backward, over (u, x, gradient to both) that gives the reduced gradient to u and the costate."""
+        """Scan, backward, over (u, x, gradient to both, K) that gives the reduced gradient to u and the costate.
+
+        The regulator K holds the motion: without it rounding would grow along an unstable one.
+        """
         m, s = int(self.motors.sum()), 2 * self.robot.n
 
         def work(costate: Array, node: Array) -> tuple[Array, Array, Array]:
             by_torque, by_state = self.adjoint(node[:m], node[m : m + s], costate)
-            before = node[2 * m + s :] + by_state
-            return before, node[m + s : 2 * m + s] + by_torque, before
+            reduced = node[m + s : 2 * m + s] + by_torque
+            K = node[2 * (m + s) :].reshape(m, s)
+            before = node[2 * m + s : 2 * (m + s)] + by_state - K.T @ reduced
+            return before, reduced, before
 
-        shapes = {"costate": (s,), "node": (2 * (m + s),)}
+        shapes = {"costate": (s,), "node": (2 * (m + s) + m * s,)}
         return Function(trace(work, shapes, name="adjoint", outputs=["next", "reduced", "costate"]), shape="scan")
 
     @cached_property
@@ -177,3 +184,10 @@ def require_smooth(robot: Robot) -> None:
                 "optimised across a jump; smooth it over a velocity (rad/s), as with "
                 f"robot.with_friction(coulomb_velocity=0.1)"
             )
+
+
+def with_smooth_friction(robot: Robot) -> Robot:
+    """Return the robot with friction that changes its sign over 0.1 rad/s (m/s) where it jumps at rest."""
+    if all(all(joint.coulomb_velocities) for joint in robot.description.joints if joint.coulomb_friction):
+        return robot
+    return robot.with_friction(coulomb_velocity=_SMOOTH)
