@@ -21,6 +21,7 @@ OPTIONS = (
     "--disable-background-networking",
     "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
+    "--webgl-antialiasing-mode=none",
     "--window-size=1000,700",
 )
 #: The browser listens at file descriptor 3 and answers at 4.
