@@ -61,7 +61,7 @@ def test_commands_import_what_they_need(commands):
     [
         ("chasles si", "simulate"),
         ("chasles simulate --wa", "--waypoint"),
-        ("chasles simulate ur5 --law pid", "pid"),
+        ("chasles simulate ur5 --law pid-", "pid-gravity"),
         ("chasles view ur5 --law slo", "slotine-li"),
         ("chasles convert panda a.toml --to modified-d", "modified-dh"),
         ("chasles info pand", "panda"),

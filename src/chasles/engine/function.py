@@ -268,6 +268,7 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
 
         Growth by a rate r over three steps, with nothing recorded: the final x is (1 + r)³ x.
 
+        >>> import numpy as np
         >>> growth = trace(lambda x, t, r: x + r * x, {"x": (1,), "t": (), "r": ()}, name="growth", outputs=["x_next"])
         >>> scan = Function(growth, shape="scan")
         >>> scan.vjp("r")([2.0], np.zeros((3, 1)), 0.5, [1.0])  # 3 (1 + r)² x

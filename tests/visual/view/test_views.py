@@ -164,6 +164,7 @@ def test_a_message_is_judged_before_it_is_read(panda: ch.Robot, length: str, kno
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # of forks beside threads
+@pytest.mark.filterwarnings("ignore:os.fork:RuntimeWarning")  # of JAX, which other tests may have started
 def test_a_view_closes_in_a_forked_process(panda: ch.Robot) -> None:
     with panda.view(browser=False) as view:
         child = os.fork()

@@ -183,8 +183,9 @@ def integral_for(robot: Robot, tau: Array, rest: Array, gains: Array) -> Any:
     """Return the integrals z (n,) for which torques rest - K z are tau, for the gains K (n, m) of all states.
 
     >>> import chasles as ch
-    >>> integral_for(ch.load("pendulum"), np.array([3.0]), np.array([1.0]), np.array([[5.0, 2.0, 4.0]]))
-    array([-0.5])
+    >>> gains = np.hstack([np.ones((2, 4)), np.diag([4.0, 2.0])])  # of positions, velocities and integrals
+    >>> integral_for(ch.load("planar2r"), np.array([3.0, 3.0]), np.array([1.0, 1.0]), gains)
+    array([-0.5, -1. ])
     """
     n = robot.n
     return solve(gains[:, 2 * n : 3 * n], rest - tau)
