@@ -35,6 +35,7 @@ SECTIONS = {
     "modern-robotics": "modern_robotics",
     "operations": "operations",
     "optimal": "optimal",
+    "optimal-peers": "optimal_peers",
     "roofline": "roofline",
     "simulation": "simulation",
     "startup": "startup",
@@ -45,6 +46,8 @@ SECTIONS = {
     "viewer": "viewer",
     "whole-body": "whole_body",
 }
+#: Sections that run only when they are named: they install programs into an environment of their own.
+ON_REQUEST = {"optimal-peers"}
 PACKAGES = (
     "numpy",
     "scipy",
@@ -69,7 +72,12 @@ PACKAGES = (
 def main() -> int:
     """Run the sections that were asked for and print their tables."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
-    parser.add_argument("sections", nargs="*", metavar="section", help=f"of {', '.join(SECTIONS)}; default all")
+    parser.add_argument(
+        "sections",
+        nargs="*",
+        metavar="section",
+        help=f"of {', '.join(SECTIONS)}; default all but {', '.join(ON_REQUEST)}",
+    )
     parser.add_argument("--markdown", action="store_true", help="print Markdown, as in the README")
     parser.add_argument(
         "--without", metavar="feature", help="compile for a processor without these features, such as avx512"
@@ -90,7 +98,7 @@ def main() -> int:
         leave_out(arguments.without)
     print(header(ch.__version__, arguments.without) + "\n", flush=True)
     complete = True
-    for name in arguments.sections or SECTIONS:
+    for name in arguments.sections or [name for name in SECTIONS if name not in ON_REQUEST]:
         try:
             tables = importlib.import_module(f"benchmarks.{SECTIONS[name]}").tables
             takes_robots = bool(arguments.robot) and "further" in inspect.signature(tables).parameters

@@ -52,14 +52,14 @@ def tables() -> Iterator[Table]:
     yield drawn_reaches()
 
 
-def reach(*, exact: bool, clearance: Clearance | None = None) -> OptimalControl:
+def reach(*, exact: bool, clearance: Clearance | None = None, nodes: int = NODES) -> OptimalControl:
     """The problem of a benchmark that Crocoddyl ships, on a Panda; or with an exact end at rest."""
     small = [0.1 * residual for residual in (residuals.position(), residuals.velocity(), residuals.torque())]
     end = [residuals.pose("goal"), residuals.velocity()]
     return OptimalControl(
         ARM,
-        duration=DURATION,
-        nodes=NODES,
+        duration=DURATION * nodes / NODES,
+        nodes=nodes,
         running=[residuals.pose("goal"), *small],
         final=[0.1 * residuals.position(), 0.1 * residuals.velocity()] if exact else [1e3 * residuals.pose("goal")],
         exact_end=end if exact else [],

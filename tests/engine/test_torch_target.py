@@ -146,9 +146,12 @@ def test_tensors_on_other_devices_stay_there(torch: Any) -> None:
     assert jacobian.shape == (5, 6, 2)
 
 
-def test_the_page_is_right(torch: Any) -> None:
-    page = Path(__file__).parents[2] / "docs" / "optimisers.md"
-    text = page.read_text(encoding="utf-8").partition("## PyTorch")[2]
+@pytest.mark.parametrize(
+    ("name", "heading"), [("optimisers", "## PyTorch"), ("dynamics-elsewhere", "## Learning in PyTorch")]
+)
+def test_the_pages_are_right(name: str, heading: str, torch: Any) -> None:
+    page = Path(__file__).parents[2] / "docs" / f"{name}.md"
+    text = page.read_text(encoding="utf-8").partition(heading)[2]
     block = text.partition("```py\n")[2].partition("```")[0]
     session = doctest.DocTestParser().get_doctest(block, {}, page.name, str(page), 0)
     assert session.examples
