@@ -38,6 +38,9 @@ from chasles.control.margin_design import MarginDesign as MarginDesign
 from chasles.control.measured_response import MeasuredResponse as MeasuredResponse
 from chasles.control.measured_response import measured_response as measured_response
 from chasles.control.measured_response import orthogonal_multisines as orthogonal_multisines
+from chasles.control.mixed_sensitivity import ShapedLaw as ShapedLaw
+from chasles.control.mixed_sensitivity import bandwidth_weight as bandwidth_weight
+from chasles.control.mixed_sensitivity import mixed_sensitivity as mixed_sensitivity
 from chasles.control.momentum_observer import MomentumObserver as MomentumObserver
 from chasles.control.nominal_torque import NominalTorque as NominalTorque
 from chasles.control.nominal_torque import NominalTorquePID as NominalTorquePID

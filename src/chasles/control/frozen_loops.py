@@ -74,6 +74,17 @@ class FrozenLoops:
         S = np.linalg.inv(np.eye(self.n) + L)
         return 1.0 / largest_singular_value(scaled(S - 0.5 * np.eye(self.n), _PERRON))  # (S - T)/2 with T = 1 - S
 
+    @property
+    def frequency(self) -> Floats:
+        """Frequencies of `sensitivities`, rad/s."""
+        return self._angles[len(_CYCLES) :] / self.period
+
+    def sensitivities(self, law: FrozenLaw) -> Complex:
+        """Return S = (1 + L)⁻¹ at the torques of all frozen loops, (frequencies, places, vertices, n, n)."""
+        first = len(_CYCLES)
+        L = _positions(law, self._z[first:])[:, :, None] @ self._plants[first:]
+        return np.asarray(np.linalg.inv(np.eye(self.n) + L))
+
     def is_stable(self, law: FrozenLaw, matched: Sequence[FrozenLaw] = ()) -> bool:
         """Return whether no frozen loop has a pole outside of the unit circle."""
         pairs = [(law.linear, plant) for plant in self._held]

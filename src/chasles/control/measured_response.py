@@ -12,6 +12,7 @@ input-output method).
 
 from __future__ import annotations
 
+import math
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -180,10 +181,10 @@ def measured_response(
     S_yr, S_rr = _mean(Y, R), power[excited]
     explained = np.einsum("kij,kji->ki", S_yr, np.linalg.solve(S_rr, _adjoint(S_yr))).real
     coherence = explained / np.maximum((np.abs(Y) ** 2).mean(axis=-1), np.finfo(np.float64).tiny)
-    frequency = 2.0 * np.pi * np.flatnonzero(excited) / (size * real(period, "period", above=0.0))
-    return MeasuredResponse(
-        frequency, loop, plant, loop_deviation, plant_deviation, np.clip(coherence, 0.0, 1.0), total - n
-    )
+    lines = np.flatnonzero(excited).astype(np.float64)
+    frequency: Floats = lines * (2.0 * math.pi / (size * real(period, "period", above=0.0)))
+    shares: Floats = np.clip(coherence, 0.0, 1.0).astype(np.float64)
+    return MeasuredResponse(frequency, loop, plant, loop_deviation, plant_deviation, shares, total - n)
 
 
 def _segments(signal: Floats, first: int, count: int, size: int, taper: Floats) -> Complex:

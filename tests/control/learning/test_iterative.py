@@ -83,7 +83,7 @@ def test_sweeps_are_adjoint_and_are_the_loop() -> None:
     arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.2], [0.6, 0.5], 0.3)
     law = ch.ComputedTorque(arm, kp=400.0, kd=30.0, ki=500.0)
     period = 0.004
-    times = period * np.arange(76)
+    times = period * np.arange(76.0)
     loop = lifted_loop(arm, law, times, motion(times), period=period, delay=1.5, velocity="differentiated")
     rng = np.random.default_rng(1)
     v, e = rng.normal(size=(2, 75, 2))

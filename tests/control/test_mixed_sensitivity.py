@@ -1,0 +1,81 @@
+"""Mixed sensitivity: a mass against a grid of its own formulas, filters as parameters, refusals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import chasles as ch
+from chasles.base.errors import ArgumentError
+from chasles.control import Uncertainty, bandwidth_weight, mixed_sensitivity
+
+PERIOD, MASS = 0.01, 2.0
+EXACT = Uncertainty(model_error=0.0, unknown_friction=0.0, jitter=0.0)
+
+
+def judged(kp: float, kd: float, corner: float) -> tuple[float, float]:
+    """γ and disk margin of a mass under PD with differenced velocity and held force, on a fine grid of frequencies."""
+    poles = np.roots([1.0, -2.0, 1.0, 0.0])  # z (z - 1)²
+    forward = 0.5 * PERIOD**2 / MASS * np.polymul([1.0, 1.0], [kp + kd / PERIOD, -kd / PERIOD])
+    closed = np.polyadd(np.poly(poles), forward)
+    if np.abs(np.roots(closed)).max() >= 1.0:
+        return np.inf, 0.0
+    w = np.logspace(-0.5, np.log10(np.pi / PERIOD), 2000)
+    z = np.exp(1j * w * PERIOD)
+    S = 1.0 / (1.0 + np.polyval(forward, z) / np.polyval(np.poly(poles), z))
+    return float((np.hypot(w / 2.0, corner) / w * np.abs(S)).max()), float(1.0 / np.abs(S - 0.5).max())
+
+
+def test_a_mass_gets_the_gains_that_a_grid_finds() -> None:
+    """No gains of a fine grid with the margin have a lower γ, and γ and margin are those of own formulas."""
+    arm = ch.Robot.from_dh([{"kind": "prismatic", "mass": MASS}], gravity=(0.0, 0.0, 0.0), check=False)
+    shaped = mixed_sensitivity(
+        lambda kp, kd: ch.control.PD(arm, kp=kp, kd=kd),
+        {"kp": 200.0, "kd": 40.0},
+        arm,
+        ch.PointToPoint([0.0], [0.1], 1.0),
+        period=PERIOD,
+        sensitivity=bandwidth_weight(20.0),
+        margin=0.8,
+        unknown=EXACT,
+        starts=2,
+        evaluations=120,
+    )
+    gamma, disk = judged(float(shaped.parameters["kp"]), float(shaped.parameters["kd"]), 20.0)
+    assert shaped.value == pytest.approx(gamma, rel=0.03)
+    assert shaped.margin == pytest.approx(disk, rel=0.02)
+    assert shaped.margin >= 0.8
+    grid = [judged(kp, kd, 20.0) for kp in np.geomspace(20.0, 1e4, 60) for kd in np.geomspace(5.0, 300.0, 60)]
+    assert shaped.value < 1.03 * min(value for value, margin in grid if margin >= 0.8)
+    assert shaped.attained.max() < 1.1 * shaped.attained.min()
+
+
+@pytest.mark.slow
+def test_filters_are_parameters_and_margins_hold_on_unknown_plants() -> None:
+    arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+
+    def make(kp: float, kd: float, zero: float, pole: float) -> ch.Controller:
+        return ch.control.LeadLagFilter(arm, ch.ComputedTorque(arm, kp=kp, kd=kd), zero=zero, pole=pole)
+
+    unknown = Uncertainty(payload=0.3)
+    start = {"kp": 100.0, "kd": 20.0, "zero": 40.0, "pole": 60.0}
+    common: dict[str, Any] = {"period": PERIOD, "sensitivity": bandwidth_weight(5.0), "unknown": unknown, "starts": 1}
+    plain = mixed_sensitivity(make, start, arm, motion, evaluations=10, **common)
+    shaped = mixed_sensitivity(make, start, arm, motion, evaluations=150, **common)
+    assert shaped.value < 0.9 * plain.value
+    assert ch.control.loop_margins(arm, shaped.law, motion, period=PERIOD).disk.min() > 0.29
+
+
+def test_margins_that_cannot_be_had_and_gains_that_are_not_positive() -> None:
+    arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+
+    def make(kp: float, kd: float) -> ch.Controller:
+        return ch.ComputedTorque(arm, kp=kp, kd=kd)
+
+    options: dict[str, Any] = {"period": PERIOD, "sensitivity": bandwidth_weight(5.0), "starts": 1, "evaluations": 10}
+    with pytest.raises(ArgumentError, match=r"no law with a disk margin of 1.9 was found from 1 starts"):
+        mixed_sensitivity(make, {"kp": 900.0, "kd": 90.0}, arm, motion, margin=1.9, **options)
+    with pytest.raises(ArgumentError, match=r"kp is -1.0; it must be positive"):
+        mixed_sensitivity(make, {"kp": -1.0, "kd": 9.0}, arm, motion, **options)
