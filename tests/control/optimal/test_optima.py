@@ -171,3 +171,37 @@ def test_acrobot_swings_up_from_all_guesses() -> None:
     for plan in plans:
         np.testing.assert_allclose(plan.states[-1], [np.pi, 0.0, 0.0, 0.0], atol=1e-6)
         assert (plan.torques[:, 0] == 0.0).all()
+
+
+def test_what_is_kept_bounds_the_motion() -> None:
+    """A carriage goes around a disk: the shortest way is two tangents and an arc, and slack rows change nothing."""
+    centre, radius = np.array([0.5, 0.05]), 0.2
+
+    def outside(q: np.ndarray) -> np.ndarray:
+        return ((q - centre) ** 2).sum() / radius**2 - 1.0
+
+    options = {
+        "duration": 1.0,
+        "nodes": 160,
+        "running": [residuals.velocity(), 1e-5 * residuals.torque()],
+        "exact_end": [residuals.position("goal")],
+        "limits": (),
+    }
+    start, goal = np.array([0.0, 0.0]), np.array([1.0, 0.0])
+    far = np.array([np.linalg.norm(end - centre) for end in (start, goal)])
+    between = np.arccos((start - centre) @ (goal - centre) / far.prod())
+    length = np.sqrt(far**2 - radius**2).sum() + radius * (between - np.arccos(radius / far).sum())
+    angle = np.arctan2(*centre[::-1]) - np.arcsin(radius / far[0])  # of the tangent below the disk
+    velocity = length * np.array([np.cos(angle), np.sin(angle)])
+    around = OptimalControl(gantry(), keep=[outside], **options)
+    motion = around.solve(start, velocity, goal=goal, guess=ch.PointToPoint(start, goal - [0.0, 0.3], 1.0))
+    assert motion.success
+    assert min(outside(each) for each in motion.states[1:, :2]) > -1e-6
+    # ½ ∫ |q̇|² over 1 s of a way of this length at constant speed; the last step is counted from its first node only.
+    assert motion.cost == pytest.approx(0.5 * length**2, rel=0.01)
+    free = OptimalControl(gantry(), **options).solve(start, goal=goal)
+    slack = OptimalControl(gantry(), keep=[lambda q: outside(q) + 10.0], **options).solve(start, goal=goal)
+    assert slack.cost == pytest.approx(free.cost, rel=1e-7)
+    blocked = OptimalControl(gantry(), keep=[lambda q: -0.5 - q[:1]], **options).solve(start, goal=goal, iterations=200)
+    assert not blocked.success
+    assert "lement 0 of what is to be kept is" in str(blocked)

@@ -61,6 +61,9 @@ class OptimalControl(Sealed):
     limits
         Limits of the robot that hold: ``"position"``, ``"velocity"``, ``"torque"``; or a mapping from these names to
         bounds of the absolute values, a number or (n,), or None for those of the robot.
+    keep
+        Residuals of q and qd that must not be negative at any node but the first: a region of a frame, a stop, a
+        distance of your own. Scale them to the order of one; a weight w scales by √w.
     clearance
         Distances that must stay above `margin`; see `chasles.clearance`.
     margin
@@ -115,6 +118,7 @@ class OptimalControl(Sealed):
         running: Sequence[Residual | Callable[..., Any]] = (),
         final: Sequence[Residual | Callable[..., Any]] = (),
         exact_end: Sequence[Residual | Callable[..., Any]] = (),
+        keep: Sequence[Residual | Callable[..., Any]] = (),
         limits: Sequence[str] | Mapping[str, ArrayLike | None] = LIMITS,
         clearance: Clearance | None = None,
         margin: float = 0.02,
@@ -125,9 +129,9 @@ class OptimalControl(Sealed):
         require_smooth(robot)
         self.robot, self.nodes = robot, whole_number(nodes, "nodes", 1, _MOST_NODES)
         self.duration = real(duration, "duration", above=0.0)
-        self.running, self.final, self.exact_end = (
+        self.running, self.final, self.exact_end, self.keep = (
             as_residuals(given, name)
-            for given, name in ((running, "running"), (final, "final"), (exact_end, "exact_end"))
+            for given, name in ((running, "running"), (final, "final"), (exact_end, "exact_end"), (keep, "keep"))
         )
         self.clearance, self.margin = clearance, real(margin, "margin")
         if clearance is not None and clearance.robot.n != robot.n:
@@ -136,7 +140,7 @@ class OptimalControl(Sealed):
         choice(integrator, "integrator", INTEGRATORS)
         self.step = HeldStep(robot, self.motors, self.duration / self.nodes, integrator)
         self.lower, self.upper, self.scale = bounds(robot, self.motors, limits)
-        self.values = _values((*self.running, *self.final, *self.exact_end), robot.n)
+        self.values = _values((*self.running, *self.final, *self.exact_end, *self.keep), robot.n)
 
     def solve(
         self,
@@ -319,7 +323,7 @@ class OptimalControl(Sealed):
     @cached_property
     def takes_reference(self) -> bool:
         """Whether a residual depends on a motion to follow."""
-        known = [name for each in (*self.running, *self.final, *self.exact_end) for name in each.arguments]
+        known = [name for each in (*self.running, *self.final, *self.exact_end, *self.keep) for name in each.arguments]
         return not set(REFERENCE).isdisjoint(known)
 
     @property
@@ -347,9 +351,11 @@ class OptimalControl(Sealed):
     @cached_property
     def _distances(self) -> Terms:
         def distances(known: Mapping[str, Any]) -> Any:
+            kept = stacked(self.keep, known)
             if self.clearance is None:
-                return np.zeros(0)
-            return (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE
+                return kept
+            apart = (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE
+            return np.concatenate([apart, kept])
 
         return Terms(self.robot, self.motors, (), distances, self.values, has_torques=False, duration=0.0)
 

@@ -30,6 +30,9 @@ _CLEARANCE = Rule(
     "the distance of '{first}' and '{second}' is {value:.3g} mm short of the margin at {at}",
     "refusal",
 )
+_KEPT = Rule(
+    "kept", FEASIBLE, _BECAUSE, "element {index} of what is to be kept is {value:.3g} below 0 at {at}", "refusal"
+)
 _END = Rule("exact-end", FEASIBLE, _BECAUSE, "element {index} of the exact ends is {value:.3g} instead of 0", "refusal")
 
 _NOT_FINITE = Rule("not-finite", 0.0, "values must be numbers", "a value is not finite at node {value:.0f}", "refusal")
@@ -70,6 +73,8 @@ def violations(
         at = f"node {nodes[0]}" if len(nodes) == 1 else f"{len(nodes)} nodes from {min(nodes)} to {max(nodes)}"
         if kind == "end":
             found += _END.told(most, index=index)
+        elif kind == "distance" and index >= len(pairs):
+            found += _KEPT.told(most, index=index - len(pairs), at=at)
         elif kind == "distance":
             first, second = pairs[index]
             found += _CLEARANCE.told(1e3 * DISTANCE_SCALE * most, first=first, second=second, at=at)
