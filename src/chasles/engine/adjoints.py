@@ -96,6 +96,11 @@ class LoopAdjoint:
         """The scan that records its states and samples."""
         return Runner(recording_scan(self.kernel.program, samples=True), "scan", self.dtype, "", None)
 
+    @property
+    def _width(self) -> int:
+        """Numbers in a record of the backward scan."""
+        return self._backward.program.inputs[1].size
+
     @cached_property
     def _backward(self) -> Runner:
         program = self.kernel.program
@@ -132,12 +137,12 @@ class LoopAdjoint:
         carried[..., :size] = run.final
         of_given = np.zeros((*batch, steps, run.given.shape[-1]), self.dtype) if inputs[1].name in self.wrt else None
         samples = []
-        length = max(math.isqrt(steps - 1) + 1, self._held // max(1, math.prod(batch) * run.width))
+        length = max(math.isqrt(steps - 1) + 1, self._held // max(1, math.prod(batch) * self._width))
         for first, start in self._segments(run, length):
             part = slice(first, min(first + length, steps))
-            _, states, *recorded = recorder.call([start, run.given[..., part, None, :], *run.parameters])
+            _, records, *recorded = recorder.call([start, run.given[..., part, None, :], *run.parameters])
             samples.append(recorded)
-            results = self._backward.call([carried, run.record(states, part), *run.parameters])
+            results = self._backward.call([carried, run.record(records, part), *run.parameters])
             carried = results[0] if isinstance(results, tuple) else results
             if of_given is not None:
                 of_given[..., part, :] = results[1][..., ::-1, :]
@@ -161,7 +166,7 @@ class LoopAdjoint:
         last, starts = self._forward.call([run.state, rows, *run.parameters])
         yield before * length, last
         for k in range(before - 1, -1, -1):
-            yield k * length, starts[..., k, :]
+            yield k * length, starts[..., k, : run.state.shape[-1]]
 
 
 class _Run(NamedTuple):
@@ -184,16 +189,12 @@ class _Run(NamedTuple):
     final: Array
     of_samples: Array
 
-    @property
-    def width(self) -> int:
-        """Numbers in a record."""
-        return sum(x.shape[-1] for x in (self.state, self.given, self.of_samples))
-
-    def record(self, states: Array, part: slice) -> Array:
+    def record(self, records: Array, part: slice) -> Array:
         """Return what the backward scan is given for some steps, the last one first, (*batch, steps, 1, width)."""
-        record = np.empty((*self.batch, states.shape[-2], self.width), states.dtype)
+        parts = (records, self.given[..., part, :], self.of_samples[..., part, :])
+        record = np.empty((*self.batch, records.shape[-2], sum(x.shape[-1] for x in parts)), records.dtype)
         first = 0
-        for x in (states, self.given[..., part, :], self.of_samples[..., part, :]):
+        for x in parts:
             record[..., first : first + x.shape[-1]] = x
             first += x.shape[-1]
         return record[..., ::-1, None, :]

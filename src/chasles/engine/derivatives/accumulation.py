@@ -79,12 +79,19 @@ def forward(
 
 
 def reverse(
-    program: Program, inputs: Sequence[Any], seeds: Mapping[int, Sparse], wrt: Sequence[int]
+    program: Program,
+    inputs: Sequence[Any],
+    seeds: Mapping[int, Sparse],
+    wrt: Sequence[int],
+    known: Mapping[int, Any] | None = None,
 ) -> tuple[dict[int, Any], list[Sparse]]:
-    """Return the values of the seeded output scalars and the adjoints of some input scalars."""
+    """Return the values of the seeded output scalars and the adjoints of some input scalars.
+
+    Values of items that are known from a run forward need not be computed again.
+    """
     active = active_values(program, wrt)
     several = len({key for seed in seeds.values() for key in seed}) > 1
-    values, linear = _values(program, inputs, list(seeds), active, linearises=several)
+    values, linear = _values(program, inputs, list(seeds), active, linearises=several, known=known or {})
     terms: _Terms = {}
     for output, seed in seeds.items():
         _add_terms(terms, program.results[output], seed)
@@ -121,8 +128,19 @@ def _add_terms(terms: _Terms, value: int, contributions: Sparse) -> None:
         terms.setdefault(value, {}).setdefault(key, []).append(term)
 
 
+def program_values(program: Program, inputs: Sequence[Any]) -> list[Any]:
+    """Return the values of all instructions that outputs need."""
+    return _values(program, inputs, range(len(program.results)), [], linearises=False, known={})[0]
+
+
 def _values(
-    program: Program, inputs: Sequence[Any], outputs: Sequence[int], active: Sequence[bool], *, linearises: bool
+    program: Program,
+    inputs: Sequence[Any],
+    outputs: Sequence[int],
+    active: Sequence[bool],
+    *,
+    linearises: bool,
+    known: Mapping[int, Any],
 ) -> tuple[list[Any], _Linear]:
     """Return all values that some outputs need, and, where calls are linearised, the derivatives of those that move."""
     needed, used = _needed(program, outputs)
@@ -137,7 +155,7 @@ def _values(
         elif operation == "input":
             value = inputs[rest[0]]
         elif operation == "item":
-            value = values[rest[0]][rest[1]]
+            value = known[index] if index in known else values[rest[0]][rest[1]]
         elif operation == "call":
             called, arguments = program.programs[rest[0]], [values[k] for k in rest[1:]]
             if linearises and (moving := _moving(rest[1:], active)):

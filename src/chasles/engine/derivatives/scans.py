@@ -12,28 +12,43 @@ Derivatives", 2nd ed., SIAM 2008, chapters 3 and 12).
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate, pairwise
 
-from chasles.engine.derivatives.accumulation import Sparse, input_scalars, reverse
+from chasles.engine.derivatives.accumulation import Sparse, input_scalars, program_values, reverse
 from chasles.engine.derivatives.programs import positions
 from chasles.engine.program.folding import add
 from chasles.engine.program.graph import Graph
 from chasles.engine.program.program import Argument, Program
 
+#: Scalar operations that a value must save for each time that it is stored and read, to be worth that.
+_WORTH_STORING = 30
+
+
+def taped_items(program: Program) -> list[int]:
+    """Return the items of costly calls, which are recorded on the way forward for the way back (a tape)."""
+    items: dict[int, list[int]] = {}
+    for index, instruction in enumerate(program.instructions):
+        if instruction[0] == "item":
+            items.setdefault(instruction[1], []).append(index)
+    work = {call: program.programs[program.instructions[call][1]].operation_count for call in items}
+    return sorted(k for call, of_call in items.items() if work[call] > _WORTH_STORING * len(of_call) for k in of_call)
+
 
 def recording_scan(program: Program, *, samples: bool) -> Program:
-    """Return the step of a scan that records its states: (state, given, *parameters) -> (next state, state, *samples).
+    """Return the step of a scan that records its states: (state, given, *parameters) -> (next, record, *samples).
 
-    What is given is a vector. Samples of the scan's own may be left out.
+    What is given is a vector. A record is the state, followed by the tape. Samples of the scan's own may be left out.
     """
     state, given, *parameters = program.inputs
     graph = Graph()
     inputs = input_scalars(graph, program.inputs)
-    size = state.size
+    values = program_values(program, inputs)
+    size, tape = state.size, [values[k] for k in taped_items(program)]
     kept = program.outputs if samples else program.outputs[:1]
-    results = program.replay(inputs)[: sum(a.size for a in kept)]
-    outputs = [kept[0], Argument("states", (size,)), *kept[1:]]
+    results = [values[k] for k in program.results[: sum(a.size for a in kept)]]
+    outputs = [kept[0], Argument("record", (size + len(tape),)), *kept[1:]]
     arguments = [state, Argument(given.name, (given.size,)), *parameters]
-    recorded = [*results[:size], *inputs[:size], *results[size:]]
+    recorded = [*results[:size], *inputs[:size], *tape, *results[size:]]
     return Program.from_graph(f"{program.name}_states", arguments, outputs, graph, recorded)
 
 
@@ -51,22 +66,27 @@ def adjoint_scan(program: Program, wrt: Sequence[str]) -> Program:
     -------
     Program
         (adjoint, record, *parameters) -> (adjoint before, adjoint of given if wanted). The adjoint is that of the
-        state, followed by the sums for the wanted parameters in the order of the inputs; the record is a state, what
-        was given to it, and the adjoints of its samples.
+        state, followed by the sums for the wanted parameters in the order of the inputs; the record is that of a state,
+        what was given to it, and the adjoints of its samples.
     """
     state, given, *parameters = program.inputs
     samples = program.outputs[1:]
     summed = [a for a in parameters if a.name in wrt]
     carried = Argument("adjoint", (state.size + sum(a.size for a in summed),))
-    record = Argument("record", (state.size + given.size + sum(a.size for a in samples),))
+    items = taped_items(program)
+    sizes = [state.size, len(items), given.size, sum(a.size for a in samples)]
+    record = Argument("record", (sum(sizes),))
     inputs = [carried, record, *(Argument(f"parameter_{k}", a.shape) for k, a in enumerate(parameters))]
     graph = Graph()
     scalars = input_scalars(graph, inputs)
     adjoint, rest = scalars[: carried.size], scalars[carried.size :]
-    known, of_samples = rest[: state.size + given.size], rest[state.size + given.size : record.size]
+    ends = list(accumulate(sizes, initial=0))
+    of_state, tape, of_given, of_samples = (rest[start:end] for start, end in pairwise(ends))
     seeds: dict[int, Sparse] = {k: {0: x} for k, x in enumerate([*adjoint[: state.size], *of_samples])}
     wanted = [state, *summed, *([given] if given.name in wrt else [])]
-    _, sparse = reverse(program, [*known, *rest[record.size :]], seeds, positions(program.inputs, wanted))
+    inputs_of_step = [*of_state, *of_given, *rest[record.size :]]
+    known = dict(zip(items, tape, strict=True))
+    _, sparse = reverse(program, inputs_of_step, seeds, positions(program.inputs, wanted), known)
     terms = [entry.get(0, 0.0) for entry in sparse]
     sums = [add(before, term) for before, term in zip(adjoint[state.size :], terms[state.size :], strict=False)]
     outputs = [Argument("adjoint_before", carried.shape)]
