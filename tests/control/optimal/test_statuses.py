@@ -92,6 +92,18 @@ def test_limits_without_a_motion_are_named_with_their_units() -> None:
     assert re.search(r"(velocity of joint 'joint1' exceeds its limit by \S+ m/s|exact ends)", str(plan))
 
 
+@pytest.mark.parametrize("apart", [0.1, 1e-3])
+def test_ends_that_contradict_each_other_have_no_motion(apart: float) -> None:
+    """Their multipliers cancel at any motion between them, however high the price."""
+    both = [residuals.position("goal"), residuals.position("other"), residuals.velocity()]
+    for robot in (gantry(), ch.load("planar2r")):
+        for limits in ((), {"torque": 100.0}):
+            plan = problem(robot=robot, exact_end=both, limits=limits).solve(
+                [0.0, 0.0], goal=[0.3, 0.1], other=[0.3, 0.1 + apart]
+            )
+            assert plan.status is PlanStatus.NO_MOTION
+
+
 def test_a_start_beyond_its_limits_that_cannot_brake() -> None:
     """At 3 m/s the bridge, M = 5 kg, needs 22.5 N to stop within 1 m."""
     plan = problem(limits={"torque": 10.0, "position": 1.0}, exact_end=[]).solve([0.0, 0.0], [3.0, 0.0])

@@ -221,27 +221,26 @@ class _Search:
         """Whether the price of violations is so high that torques would not change if the cost did not count.
 
         At a stationary motion the gradients of cost and violations add up to zero in each torque. Where the motion is
-        stationary for the violations alone, what these contribute to a torque cancels to much less than its size.
+        stationary for the violations alone, what these contribute to a torque cancels to much less than its size: that
+        of the positive multipliers and that of the negative ones, as of ends that contradict each other.
         """
         result: Flags = which & (self.now.elastic.price[:, 0] >= _HIGH_PRICE)
         if not result.any():
             return result
-        (stages, last), rows, m = self.model.select(result), self.nodes.rows, self.nodes.inputs
-        z = self.now.elastic.z[result]
-        A, B = stages.A[..., :-1, :-1], stages.B[..., :-1, :]
-        of_cost, of_rows = np.zeros((len(z), rows.nodes + 1, rows.stage.size)), rows.gradient(z)
-        of_cost[:, :-1], of_cost[:, -1, m:] = stages.gradient, last.gradient
-        distances, ends = rows.of_terms(z)
-        count = distances.shape[-1]
-        of_rows[:, :-1, m:] += (distances[:, :-1, None] @ stages.jacobian[..., :count, :])[..., 0, :]
-        of_last = np.concatenate([distances[:, -1], ends], axis=-1)
-        of_rows[:, -1, m:] += (of_last[:, None] @ last.jacobian[:, : of_last.shape[1]])[:, 0]
-        for by_w in (of_cost, of_rows):  # sums along the linear model from the end to each node
-            for k in range(rows.nodes - 1, -1, -1):
+        model, m, z = self.model.select(result), self.nodes.inputs, self.now.elastic.z[result]
+        A, B = model.stages.A[..., :-1, :-1], model.stages.B[..., :-1, :]
+        of_cost, up, down = (
+            model.cost_gradient(),
+            *(self.nodes.pulled(model, np.where(z * sign > 0.0, z, 0.0)) for sign in (1, -1)),
+        )
+        for by_w in (of_cost, up, down):  # sums along the linear model from the end to each node
+            for k in range(A.shape[1] - 1, -1, -1):
                 by_w[:, k, m:] += (by_w[:, k + 1, None, m:] @ A[:, k])[:, 0]
         reduced = of_cost[:, :-1, :m] + (of_cost[:, 1:, None, m:] @ B)[..., 0, :]
-        sizes = np.abs(of_rows[:, :-1, :m]) + (np.abs(of_rows[:, 1:, None, m:]) @ np.abs(B))[..., 0, :]
-        result[result] = np.abs(reduced).max(axis=(1, 2)) <= _OUTWEIGHED * sizes.max(axis=(1, 2))
+        sizes = sum(
+            np.abs(by_w[:, :-1, :m]) + (np.abs(by_w[:, 1:, None, m:]) @ np.abs(B))[..., 0, :] for by_w in (up, down)
+        )
+        result[result] = np.abs(reduced).max(axis=(1, 2)) <= _OUTWEIGHED * np.max(sizes, axis=(1, 2))
         return result
 
     def iterate(self) -> None:

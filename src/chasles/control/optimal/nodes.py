@@ -48,6 +48,12 @@ class Model(NamedTuple):
     stages: NodeModel
     last: LastModel
 
+    def cost_gradient(self) -> Floats:
+        """Gradient of the cost, (..., N + 1, m + 2n)."""
+        stages, last = self.stages.gradient, self.last.gradient
+        no_torques = np.zeros((*last.shape[:-1], stages.shape[-1] - last.shape[-1]))
+        return np.concatenate([stages, np.concatenate([no_torques, last], axis=-1)[..., None, :]], axis=-2)
+
     def map(self, function: Callable[[Floats], Floats]) -> Model:
         """Return the arrays that a function makes of these."""
         stages, last = self
@@ -153,6 +159,16 @@ class Nodes:
             W[:, -1, m:], costates[:, -1], a_N, b_N, z_N, price[:, 0], present_N, rows.bounds[:, m:], t[-1], *self.given
         )
         return Model(stages, last)
+
+    def pulled(self, model: Model, z: Floats) -> Floats:
+        """Return Jᵀ z for rows (..., rows), (..., N + 1, m + 2n)."""
+        m, result = self.inputs, self.rows.gradient(z)
+        distances, ends = self.rows.of_terms(z)
+        of_stages = model.stages.jacobian[..., : distances.shape[-1], :]
+        result[..., :-1, m:] += (distances[..., :-1, None, :] @ of_stages)[..., 0, :]
+        last = np.concatenate([distances[..., -1, :], ends], axis=-1)
+        result[..., -1, m:] += (last[..., None, :] @ model.last.jacobian[..., : last.shape[-1], :])[..., 0, :]
+        return result
 
     def gauss_newton(self, W: Floats, elastic: Elastic) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
         """Second derivatives of costs without curvature of residuals and of constraints, of all nodes and the last."""
