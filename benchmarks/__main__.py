@@ -30,6 +30,7 @@ SECTIONS = {
     "floating": "floating",
     "generated-code": "generated_code",
     "geometry": "geometry",
+    "gradients": "gradients",
     "identification": "identification",
     "ik": "inverse_kinematics",
     "modern-robotics": "modern_robotics",
