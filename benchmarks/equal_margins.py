@@ -17,6 +17,7 @@ PAYLOAD = 1.5
 PLANTS = 48
 CASES = {"60 Hz": (60.0, 0.0), "250 Hz, late": (250.0, 1.0)}
 LAWS = {
+    "constant PID": ch.control.NominalTorquePID,
     "one K": ch.control.LinearQuadraticRegulator,
     "computed torque": ch.ComputedTorque,
     "regulator": ch.control.TimeVaryingRegulator,
