@@ -77,6 +77,12 @@ def test_the_adjoint_does_not_depend_on_the_segments(held: int) -> None:
     assert [x.shape for x in cut] == [(3, 2), (3, 9, 3), (3, 2), (3,)]
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-14)
+    again, samples = LoopAdjoint(kernel, names, "float64", held).with_samples(state, given, p, k, final, a, b)
+    first_substeps = Function(program, shape="scan")(state, given, p, k)[1:]
+    for one, other in zip(again, cut, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-13, atol=1e-14)
+    for sample, recorded in zip(samples, first_substeps, strict=True):
+        np.testing.assert_array_equal(sample[:, ::3], recorded)
     alone = LoopAdjoint(kernel, names, "float64", held)(state[1], given, p, k[1], final, a[1], b)
     for one, other in zip(alone, cut, strict=True):
         np.testing.assert_array_equal(one, other[1])

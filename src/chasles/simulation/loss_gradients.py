@@ -93,7 +93,8 @@ def loss_gradient(
     Parameters
     ----------
     plant, law, motion, vary, duration, period, start, integrator
-        See `chasles.simulate`. Steps must have a fixed length.
+        See `chasles.simulate`. Steps must have a fixed length; ``"automatic"`` takes one of the classical Runge–Kutta
+        method a period and does not check its error.
     loss
         Loss of a sample, averaged over the samples: a function ``loss(now)`` in operations that can be traced. ``now``
         has the time ``t`` and the recorded variables by name: ``q``, ``qd``, ``tau``, ``q_reference``,

@@ -147,7 +147,8 @@ def tune(
     law
         Law whose gains are the first start.
     plant, motion, duration, period, start, integrator
-        See `chasles.simulate`. Steps must have a fixed length.
+        See `chasles.simulate`. Steps must have a fixed length; ``"automatic"`` takes one of the classical Runge–Kutta
+        method a period and does not check its error.
     loss, final
         See `chasles.loss_gradient`; the default loss is the squared tracking error.
     by
