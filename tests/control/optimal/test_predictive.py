@@ -83,6 +83,13 @@ def test_a_known_delay_leaves_the_regulator_of_the_state_in_which_torques_act(de
         np.testing.assert_allclose(tau[k], -K @ ahead, atol=1e-9)
 
 
+def test_a_known_delay_leaves_velocity_limits_kept_from_the_first_call() -> None:
+    problem, _ = regulated(limits={"torque": 3.0, "velocity": 0.5})
+    law = ModelPredictive(problem, delay=1.0)
+    run = ch.simulate(ch.Plant(gantry(), delay=PERIOD), law, duration=4.0, start=[1.0, -2.0], period=PERIOD)
+    assert 0.45 < np.abs(run.qd).max() <= 0.5 + 1e-6
+
+
 def test_an_unknown_load_leaves_no_error_with_an_observer() -> None:
     """A payload of 3 kg on the planar arm, held in gravity at torques within the limits."""
     arm, goal = ch.load("planar2r"), [0.3, 0.4]

@@ -172,3 +172,18 @@ def test_an_interrupt_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("chasles.control.optimal.interior_point.solve_chain", interrupt)
     with pytest.raises(KeyboardInterrupt):
         control.solve([0.0, 0.0], goal=[0.3, 0.0])
+
+
+def test_bodies_that_pass_through_each_other_between_nodes_are_a_finding() -> None:
+    """Nodes 0.1 m apart, and a thin post of which none comes near."""
+    carriage = ch.distances.Body(gantry().frame_names[-1], radius=0.01, name="carriage")
+    place = gantry().forward_kinematics([0.15, 0.0])[:3, 3]
+    post = ch.distances.Body(None, place, radius=0.01, name="post")
+    apart = ch.clearance(gantry(), bodies=[carriage], obstacles=[post])
+    rough = problem(nodes=5, clearance=apart, margin=0.02)
+    plan = rough.solve([0.0, 0.0], goal=[0.3, 0.0], guess=ch.PointToPoint([0.0, 0.0], [0.3, 0.0], duration=1.0))
+    codes = [finding.rule.code for finding in plan.findings]
+    assert plan.success
+    assert codes == ["between-nodes"]
+    assert "the distance of 'carriage' and 'post' falls to -20 mm" in str(plan)  # half way, both centres meet
+    assert not problem(clearance=apart, margin=0.02).solve([0.0, 0.0], goal=[0.05, 0.0]).findings

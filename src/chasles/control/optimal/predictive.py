@@ -202,6 +202,8 @@ class ModelPredictive(RobotController):
             away = x0 - before.W[0, m:]
             u = np.clip(before.W[0, :m] - before.gains[0] @ away, problem.lower[:m], problem.upper[:m])
         tau = problem.step.torques(u) - load * problem.motors
+        if is_first and len(memory.pending):
+            tau = memory.pending[0]  # in force already before it arrives: a torque that moves would act twice
         self._send(now, x, acting, saturated(tau, problem.robot.effort_limits))
         memory.calls += 1.0
         if not is_first:

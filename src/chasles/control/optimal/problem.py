@@ -26,7 +26,7 @@ from chasles.control.optimal.residuals import KNOWN, REFERENCE, Residual, as_res
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_smooth
 from chasles.control.optimal.terms import Terms
-from chasles.control.optimal.violations import not_finite, violations
+from chasles.control.optimal.violations import between_nodes, not_finite, violations
 from chasles.distances import Clearance
 from chasles.engine.validators import choice, real, reals, whole_number
 from chasles.robot.robot import Robot
@@ -281,6 +281,8 @@ class OptimalControl(Sealed):
             elif not certificate.is_feasible[k]:
                 pairs = () if self.clearance is None else self.clearance.pairs
                 found = violations(self.robot, self.motors, pairs, nodes.rows, certificate.rows[k])
+            elif self.clearance is not None:
+                found = between_nodes(self.clearance, W[k, :, m:], self.step.h)
             numbers = float(cost[k]), status, float(share[k]), int(outcome.iterations[k])
             result.append(Solved(W[k, :, m:], torques[k], gains[k], *numbers, found))
         return result

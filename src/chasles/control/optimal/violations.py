@@ -11,6 +11,7 @@ from chasles.base.findings import Finding, Rule
 from chasles.control.optimal.interior_point import FEASIBLE
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
+from chasles.distances import Clearance
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
@@ -33,6 +34,15 @@ _CLEARANCE = Rule(
 _KEPT = Rule(
     "kept", FEASIBLE, _BECAUSE, "element {index} of what is to be kept is {value:.3g} below 0 at {at}", "refusal"
 )
+_BETWEEN = Rule(
+    "between-nodes",
+    0.0,
+    "constraints hold at nodes, and bodies that touch between them collide all the same",
+    "between nodes {node} and {next} the distance of '{first}' and '{second}' falls to {value:.3g} mm; use more nodes",
+    "caution",
+)
+#: Places of a step at which distances are looked at besides its ends.
+_PLACES = (0.25, 0.5, 0.75)
 _END = Rule("exact-end", FEASIBLE, _BECAUSE, "element {index} of the exact ends is {value:.3g} instead of 0", "refusal")
 
 _NOT_FINITE = Rule("not-finite", 0.0, "values must be numbers", "a value is not finite at node {value:.0f}", "refusal")
@@ -46,6 +56,30 @@ def not_finite(nodes: Nodes, W: Floats) -> tuple[Finding, ...]:
     broken: NDArray[np.bool_] = np.asarray(~np.isfinite(W).all(axis=1))
     broken[:-1] |= ~np.isfinite(values.defects).all(axis=1) | ~np.isfinite(costs)
     return _NOT_FINITE.told(int(np.argmax(broken)) if broken.any() else nodes.rows.nodes)
+
+
+def between_nodes(clearance: Clearance, states: Floats, h: float) -> tuple[Finding, ...]:
+    """Return the nodes between which bodies touch or pass through each other, if a motion does that.
+
+    Parameters
+    ----------
+    clearance
+        Distances of the problem.
+    states
+        Positions and velocities at the nodes, (N + 1, 2n).
+    h
+        Time between two nodes, s.
+    """
+    q, qd = np.split(states, 2, axis=1)
+    s = np.array(_PLACES)[:, None, None]
+    within = q[:-1] + s * h * qd[:-1] + 0.5 * s**2 * h * np.diff(qd, axis=0)
+    distances = np.asarray(clearance.distances(within))
+    if not (np.isfinite(distances).all() and distances.size):
+        return ()
+    _, node, pair = np.unravel_index(int(np.argmin(distances)), distances.shape)
+    first, second = clearance.pairs[int(pair)]
+    facts = {"node": int(node), "next": int(node) + 1, "first": first, "second": second}
+    return _BETWEEN.below(1e3 * float(distances.min()), **facts)
 
 
 def violations(
