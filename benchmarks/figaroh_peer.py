@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 import pinocchio
+from figaroh.identification.identification_tools import weigthed_least_squares
 from figaroh.optimal.base_optimal_trajectory import BaseOptimalTrajectory, BaseTrajectoryIPOPTProblem
 from figaroh.tools.qrdecomposition import build_baseRegressor, get_baseIndex
 from figaroh.tools.regressor import build_regressor_basic, build_regressor_reduced, get_index_eliminate
 from numpy.typing import NDArray
 
 import chasles as ch
+from chasles.identification import Signals
 
 FloatArray = NDArray[np.float64]
 
@@ -58,6 +60,34 @@ def least_squares_seconds(arm: ch.Robot, q: FloatArray, qd: FloatArray, qdd: Flo
     W = build_baseRegressor(build_regressor_reduced(build_regressor_basic(robot, q, qd, qdd, settings), without), base)
     np.linalg.solve(W.T @ W, W.T @ tau.T.ravel())
     return perf_counter() - start
+
+
+def predicted(fitted: Signals, unseen: Signals, measured: NDArray[np.bool_]) -> FloatArray:
+    """Torques at the kept samples of unseen signals by FIGAROH's weighted least squares of others, shape (k, n).
+
+    It gets what `ch.identify` gets: filtered motion and efforts, columns through the same filter, rotors, friction and
+    offsets as unknowns, and no rows of joints that rest or are not measured (these are zero, for its weights take as
+    many rows of each joint).
+    """
+    arm = fitted.robot
+    robot, settings = _robot(arm), _settings(arm.n) | {"has_joint_offset": True, "off": [0.0] * arm.n}
+
+    def columns(signals: Signals) -> FloatArray:
+        W = build_regressor_basic(robot, signals.q, signals.qd, signals.qdd, settings)
+        by_time = np.moveaxis(W.reshape(arm.n, len(signals.time), -1), 0, 1)
+        return np.moveaxis(signals.filter(by_time)[signals.kept()], 1, 0).reshape(-1, W.shape[1])
+
+    kept = fitted.kept()
+    used = (fitted.moving[kept] & measured).T.ravel()
+    W, tau = used[:, None] * columns(fitted), used * fitted.effort[kept].T.ravel()
+    without, names = get_index_eliminate(W, {str(k): 0.0 for k in range(W.shape[1])}, 1e-3)
+    base = get_baseIndex(build_regressor_reduced(W, without), names)
+    W_base = build_baseRegressor(build_regressor_reduced(W, without), base)
+    first = np.linalg.lstsq(W_base, tau)[0]
+    settings["idx_tau_stop"] = len(kept) * np.arange(1, arm.n + 1)
+    found = weigthed_least_squares(robot, first, W_base, tau, W_base @ first, settings)
+    other = build_baseRegressor(build_regressor_reduced(columns(unseen), without), base)
+    return np.asarray((other @ found).reshape(arm.n, -1).T)
 
 
 class _Plan(BaseOptimalTrajectory):

@@ -55,6 +55,7 @@ def tables() -> Iterator[Table]:
     logs = dict(_logs())
     yield _halves(logs, "all")
     yield _halves(logs, "urdf")
+    yield _peers(logs)
     yield _coverage()
     yield _excitation({name: log for name, (log, _) in logs.items()})
     yield _speed()
@@ -112,6 +113,39 @@ def _halves(logs: dict[str, tuple[ch.Log, float]], friction: Friction) -> Table:
     table.notes.append(f"All {len(each)} joints, geometric mean: {at_most(ALLOWED_MEAN, _mean(each), ratio)}")
     table.notes.append(f"Joints above {ratio(ALLOWED_EACH)}: {at_most(ALLOWED_SHARE, beyond, percent)}")
     table.notes.append(f"Worst: {at_most(ALLOWED_WORST, float(each.max()), ratio)}")
+    return table
+
+
+def _peers(logs: dict[str, tuple[ch.Log, float]]) -> Table:
+    """Errors of FIGAROH's weighted least squares beside ours, from the same signals."""
+    table = Table(
+        "Unseen errors of moving joints by FIGAROH's weighted least squares and by the robot that identify returns, "
+        "relative to textbook least squares, from the same filtered signals",
+        ("log, fitted half", "FIGAROH, joint by joint", "mean", "Chasles, mean"),
+    )
+    try:
+        from benchmarks.figaroh_peer import predicted
+    except ImportError:
+        table.notes.append("FIGAROH is not installed.")
+        return table
+    for name, (log, band) in logs.items():
+        for half, (fitted, unseen) in enumerate((log.split(0.5), log.split(0.5)[::-1]), 1):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", IdentificationWarning)
+                result = ch.identify(log.robot, fitted, unseen=unseen, cutoff=band, check=False)
+            errors = {own: result.predictions[own, "unseen"].rms() for own in ("least squares", "model")}
+            told = log.measured & (errors["least squares"] > 0.0)
+            ours = (errors["model"] / errors["least squares"])[told]
+            judged = filtered_signals(unseen, band)
+            try:
+                tau = predicted(result.signals, judged, log.measured)
+            except Exception as error:  # a peer may fail in any way, and the row says how
+                table.add(f"{name}, {half}", f"fails: {error}", "", f"{_mean(ours):.2f}")
+                continue
+            own = replace(result.predictions["model", "unseen"], predicted=tau)
+            theirs = (own.rms() / errors["least squares"])[told]
+            shown = " ".join(f"{ratio:.2f}" for ratio in theirs)
+            table.add(f"{name}, {half}", shown, f"{_mean(theirs):.2f}", f"{_mean(ours):.2f}")
     return table
 
 

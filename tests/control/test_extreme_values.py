@@ -58,3 +58,17 @@ def test_expected_rates_and_intervals_hold_on_average_over_drawn_records() -> No
 def test_a_rate_above_that_of_the_record_is_the_level() -> None:
     found = ExceedanceRate.of(np.arange(100.0), 100.0)
     assert found.threshold(5.0) == found.level
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_thresholds_are_too_high_from_a_minute_and_within_a_fifth_from_five(gaussian: bool) -> None:
+    """Exponential peaks, and those of Gaussian noise (Rayleigh), one a second; one an hour passes the true threshold."""
+    ratios = {}
+    for seconds in (60, 300):
+        drawn = np.random.default_rng(0).exponential(size=(40, seconds))
+        maxima = np.sqrt(2.0 * drawn) if gaussian else drawn
+        true = np.sqrt(2.0 * np.log(3600.0)) if gaussian else np.log(3600.0)
+        found = [ExceedanceRate.of(own, float(seconds)).threshold(1.0 / 3600.0) for own in maxima]
+        ratios[seconds] = np.mean(found) / true
+    assert 1.2 < ratios[60] < 1.6
+    assert 1.0 < ratios[300] < 1.2
