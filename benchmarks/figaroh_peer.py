@@ -85,7 +85,9 @@ def predicted(fitted: Signals, unseen: Signals, measured: NDArray[np.bool_]) -> 
     W_base = build_baseRegressor(build_regressor_reduced(W, without), base)
     first = np.linalg.lstsq(W_base, tau)[0]
     settings["idx_tau_stop"] = len(kept) * np.arange(1, arm.n + 1)
-    found = weigthed_least_squares(robot, first, W_base, tau, W_base @ first, settings)
+    found = first
+    if measured.all():  # its weights divide by the residuals of each joint
+        found = weigthed_least_squares(robot, first, W_base, tau, W_base @ first, settings)
     other = build_baseRegressor(build_regressor_reduced(columns(unseen), without), base)
     return np.asarray((other @ found).reshape(arm.n, -1).T)
 

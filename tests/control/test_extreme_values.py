@@ -62,7 +62,7 @@ def test_a_rate_above_that_of_the_record_is_the_level() -> None:
 
 @pytest.mark.parametrize("gaussian", [False, True])
 def test_thresholds_are_too_high_from_a_minute_and_within_a_fifth_from_five(gaussian: bool) -> None:
-    """Exponential peaks, and those of Gaussian noise (Rayleigh), one a second; one an hour passes the true threshold."""
+    """Peaks of exponential and of Gaussian noise (Rayleigh), one a second; one an hour passes the true threshold."""
     ratios = {}
     for seconds in (60, 300):
         drawn = np.random.default_rng(0).exponential(size=(40, seconds))
