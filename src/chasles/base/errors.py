@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import warnings
 from collections.abc import Iterable, Sequence
@@ -86,9 +85,16 @@ def _similar(name: str, known: Iterable[str]) -> list[str]:
     """Return names that may be meant: ``controller.kp`` for kp, spellings nearly the same, world-aligned for world."""
     names = list(known)
     last = [other for other in names if other.rpartition(".")[2] == name]
-    spelled = difflib.get_close_matches(name, names, n=5)
+    spelled = nearest(name, names, 5)
     longer = [other for other in names if len(name) >= _SHORTEST_PART and name in other]
     return list(dict.fromkeys([*last, *spelled, *longer]))[:5]
+
+
+def nearest(name: str, names: Iterable[str], count: int = 1, similarity: float = 0.6) -> list[str]:
+    """Return the names that are spelled most like one, the nearest first; `similarity` is from 0 to 1."""
+    from difflib import get_close_matches  # when a name is wrong: importing it takes as long as all of this file
+
+    return get_close_matches(name, list(names), count, similarity)
 
 
 class UnknownNameError(ChaslesError, LookupError):

@@ -13,6 +13,8 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from chasles.base.errors import nearest
+
 
 def front_door(
     package: str, hint: Callable[[str, list[str]], str] | None = None
@@ -53,7 +55,5 @@ def _lines(module: Any) -> list[tuple[str, str]]:
 
 
 def _near(name: str, names: list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names, 1)
+    near = nearest(name, names)
     return f"; did you mean '{near[0]}'?" if near else ""

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 from abc import ABCMeta
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from chasles.base.errors import ArgumentError, ArgumentTypeError, ChaslesError, UnknownArgumentError, UnknownNameError
+from chasles.base.errors import (
+    ArgumentError,
+    ArgumentTypeError,
+    ChaslesError,
+    UnknownArgumentError,
+    UnknownNameError,
+    nearest,
+)
 
 _UNDER_CONSTRUCTION = "_under_construction"
 #: Members this similar to one of the base class (0 to 1) are taken for misspellings of it.
@@ -106,7 +112,7 @@ def _require_no_misspelling(
     """Raise `ArgumentError` if a class defines a name that is nearly that of a member of the base."""
     declared = {name for name in annotated.union(dir(base)) if not name.startswith("_")}
     for name in sorted(defined - declared - assigned_by_us):
-        close = [] if name.startswith("_") else difflib.get_close_matches(name, declared - defined, 1, _SIMILAR)
+        close = [] if name.startswith("_") else nearest(name, declared - defined, similarity=_SIMILAR)
         if close:
             raise ArgumentError(
                 f"{cls.__name__} defines '{name}'; did you mean '{close[0]}'? Members of {base.__name__}: "
@@ -169,5 +175,5 @@ class Sealed(metaclass=_SealedClass):
         instead = self._how_to_change(name)
         if instead or hasattr(self, name):
             return f"{sealed}, so its {name} cannot be assigned" + (f"; {instead}" if instead else "")
-        close = difflib.get_close_matches(name, [known for known in dir(self) if not known.startswith("_")], n=1)
+        close = nearest(name, [known for known in dir(self) if not known.startswith("_")])
         return f"{sealed} and has no attribute '{name}'" + (f"; did you mean '{close[0]}'?" if close else "")

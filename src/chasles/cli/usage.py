@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 from collections.abc import Sequence
@@ -11,6 +10,8 @@ from typing import Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
+
+from chasles.base.errors import nearest
 
 _FALSE = ("false", "no", "off", "0")
 _TRUTHS = ("true", "yes", "on", "1", *_FALSE)
@@ -77,7 +78,7 @@ def _in_words(reason: dict[str, Any], message: str) -> str:
         return f"'{value}' is not a whole number"
     if kind == "value_error":
         choices = re.findall(r"'([^']*)'", message.partition(" is not one of ")[2])
-        close = difflib.get_close_matches(str(value), choices, n=1)
+        close = nearest(str(value), choices)
         hint = f" Did you mean '{close[0]}'?" if close else ""
         return f"'{value}' is none of {', '.join(choices)}.{hint}" if choices else message.removeprefix("Value error, ")
     return message

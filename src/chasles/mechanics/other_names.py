@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable
+
+from chasles.base.errors import nearest
 
 ROBOTICS_TOOLBOX = {
     "fkine": "forward_kinematics(q)",
@@ -269,5 +270,5 @@ def hint(name: str, known: Iterable[str]) -> str:
         return ""
     if said := translation(name):
         return f"; {said}"
-    close = difflib.get_close_matches(name, [other for other in known if not other.startswith("_")], n=1)
+    close = nearest(name, [other for other in known if not other.startswith("_")])
     return f"; did you mean '{close[0]}'?" if close else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import functools
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -11,7 +10,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from chasles.base.errors import ModelError
+from chasles.base.errors import ModelError, nearest
 
 
 def shortened(value: object) -> str:
@@ -30,7 +29,7 @@ def check_keys(table: Any, known: Iterable[str], what: str) -> None:
         raise ModelError(f"{what} must be a table with keys {', '.join(names)}, not {shortened(table)}")
     for key in table:
         if key not in names:
-            close = difflib.get_close_matches(str(key)[:80], names, n=1)
+            close = nearest(str(key)[:80], names)
             hint = f" Did you mean '{close[0]}'?" if close else ""
             raise ModelError(f"{what} has no key {shortened(key)}.{hint} Known: {', '.join(names)}")
 

@@ -5,10 +5,10 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from collections.abc import Iterator, Mapping
 
+from chasles.base.errors import nearest
 from chasles.base.findings import Finding, Rule
 from chasles.model.formats.xml import Element
 from chasles.model.numbers import written_number
@@ -195,7 +195,7 @@ def _not_known(child: Element, owner: Element | None, known: Mapping[str, object
 def _close(name: str, known: Mapping[str, object] | set[str]) -> str | None:
     """Return the known name that is meant, by another case or by one or two letters; None if there is none."""
     by_lower_case = {one.lower(): one for one in known}
-    matches = difflib.get_close_matches(name.lower()[:80], by_lower_case, n=1, cutoff=0.8)
+    matches = nearest(name.lower()[:80], by_lower_case, similarity=0.8)
     return by_lower_case[matches[0]] if matches else None
 
 
