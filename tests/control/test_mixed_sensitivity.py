@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
@@ -13,6 +14,30 @@ from chasles.control import Uncertainty, bandwidth_weight, mixed_sensitivity
 
 PERIOD, MASS = 0.01, 2.0
 EXACT = Uncertainty(model_error=0.0, unknown_friction=0.0, jitter=0.0)
+
+
+def weight(w: np.ndarray, corner: float) -> np.ndarray:
+    """Second order, with a peak of 2."""
+    return (np.hypot(w / np.sqrt(2.0), corner) / w) ** 2
+
+
+def full_order_bound(corner: float, kp: float, kd: float) -> float:
+    """The least γ of all stable loops of the mass, without margin: Youla's parameter as 100 taps, by linear programs.
+
+    S = S₀ (1 - P S₀ Q) for the loop of a stable PD law. Moduli are polygons of 16 sides: γ comes out at most 2 % low.
+    """
+    w = np.logspace(-0.5, np.log10(np.pi / PERIOD), 160)
+    z = np.exp(1j * w * PERIOD)
+    P = 0.5 * PERIOD**2 / MASS * (z + 1.0) / (z - 1.0) ** 2
+    S = 1.0 / (1.0 + P * (kp + kd / PERIOD * (1.0 - 1.0 / z)))
+    fixed = weight(w, corner) * S
+    taps = (fixed * P * S)[:, None] * z[:, None] ** -np.arange(100)
+    size = np.abs(taps).max()
+    sides = np.exp(2j * np.pi * np.arange(16) / 16)
+    rows = np.concatenate([np.column_stack([np.real(-side * taps / size), -np.ones(len(w))]) for side in sides])
+    limits = -np.concatenate([np.real(side * fixed) for side in sides])
+    bounds = [*[(None, None)] * 100, (0.0, None)]
+    return float(scipy.optimize.linprog(np.eye(101)[100], A_ub=rows, b_ub=limits, bounds=bounds).fun)
 
 
 def judged(kp: float, kd: float, corner: float) -> tuple[float, float]:
@@ -25,7 +50,7 @@ def judged(kp: float, kd: float, corner: float) -> tuple[float, float]:
     w = np.logspace(-0.5, np.log10(np.pi / PERIOD), 2000)
     z = np.exp(1j * w * PERIOD)
     S = 1.0 / (1.0 + np.polyval(forward, z) / np.polyval(np.poly(poles), z))
-    return float((np.hypot(w / 2.0, corner) / w * np.abs(S)).max()), float(1.0 / np.abs(S - 0.5).max())
+    return float((weight(w, corner) * np.abs(S)).max()), float(1.0 / np.abs(S - 0.5).max())
 
 
 def test_a_mass_gets_the_gains_that_a_grid_finds() -> None:
@@ -37,7 +62,7 @@ def test_a_mass_gets_the_gains_that_a_grid_finds() -> None:
         arm,
         ch.PointToPoint([0.0], [0.1], 1.0),
         period=PERIOD,
-        sensitivity=bandwidth_weight(20.0),
+        sensitivity=bandwidth_weight(20.0, order=2),
         margin=0.8,
         unknown=EXACT,
         starts=2,
@@ -49,6 +74,8 @@ def test_a_mass_gets_the_gains_that_a_grid_finds() -> None:
     assert shaped.margin >= 0.8
     grid = [judged(kp, kd, 20.0) for kp in np.geomspace(20.0, 1e4, 60) for kd in np.geomspace(5.0, 300.0, 60)]
     assert shaped.value < 1.03 * min(value for value, margin in grid if margin >= 0.8)
+    bound = full_order_bound(20.0, 800.0, 60.0)
+    assert bound < shaped.value < 2.5 * bound  # what the structure and the margin cost
     assert shaped.attained.max() < 1.1 * shaped.attained.min()
 
 

@@ -154,8 +154,10 @@ def mixed_sensitivity(
     return ShapedLaw(law, named(best.x), gamma, disk, attained)
 
 
-def bandwidth_weight(frequency: float, peak: float = 2.0) -> Weight:
-    """Return w_S(ω) = |iω / peak + ω_B| / ω: sensitivities of ω / ω_B at low frequencies, and no higher than the peak.
+def bandwidth_weight(frequency: float, peak: float = 2.0, order: int = 1) -> Weight:
+    """Return w_S(ω) = (|iω / peak^(1/order) + ω_B| / ω)^order: S may be (ω / ω_B)^order, and no higher than the peak.
+
+    The order 1 can be met by velocity feedback alone where there is no gravity; order 2 asks for stiffness too.
 
     Source: Skogestad and Postlethwaite, Multivariable Feedback Control (2005), section 2.8.2.
 
@@ -164,8 +166,9 @@ def bandwidth_weight(frequency: float, peak: float = 2.0) -> Weight:
     >>> bandwidth_weight(10.0)(np.array([0.1, 1000.0])).round(3)
     array([100.001,   0.5  ])
     """
-    corner, top = real(frequency, "frequency", above=0.0), real(peak, "peak", above=1.0)
-    return lambda w: np.hypot(w / top, corner) / w
+    corner, power = real(frequency, "frequency", above=0.0), whole_number(order, "order", 1, 10)
+    top = real(peak, "peak", above=1.0) ** (1.0 / power)
+    return lambda w: (np.hypot(w / top, corner) / w) ** power
 
 
 class _Bench:
