@@ -171,7 +171,8 @@ def acados(problem: Problem) -> Callable[[], Found]:
     options.qp_solver, options.hessian_approx = "PARTIAL_CONDENSING_HPIPM", "GAUSS_NEWTON"
     options.globalization, options.nlp_solver_max_iter = "MERIT_BACKTRACKING", MOST_ITERATIONS
     options.nlp_solver_tol_stat = 1e-5  # of gradients of the order of 1e3
-    options.nlp_solver_tol_eq = options.nlp_solver_tol_ineq = options.nlp_solver_tol_comp = 1e-8
+    options.nlp_solver_tol_eq = 1e-8
+    options.nlp_solver_tol_ineq = options.nlp_solver_tol_comp = 5e-7  # HPIPM stops near 1e-7
     options.ext_fun_compile_flags, options.print_level = FLAGS, 0
     ocp.code_export_directory = "code"
     solver = AcadosOcpSolver(ocp, json_file="problem_acados.json", verbose=False)
@@ -215,17 +216,14 @@ def crocoddyl_problem(problem: Problem, limited: bool) -> Any:
     for costs, h in ((running, problem.h), (final, 0.0)):
         if limited:
             bounds = crocoddyl.ConstraintModelManager(state, actuation.nu)
-            box = crocoddyl.ResidualModelState(state, np.zeros(2 * model.nv), actuation.nu)
-            bounds.addConstraint(
-                "state",
-                crocoddyl.ConstraintModelResidual(state, box, problem.lower_x[1], problem.upper_x[1]),
-            )
+            boxes = {"state": (crocoddyl.ResidualModelState(state, np.zeros(2 * model.nv), actuation.nu), "x", 1)}
             if h:
-                torque = crocoddyl.ResidualModelControl(state, actuation.nu)
-                bounds.addConstraint(
-                    "torque",
-                    crocoddyl.ConstraintModelResidual(state, torque, problem.lower_u[0], problem.upper_u[0]),
-                )
+                boxes["torque"] = crocoddyl.ResidualModelControl(state, actuation.nu), "u", 0
+            for name, (residual, kind, node) in boxes.items():
+                low, high = (getattr(problem, f"{side}_{kind}")[node] for side in ("lower", "upper"))
+                if np.isfinite(high).any():
+                    constraint = crocoddyl.ConstraintModelResidual(state, residual, low, high)
+                    bounds.addConstraint(name, constraint)
             dynamics = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs, bounds)
         else:
             dynamics = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
@@ -262,9 +260,10 @@ def mim_solvers(problem: Problem) -> Callable[[], Found]:
 
     if problem.clear.numel_out(0):
         raise NotImplementedError("it is not written here with distances")
-    solver = package.SolverCSQP(crocoddyl_problem(problem, bool(np.isfinite(problem.upper_x[1:]).any())))
-    solver.termination_tolerance = 1e-7
-    solver.eps_abs, solver.eps_rel, solver.max_qp_iters = 1e-9, 0.0, 2000
+    limited = np.isfinite(problem.upper_x[1:]).any() or np.isfinite(problem.upper_u).any()
+    solver = package.SolverCSQP(crocoddyl_problem(problem, bool(limited)))
+    solver.termination_tolerance = 1e-5
+    solver.eps_abs, solver.eps_rel, solver.max_qp_iters = 1e-6, 0.0, 1000
 
     def solve() -> Found:
         done = solver.solve(list(problem.states), list(problem.torques), MOST_ITERATIONS, False)

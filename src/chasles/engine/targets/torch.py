@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from inspect import signature
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,8 @@ def _bind(program: Program, compile_program: Compile, tensors: Sequence[Any]) ->
 
 
 def _common(program: Program, batches: Sequence[tuple[int, ...]]) -> tuple[int, ...]:
+    if batches.count(batches[0]) == len(batches):
+        return batches[0]
     try:
         return np.broadcast_shapes(*batches)
     except ValueError:
@@ -182,6 +185,9 @@ def _function() -> Any:
             results = _bind(program, compile_program, aligned)
             return results, (0,) * len(results)
 
+    # PyTorch binds the arguments of every call to the signature, which takes longer to find than many programs to run.
+    forward: Any = ProgramFunction.forward
+    forward.__signature__ = signature(forward)
     return ProgramFunction
 
 
