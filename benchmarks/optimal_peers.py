@@ -162,7 +162,7 @@ def rows(case: Case, folder: Path, python: Path) -> list[tuple[str, ...]]:
         "seconds": median(times),
         "build": ready,
         "states": plan.states,
-        "torques": plan.torques,
+        "torques": plan.torques[:, case.problem.motors],
     }
     results = {"Chasles": ours} | {name: ask(python, name, folder) for name in PROGRAMS}
     judged = {name: judgement(stages, result) for name, result in results.items() if "states" in result}

@@ -197,6 +197,8 @@ def crocoddyl_problem(problem: Problem, limited: bool) -> Any:
     import pinocchio
 
     arm = problem.arm
+    if arm is None:
+        raise NotImplementedError("it is written here for the reach alone")
     model = pinocchio.buildModelFromUrdf(arm["urdf"])
     state = crocoddyl.StateMultibody(model)
     actuation = crocoddyl.ActuationModelFull(state)
