@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from importlib.machinery import PathFinder
 from typing import Any
 
 from chasles.base.errors import nearest
@@ -34,7 +35,8 @@ def front_door(
 
     def __getattr__(name: str) -> Any:  # noqa: N807
         if name not in homes:
-            meant = "" if name.startswith("_") else (hint or _near)(name, names)
+            # Importing a file asks its package for the name first, and takes no hint.
+            meant = "" if name.startswith("_") or _is_file(module, name) else (hint or _near)(name, names)
             raise AttributeError(f"module '{package}' has no attribute '{name}'{meant}")
         home = homes[name]
         # A line `from chasles import control as control` is of a package, all others are of what a file defines.
@@ -52,6 +54,11 @@ def _lines(module: Any) -> list[tuple[str, str]]:
     """Return (home, name) of each line of a package's stub, from a folder or a zip file."""
     stub = module.__spec__.loader.get_data(os.path.join(module.__path__[0], "__init__.pyi")).decode()
     return re.findall(r"^from (\S+) import \(?\s*(\w+) as \2", stub, re.MULTILINE)
+
+
+def _is_file(module: Any, name: str) -> bool:
+    """Whether a package has a file or folder of this name."""
+    return PathFinder.find_spec(f"{module.__name__}.{name}", module.__path__) is not None
 
 
 def _near(name: str, names: list[str]) -> str:
