@@ -57,10 +57,10 @@ def test_a_mass_gets_the_gains_that_a_grid_finds() -> None:
     """No gains of a fine grid with the margin have a lower γ, and γ and margin are those of own formulas."""
     arm = ch.Robot.from_dh([{"kind": "prismatic", "mass": MASS}], gravity=(0.0, 0.0, 0.0), check=False)
     shaped = mixed_sensitivity(
-        lambda kp, kd: ch.control.PD(arm, kp=kp, kd=kd),
-        {"kp": 200.0, "kd": 40.0},
         arm,
         ch.PointToPoint([0.0], [0.1], 1.0),
+        lambda kp, kd: ch.control.PD(arm, kp=kp, kd=kd),
+        {"kp": 200.0, "kd": 40.0},
         period=PERIOD,
         sensitivity=bandwidth_weight(20.0, order=2),
         margin=0.8,
@@ -89,8 +89,8 @@ def test_filters_are_parameters_and_margins_hold_on_unknown_plants() -> None:
     unknown = Uncertainty(payload=0.3)
     start = {"kp": 100.0, "kd": 20.0, "zero": 40.0, "pole": 60.0}
     common: dict[str, Any] = {"period": PERIOD, "sensitivity": bandwidth_weight(5.0), "unknown": unknown, "starts": 1}
-    plain = mixed_sensitivity(make, start, arm, motion, evaluations=10, **common)
-    shaped = mixed_sensitivity(make, start, arm, motion, evaluations=150, **common)
+    plain = mixed_sensitivity(arm, motion, make, start, evaluations=10, **common)
+    shaped = mixed_sensitivity(arm, motion, make, start, evaluations=150, **common)
     assert shaped.value < 0.9 * plain.value
     assert ch.control.loop_margins(arm, shaped.law, motion, period=PERIOD).disk.min() > 0.29
 
@@ -103,6 +103,6 @@ def test_margins_that_cannot_be_had_and_gains_that_are_not_positive() -> None:
 
     options: dict[str, Any] = {"period": PERIOD, "sensitivity": bandwidth_weight(5.0), "starts": 1, "evaluations": 10}
     with pytest.raises(ArgumentError, match=r"no law with a disk margin of 1.9 was found from 1 starts"):
-        mixed_sensitivity(make, {"kp": 900.0, "kd": 90.0}, arm, motion, margin=1.9, **options)
+        mixed_sensitivity(arm, motion, make, {"kp": 900.0, "kd": 90.0}, margin=1.9, **options)
     with pytest.raises(ArgumentError, match=r"kp is -1.0; it must be positive"):
-        mixed_sensitivity(make, {"kp": -1.0, "kd": 9.0}, arm, motion, **options)
+        mixed_sensitivity(arm, motion, make, {"kp": -1.0, "kd": 9.0}, **options)

@@ -56,10 +56,10 @@ class ShapedLaw(NamedTuple):
 
 
 def mixed_sensitivity(
-    make: Callable[..., Controller],
-    start: Mapping[str, ArrayLike],
     robot: Robot,
     motion: JointTrajectory,
+    make: Callable[..., Controller],
+    start: Mapping[str, ArrayLike],
     *,
     period: float,
     sensitivity: Weight,
@@ -69,7 +69,6 @@ def mixed_sensitivity(
     unknown: Uncertainty | None = None,
     starts: int = 3,
     evaluations: int = 300,
-    seed: int = 0,
 ) -> ShapedLaw:
     """Choose gains and filters of a law's structure that make γ least, subject to a disk margin.
 
@@ -82,12 +81,14 @@ def mixed_sensitivity(
 
     Parameters
     ----------
+    robot, motion
+        Model of the plant, and planned motion.
     make
         Function of the parameters by name to the law: gains, and frequencies and widths of filters.
     start
         First values of the parameters, positive, scalars or arrays; every element is free.
-    robot, motion, period
-        Model of the plant, planned motion, and sample period, s.
+    period
+        Sample period, s.
     sensitivity, complementary
         Weights w_S and w_T, functions of frequencies (k,), rad/s; see `bandwidth_weight`. w_T defaults to 0.
     margin
@@ -98,8 +99,6 @@ def mixed_sensitivity(
         What the model does not know, and thereby the vertex plants; default `Uncertainty()`.
     starts, evaluations
         Number of starts, the given one among them, and of evaluations from each.
-    seed
-        Seed of the further starts.
 
     Raises
     ------
@@ -111,9 +110,14 @@ def mixed_sensitivity(
     >>> import chasles as ch
     >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
     >>> shaped = mixed_sensitivity(
+    ...     arm,
+    ...     motion,
     ...     lambda kp, kd: ch.ComputedTorque(arm, kp=kp, kd=kd),
     ...     {"kp": 100.0, "kd": 20.0},
-    ...     arm, motion, period=0.01, sensitivity=bandwidth_weight(2.0), starts=1, evaluations=40,
+    ...     period=0.01,
+    ...     sensitivity=bandwidth_weight(2.0),
+    ...     starts=1,
+    ...     evaluations=40,
     ... )
     >>> shaped.margin >= 0.3, shaped.value < 1.0
     (True, True)
@@ -135,7 +139,7 @@ def mixed_sensitivity(
             return _UNSTABLE + float(np.linalg.norm(x - first))
         return math.log(gamma) if disk >= asked else _SHORT + 10.0 * (asked - disk)
 
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     points = [first, *(first + _SPREAD * rng.normal(size=(count - 1, len(first))))]
     options = {"maxfev": most, "xatol": _PRECISION, "fatol": _PRECISION, "adaptive": len(first) > 4}
     found = []
