@@ -18,7 +18,7 @@ EXACT = Uncertainty(model_error=0.0, unknown_friction=0.0, jitter=0.0)
 
 def weight(w: np.ndarray, corner: float) -> np.ndarray:
     """Second order, with a peak of 2."""
-    return (np.hypot(w / np.sqrt(2.0), corner) / w) ** 2
+    return np.asarray((np.hypot(w / np.sqrt(2.0), corner) / w) ** 2)
 
 
 def full_order_bound(corner: float, kp: float, kd: float) -> float:
