@@ -74,7 +74,7 @@ class LossGradient(NamedTuple):
 
 def loss_gradient(
     plant: Robot | Plant,
-    law: Controller,
+    law: Controller | Callable[..., Any] | None,
     motion: Reference | JointTrajectory | None,
     loss: Loss,
     by: Sequence[str],
