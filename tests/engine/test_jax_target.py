@@ -114,6 +114,25 @@ def test_the_operations_of_jax_differentiate_as_machine_code_does() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize("name", ["scara", "stanford"])
+def test_the_operations_of_jax_are_batched_and_differentiated_under_jit(name: str) -> None:
+    robot = ch.load(name)
+    source = np.random.default_rng(4)
+    q = np.stack([robot.random_configuration(source) for _ in range(3)])
+    qd, tau = source.normal(size=(2, 3, robot.n))
+    by_operations, by_machine_code = (robot.forward_dynamics.to_jax(machine_code=flag) for flag in (False, True))
+    expected = robot.forward_dynamics(q, qd, tau)
+    np.testing.assert_allclose(jax.jit(jax.vmap(by_operations))(q, qd, tau), expected, rtol=1e-11)
+
+    def gradients(function: Any) -> Any:
+        energy = jax.grad(lambda *state: (function(*state) ** 2).sum(), argnums=(0, 1, 2))
+        return jax.jit(jax.vmap(energy))(q, qd, tau)
+
+    for ours, theirs in zip(gradients(by_operations), gradients(by_machine_code), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9, atol=1e-9 * np.abs(theirs).max())
+
+
+@pytest.mark.slow
 def test_closed_chains_and_quaternions() -> None:
     for robot in (ch.Robot(four_bar()), ch.load("planar2r").with_free_base()):
         source = np.random.default_rng(2)
