@@ -196,6 +196,7 @@ def read_log(
     """Read the log that command-line options describe; `timing` is its sample period and its delay, where given."""
     from chasles.cli.values import numbers
     from chasles.identification import Log
+    from chasles.identification.logs.clock import known_faults
 
     for path in paths:
         if not path.exists():
@@ -212,7 +213,7 @@ def read_log(
         units={name: _units(value) for name, value in _pairs(units, "--unit").items()},
         motor_from_joint=None if reductions is None else np.array(numbers(reductions, "--reductions")),
         zero_positions=0.0 if zero_positions is None else np.array(numbers(zero_positions, "--zero-positions")),
-        clock=clock or (),  # type: ignore[arg-type]
+        clock=known_faults(clock or ()),
         name=paths[0].name,
         **timing,
     )
