@@ -17,8 +17,8 @@ def main() -> None:
     law = ch.ComputedTorque(arm, kp=50.0, kd=10.0)
     steps = ch.integrators.Steps("rk4", 2)  # of a fixed length, as gradients need
     found = ch.tune(
-        law,
         plant,
+        law,
         motion,
         lambda now: now.error @ now.error + 1e-7 * now.tau @ now.tau,
         over=draws,

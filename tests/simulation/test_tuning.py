@@ -29,7 +29,7 @@ def test_the_damping_of_least_squared_error_of_a_mass_on_a_spring() -> None:
     """From q = 1, q" + d q' + k q = 0 has a squared error of (d / k + 1 / d) / 2 in all, least at d = sqrt k."""
     robot, rest = mass()
     law = PD(robot, kp=4.0, kd=0.9)
-    found = ch.tune(law, robot, rest, by=["kd"], start=[1.0], period=0.002, starts=1)
+    found = ch.tune(robot, law, rest, by=["kd"], start=[1.0], period=0.002, starts=1)
     assert found.values["kd"][0] == pytest.approx(2.0, rel=2e-3)
     assert found.after * 8.0 == pytest.approx(0.5 * (2.0 / 4.0 + 1.0 / 2.0), rel=2e-3)
     assert found.held_out is None
@@ -43,7 +43,7 @@ def test_drawn_plants_share_their_gains_and_others_judge() -> None:
     law = PD(robot, kp=4.0, kd=1.0)
     drawn = {"joints.joint1.motor_inertia": inertias}
     name = next(name for name in robot.parameters if name.endswith("motor_inertia"))
-    found = ch.tune(law, robot, rest, by=["kd"], over={name: drawn.popitem()[1]}, start=[1.0], period=0.004, starts=2)
+    found = ch.tune(robot, law, rest, by=["kd"], over={name: drawn.popitem()[1]}, start=[1.0], period=0.004, starts=2)
     assert found.values["kd"][0] == pytest.approx(np.sqrt(4.0 * (1.0 + inertias[:30]).mean()), rel=0.01)
     judged = found.held_out
     assert judged is not None
@@ -56,8 +56,8 @@ def test_drawn_plants_share_their_gains_and_others_judge() -> None:
 def test_bounds_stop_the_search_and_are_named() -> None:
     robot, rest = mass()
     found = ch.tune(
-        PD(robot, kp=4.0, kd=1.0),
         robot,
+        PD(robot, kp=4.0, kd=1.0),
         rest,
         by=["kd"],
         bounds={"kd": (0.5, 1.5)},
@@ -75,7 +75,7 @@ def test_a_start_at_which_some_runs_are_lost() -> None:
     name = next(name for name in robot.parameters if name.endswith("motor_inertia"))
     inertias = {name: np.linspace(0.0, 60.0, 12)}
     law = PD(robot, kp=4.0, kd=110.0)
-    found = ch.tune(law, robot, rest, by=["kd"], over=inertias, start=[1.0], period=0.02, starts=1)
+    found = ch.tune(robot, law, rest, by=["kd"], over=inertias, start=[1.0], period=0.02, starts=1)
     assert found.values["kd"][0] < 100.0
     assert found.after < found.before
     assert found.held_out is not None
@@ -88,14 +88,14 @@ def test_a_margin_is_kept() -> None:
     motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.5)
     law = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
     setup: dict[str, Any] = {"period": 0.01, "over": {"payload.mass": [0.0, 0.5, 1.0]}, "starts": 1, "iterations": 12}
-    free, kept = ch.tune(law, arm, motion, **setup), ch.tune(law, arm, motion, margin=0.6, **setup)
+    free, kept = ch.tune(arm, law, motion, **setup), ch.tune(arm, law, motion, margin=0.6, **setup)
     at = [float(loop_margins(arm, f.law, motion, period=0.01, velocity="measured").disk.min()) for f in (free, kept)]
     assert at[0] < 0.58 < at[1]
     assert kept.margin is not None
     assert kept.margin >= 0.6
     assert free.after < kept.after < kept.before
     with pytest.raises(ArgumentError, match=r"disk margin of .* less than the 1\.9 asked for"):
-        ch.tune(law, arm, motion, margin=1.9, **setup)
+        ch.tune(arm, law, motion, margin=1.9, **setup)
 
 
 def test_torques_stay_near_their_share() -> None:
@@ -107,8 +107,8 @@ def test_torques_stay_near_their_share() -> None:
     limited = ch.Robot(Description("mass", (Link("base"), bob), (joint,), gravity=[0.0, 0.0, 0.0]))
     law = PD(limited, kp=2.0, kd=2.0)
     setup: dict[str, Any] = {"by": ["kp", "kd"], "start": [1.0], "period": 0.004, "starts": 1}
-    free = ch.tune(law, limited, rest, **setup)
-    kept = ch.tune(law, limited, rest, torque=0.5, **setup)
+    free = ch.tune(limited, law, rest, **setup)
+    kept = ch.tune(limited, law, rest, torque=0.5, **setup)
     assert free.values["kp"][0] > 9.0
     assert 4.0 < kept.values["kp"][0] < 6.0  # the torque at the start, of which 5 N m are free
 
@@ -117,14 +117,14 @@ def test_what_cannot_be_tuned_is_refused() -> None:
     robot, rest = mass()
     law = PD(robot, kp=4.0, kd=0.0)
     with pytest.raises(UnknownNameError, match="kq"):
-        ch.tune(law, robot, rest, by=["kq"])
+        ch.tune(robot, law, rest, by=["kq"])
     with pytest.raises(ArgumentError, match=r"'kd' is \[0\.0\]; give bounds="):
-        ch.tune(law, robot, rest, by=["kd"])
+        ch.tune(robot, law, rest, by=["kd"])
     with pytest.raises(ArgumentError, match="two positive numbers, the lower first"):
-        ch.tune(law, robot, rest, by=["kd"], bounds={"kd": (2.0, 1.0)})
+        ch.tune(robot, law, rest, by=["kd"], bounds={"kd": (2.0, 1.0)})
     with pytest.raises(UnknownNameError, match="gain with bounds"):
-        ch.tune(law, robot, rest, by=["kp"], bounds={"kd": (2.0, 3.0)})
+        ch.tune(robot, law, rest, by=["kp"], bounds={"kd": (2.0, 3.0)})
     with pytest.raises(ArgumentError, match="as many draws"):
-        ch.tune(law, robot, rest, by=["kp"], over={"payload.mass": [1.0, 2.0], "gravity": np.zeros((3, 3))})
+        ch.tune(robot, law, rest, by=["kp"], over={"payload.mass": [1.0, 2.0], "gravity": np.zeros((3, 3))})
     with pytest.raises(ArgumentError, match="list of names"):
-        ch.tune(law, robot, rest, by="kp")
+        ch.tune(robot, law, rest, by="kp")

@@ -120,8 +120,8 @@ class Tuned(NamedTuple):
 
 
 def tune(
-    law: Controller,
     plant: Robot | Plant,
+    law: Controller,
     motion: JointTrajectory,
     loss: Loss | None = None,
     *,
@@ -144,11 +144,11 @@ def tune(
 
     Parameters
     ----------
-    law
-        Law whose gains are the first start.
     plant, motion, duration, period, start, integrator
         See `chasles.simulate`. Steps must have a fixed length; ``"automatic"`` takes one of the classical Runge–Kutta
         method a period and does not check its error.
+    law
+        Law whose gains are the first start.
     loss, final
         See `chasles.loss_gradient`; the default loss is the squared tracking error.
     by
@@ -187,7 +187,7 @@ def tune(
     >>> law = ch.PDGravity(arm, kp=100.0, kd=20.0)
     >>> masses = np.linspace(0.0, 2.0, 20)
     >>> bounds = {"kp": (10, 400), "kd": (1, 40)}
-    >>> found = ch.tune(law, arm, motion, over={"payload.mass": masses}, bounds=bounds, period=0.005)
+    >>> found = ch.tune(arm, law, motion, over={"payload.mass": masses}, bounds=bounds, period=0.005)
     >>> found.after < 0.5 * found.before, found.held_out.after < 0.5 * found.held_out.before
     (True, True)
     """
