@@ -34,43 +34,55 @@ def as_array(argument: Any, usage: str, name: str) -> Any:
         If it is no array of real numbers, lies on an accelerator, is traced by another library, or has masked
         elements.
     """
-    array, kind = argument, type(argument)
-    if kind is not np.ndarray:
-        if isinstance(argument, Traced):
-            return argument
-        if isinstance(argument, np.ma.MaskedArray):
-            if np.ma.is_masked(argument):
-                raise ArgumentError(
-                    f"{_called(usage, name)} has masked elements; fill them first, as with {name}.filled(0.0)"
-                )
-            array = argument.data
-        elif (
-            hasattr(kind, "__array_ufunc__")
-            and not _is_table(kind)
-            and not isinstance(argument, np.ndarray | np.generic)
-        ):
-            if _library(argument) == "casadi" and kind.__name__ != "DM":  # whose symbols would take NumPy's functions
-                raise ArgumentTypeError(f"{_called(usage, name)} is a symbol of CasADi{_function_for(argument)}")
-            return argument
-        try:
-            array = np.asarray(array)
-            if array.dtype.kind == "O" and hasattr(argument, "__dlpack__") and not isinstance(argument, np.ndarray):
-                array = np.from_dlpack(argument)  # on the same memory
-        except ValueError:
-            raise ArgumentError(f"{_called(usage, name)} is a ragged list; it must be an array of numbers") from None
-        except (TypeError, RuntimeError, BufferError) as error:  # such as a tensor that lies on another device
-            reason = f" does not turn into an array: {_first_sentence(error)}{_function_for(argument)}"
-            raise ArgumentTypeError(_called(usage, name) + reason) from None
-    if array.dtype.kind in "fiub":
-        if array.dtype.itemsize > 8:  # long doubles, which ufuncs do not narrow by themselves
-            return array.astype(np.float64)
-        return array
+    if type(argument) is np.ndarray:
+        array = argument
+    elif _stays(argument, usage, name):
+        return argument
+    else:
+        array = _converted(argument, usage, name)
+    if array.dtype.kind not in "fiub":
+        return _of_other_elements(array, argument, usage, name)
+    if array.dtype.itemsize > 8:  # long doubles, which ufuncs do not narrow by themselves
+        return array.astype(np.float64)
+    return array
+
+
+def _stays(argument: Any, usage: str, name: str) -> bool:
+    """Whether an argument is a traced scalar, or an array of a library that takes NumPy's functions over."""
+    if isinstance(argument, Traced):
+        return True
+    kind = type(argument)
+    if isinstance(argument, np.ndarray | np.generic) or not hasattr(kind, "__array_ufunc__") or _is_table(kind):
+        return False
+    if _library(argument) == "casadi" and kind.__name__ != "DM":  # whose symbols would take NumPy's functions
+        raise ArgumentTypeError(f"{_called(usage, name)} is a symbol of CasADi{_function_for(argument)}")
+    return True
+
+
+def _converted(argument: Any, usage: str, name: str) -> np.ndarray[Any, Any]:
+    """Return an array of what NumPy, or DLPack, turns into one."""
+    if isinstance(argument, np.ma.MaskedArray) and np.ma.is_masked(argument):
+        raise ArgumentError(f"{_called(usage, name)} has masked elements; fill them first, as with {name}.filled(0.0)")
+    try:
+        array = np.asarray(argument)
+        if array.dtype.kind == "O" and hasattr(argument, "__dlpack__") and not isinstance(argument, np.ndarray):
+            array = np.from_dlpack(argument)  # on the same memory
+    except ValueError:
+        raise ArgumentError(f"{_called(usage, name)} is a ragged list; it must be an array of numbers") from None
+    except (TypeError, RuntimeError, BufferError) as error:  # such as a tensor that lies on another device
+        reason = f" does not turn into an array: {_first_sentence(error)}{_function_for(argument)}"
+        raise ArgumentTypeError(_called(usage, name) + reason) from None
+    return array
+
+
+def _of_other_elements(array: np.ndarray[Any, Any], argument: Any, usage: str, name: str) -> np.ndarray[Any, Any]:
+    """Return an array of elements that no NumPy number type holds as numbers, or raise."""
     if array.dtype.kind == "V" and array.dtype.names is None and np.can_cast(array.dtype, np.float32):  # bfloat16
         return array.astype(np.float32)
     numbers = _of_objects(array, usage, name) if array.dtype.kind == "O" else None
     if numbers is None:
-        found = f"{shown(argument)}{_function_for(argument)}"
-        raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {found}")
+        described = f"{shown(argument)}{_function_for(argument)}"
+        raise ArgumentTypeError(f"{_called(usage, name)} must be an array of real numbers, not {described}")
     return numbers
 
 

@@ -93,27 +93,23 @@ def reverse(
     several = len({key for seed in seeds.values() for key in seed}) > 1
     values, linear = _values(program, inputs, list(seeds), active, linearises=several, known=known or {})
     terms: _Terms = {}
-    for output, seed in seeds.items():
-        _add_terms(terms, program.results[output], seed)
+    _add_terms(terms, [(program.results[k], seed) for k, seed in seeds.items()], active)
     item_adjoints: dict[int, dict[int, Sparse]] = {}
     adjoints: list[Sparse] = [{} for _ in inputs]
     for index in range(len(program.instructions) - 1, -1, -1):
         operation, *rest = program.instructions[index]
         adjoint = _totals(terms.pop(index, {}))
-        contributions: list[tuple[int, Sparse]] = []
         if operation == "call":
             contributions = _reverse_items(program, index, values, active, linear, item_adjoints.pop(index, {}))
-        elif not adjoint or not active[index]:
+            _add_terms(terms, contributions, active)
+        elif not adjoint:
             continue
         elif operation == "input":
             adjoints[rest[0]] = adjoint
         elif operation == "item":
             item_adjoints.setdefault(rest[0], {})[rest[1]] = adjoint
         else:
-            contributions = _reverse_operation(program.instructions[index], values, adjoint)
-        for k, sparse in contributions:
-            if active[k]:
-                _add_terms(terms, k, sparse)
+            _add_terms(terms, _reverse_operation(program.instructions[index], values, adjoint), active)
     return {k: values[program.results[k]] for k in seeds}, [adjoints[k] for k in wrt]
 
 
@@ -123,9 +119,12 @@ _Terms = dict[int, dict[int, list[Number]]]
 _Linear = dict[int, dict[tuple[int, int], Number]]
 
 
-def _add_terms(terms: _Terms, value: int, contributions: Sparse) -> None:
-    for key, term in contributions.items():
-        terms.setdefault(value, {}).setdefault(key, []).append(term)
+def _add_terms(terms: _Terms, contributions: Sequence[tuple[int, Sparse]], active: Sequence[bool]) -> None:
+    """Add contributions to the adjoints of the values that depend on an input of interest."""
+    for value, contribution in contributions:
+        if active[value]:
+            for key, term in contribution.items():
+                terms.setdefault(value, {}).setdefault(key, []).append(term)
 
 
 def program_values(program: Program, inputs: Sequence[Any]) -> list[Any]:
@@ -188,8 +187,8 @@ def _reverse_items(
     if index in linear:
         by_position = _reverse_linear(linear[index], item_adjoint)
     else:
-        given = [values[k] for k in arguments]
-        by_position = _reverse_call(program.programs[number], given, item_adjoint, _moving(arguments, active))
+        inputs = [values[k] for k in arguments]
+        by_position = _reverse_call(program.programs[number], inputs, item_adjoint, _moving(arguments, active))
     return [(arguments[position], sparse) for position, sparse in by_position]
 
 
