@@ -52,7 +52,7 @@ def _stays(argument: Any, usage: str, name: str) -> bool:
     if isinstance(argument, Traced):
         return True
     kind = type(argument)
-    if isinstance(argument, np.ndarray | np.generic) or not hasattr(kind, "__array_ufunc__") or _is_table(kind):
+    if not hasattr(kind, "__array_ufunc__") or isinstance(argument, (np.ndarray, np.generic)) or _is_table(kind):
         return False
     if _library(argument) == "casadi" and kind.__name__ != "DM":  # whose symbols would take NumPy's functions
         raise ArgumentTypeError(f"{_called(usage, name)} is a symbol of CasADi{_function_for(argument)}")
@@ -61,7 +61,7 @@ def _stays(argument: Any, usage: str, name: str) -> bool:
 
 def _converted(argument: Any, usage: str, name: str) -> np.ndarray[Any, Any]:
     """Return an array of what NumPy, or DLPack, turns into one."""
-    if isinstance(argument, np.ma.MaskedArray) and np.ma.is_masked(argument):
+    if isinstance(argument, np.ndarray) and np.ma.is_masked(argument):
         raise ArgumentError(f"{_called(usage, name)} has masked elements; fill them first, as with {name}.filled(0.0)")
     try:
         array = np.asarray(argument)
