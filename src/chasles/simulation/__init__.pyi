@@ -14,7 +14,7 @@ from chasles.simulation.simulate import simulate as simulate
 from chasles.simulation.stepping import IntegrationError as IntegrationError
 from chasles.simulation.stiffness import SamplingWarning as SamplingWarning
 from chasles.simulation.stiffness import StiffnessWarning as StiffnessWarning
-from chasles.simulation.tuning import Tuned as Tuned
+from chasles.simulation.tuned_gains import Tuned as Tuned
 from chasles.simulation.tuning import tune as tune
 
 __all__: list[str]
