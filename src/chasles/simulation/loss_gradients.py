@@ -27,8 +27,9 @@ from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.initial_state import State, given_start, parts_with_motion, start_function
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.plant.plant import Plant, as_plant
-from chasles.simulation.preparation import Prepared, Setup, arguments_of, prepare
+from chasles.simulation.preparation import Prepared, Setup, prepare
 from chasles.simulation.sensitivities import can_differentiate
+from chasles.simulation.varied_values import arguments_of
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.motion import Reference
 

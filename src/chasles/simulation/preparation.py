@@ -14,9 +14,8 @@ from chasles.base.findings import Finding
 from chasles.control import Controller
 from chasles.control.python_law import as_controller
 from chasles.engine import Function, Layout
-from chasles.engine.validators import FINITE, doubles, real, reals, truth, whole_number
+from chasles.engine.validators import real, reals, truth, whole_number
 from chasles.integrators import DORMAND_PRINCE, RODAS5P, Integrator, Steps, Within
-from chasles.model.parameters import varied_parameters
 from chasles.robot.robot import Robot
 from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop, no_controller
@@ -30,11 +29,10 @@ from chasles.simulation.recording import Recording
 from chasles.simulation.references import LoopReference, TangentReference, loop_reference
 from chasles.simulation.step_errors import STEP_ERRORS, has_estimate
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, stiffness_findings
+from chasles.simulation.varied_values import Values, arguments_of, check_varied_values, varied_in_plant, varied_values
 from chasles.trajectories import ClosedMotion, JointTrajectory, PointToPoint
 
 Floats = NDArray[np.float64]
-Values = dict[str, Floats]
-SEEDS = ("sensors.seed", "timing.seed")
 _LOOKS = 129  # at a curve, whether its loops can be closed
 _MOST_CALLS = 1_000_000_000  # from one recorded sample to the next
 
@@ -272,64 +270,6 @@ def call_times(duration: float, period: float, interval: int) -> NDArray[np.floa
     return period * np.arange(samples * calls, dtype=float).reshape(samples, calls)
 
 
-def varied_values(vary: Mapping[str, ArrayLike] | None) -> Values:
-    """The values to vary as arrays."""
-    return {name: doubles(value, f"vary['{name}']") for name, value in (vary or {}).items()}
-
-
-def varied_in_plant(given: Values, plant: Plant, controller: Controller, reference: LoopReference) -> tuple[str, ...]:
-    """Names of the plant's parameters that are to vary, whether they exist or not."""
-    others = {f"controller.{name}" for name in controller.parameters}
-    others |= {f"reference.{name}" for name in reference.parameters}
-    others |= {f"{name}.seed" for name in plant.drawn}
-    return tuple(name for name in given if name not in others)
-
-
-def arguments_of(loop: ClosedLoop, given: Values) -> Values:
-    """Values of all arguments of the loop; those that vary in the shape (*batch, *shape)."""
-    values = {}
-    for name, shape in loop.shapes.items():
-        values[name] = _with_core(given[name], shape) if name in given else loop.nominal[name]
-        core = values[name].ndim - len(shape)
-        if core < 0 or values[name].shape[core:] != shape:
-            hint = "; one value for all joints has shape (..., 1)" if len(shape) == 1 else ""
-            wanted = ", ".join(map(str, shape))
-            raise ArgumentError(f"vary['{name}'] must have shape (..., {wanted}), not {values[name].shape}{hint}")
-    return values
-
-
-def check_varied_values(loop: ClosedLoop, given: Values, values: Values) -> None:
-    """Refuse varied values that the constructors of robot, effects, controller and reference would refuse.
-
-    Raises
-    ------
-    ArgumentError
-        The message names the parameter and the run.
-    """
-    if not given:
-        return
-    plant, reference = loop.plant, loop.reference
-    described = [name for name in loop.varied if name in plant.robot.parameters]
-    for name, parameter in zip(described, varied_parameters(plant.robot.description, described), strict=True):
-        parameter.check(values[name])
-    for prefix, owner in (*plant.effects.items(), ("controller", loop.controller)):
-        beginning = f"{prefix}."
-        of_owner = {
-            name.removeprefix(beginning): values[name]
-            for name in values
-            if name in given and name.startswith(beginning)
-        }
-        owner.check_varied(of_owner, prefix)
-    bounds = getattr(reference, "bounds", {})
-    for name in given:
-        prefix, _, own_name = name.partition(".")
-        if prefix == "reference":
-            bounds.get(own_name, FINITE).check(values[name], f"vary['{name}']", len(loop.shapes[name]))
-    for name in SEEDS:
-        if name in given:
-            checked_seeds(given[name], name.partition(".")[0])
-
-
 def further_inputs(
     plant: Plant,
     controller: Controller,
@@ -395,9 +335,3 @@ def scheduled(
         tables.append(table.reshape(times.size, layout.size) if plain else layout.join(table))
     stacked = tables[0] if len(tables) == 1 else np.stack(tables)
     return ScheduledValues(stacked.reshape(*batch, times.size, layout.size), layout)
-
-
-def _with_core(value: NDArray[np.float64], shape: tuple[int, ...]) -> NDArray[np.float64]:
-    """Repeat a single value for all joints, of shape (..., 1), for each of them."""
-    one_for_all = len(shape) == 1 and value.ndim >= 1 and value.shape[-1] == 1
-    return np.repeat(value, shape[0], axis=-1) if one_for_all else value

@@ -20,9 +20,10 @@ from chasles.simulation.initial_state import State
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.loop_programs import controlled_layout
 from chasles.simulation.plant.plant import Plant
-from chasles.simulation.preparation import SEEDS, Prepared, Setup, prepare
+from chasles.simulation.preparation import Prepared, Setup, prepare
 from chasles.simulation.recording import Recording
 from chasles.simulation.step_accuracy import plain_law_findings, runs_to_repeat, step_findings
+from chasles.simulation.varied_values import SEEDS
 from chasles.trajectories import CartesianTrajectory, JointTrajectory, Reference
 
 if TYPE_CHECKING:
