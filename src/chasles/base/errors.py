@@ -31,7 +31,7 @@ class IdentificationError(ChaslesError, ValueError):
     Attributes
     ----------
     findings
-        What refused the measurements, as `chasles.base.findings.Finding`; programs read their codes.
+        Findings by which the measurements were refused, as `chasles.base.findings.Finding`; programs read their codes.
     """
 
     def __init__(self, message: str, findings: Sequence[object] = ()) -> None:

@@ -20,7 +20,7 @@ class Rule:
     limit
         Bound, in the unit of the value; NaN for facts that are always reported.
     because
-        Where the bound comes from: a theorem, a rounding bound, a confidence level, the data that it was taken from.
+        Source of the bound: a theorem, a rounding bound, a confidence level, the data that it was taken from.
     sentence
         Words with ``{value}``, ``{limit}`` and the names of further facts.
     weight

@@ -51,12 +51,12 @@ class CartesianController(RobotController):
         Which of its components are controlled, out of ``"rx", "ry", "rz", "x", "y", "z"`` in world axes; default all.
         An arm with fewer joints chooses as many as it can move: ``components=("x", "y")`` for a planar arm.
     nullspace_damping, nullspace_stiffness
-        Where joints can move without the frame's components, as those of redundant arms can: rate at which such motion
-        dies out, 1/s, and gain with which it leads to a posture, 1/s².
+        Rate at which motion that the frame's components do not see dies out, 1/s, and gain with which it leads to a
+        posture, 1/s². Redundant arms have such motion.
     posture
         Configuration that redundant joints lead to, (nq,); default the robot's home.
     threshold, largest_damping
-        Where and how much inverses are damped near singular configurations; see `TaskSpace`.
+        Singular value below which inverses are damped, and their largest damping; see `TaskSpace`.
     """
 
     #: Keywords that the constructor passes on, for those who ask for its signature.

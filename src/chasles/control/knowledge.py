@@ -1,4 +1,4 @@
-"""What control laws are given: declared by each law, and shown as a table."""
+"""Knowledge that control laws require: declared by each law, and shown as a table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What a law knows of the robot before it is switched on, and what it finds out afterwards.
+    """Knowledge that a law has of the robot before it is switched on, and quantities that it learns afterwards.
 
     Attributes
     ----------
@@ -16,9 +16,9 @@ class Knowledge:
     beforehand
         Whether the model is used before the motion only, at the planned states.
     learns
-        What the law estimates on the way; empty for laws that do not learn.
+        Quantities that the law estimates while it runs; empty for laws that do not learn.
     first_values
-        Where the first estimates come from, by the law's rule.
+        Source of the first estimates, by the law's rule.
     """
 
     model: str = "full dynamics"

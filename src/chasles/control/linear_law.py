@@ -155,7 +155,7 @@ def sizes_of(values: Floats) -> Floats:
 def memory_that_acts(by_tau: Floats, by_following: Floats, memory: Floats, torque: float) -> NDArray[np.intp]:
     """Indices of the memory that torques depend on, at once or later, beyond rounding at its and the torques' sizes.
 
-    What a law has learnt of errors that are zero, as a covariance or a matrix that multiplies them, is not felt.
+    A covariance or a matrix that multiplies errors that are zero does not count.
     """
     reads = np.any(np.abs(by_following) * memory > _UNFELT * memory[:, None], axis=0)
     felt = np.any(np.abs(by_tau) * memory > _UNFELT * torque, axis=(0, 1))

@@ -99,7 +99,7 @@ class MarginDesign:
     promised
         Margin that was asked for.
     unknown
-        What was declared unknown.
+        Uncertainty that was declared.
     """
 
     frequency: float
@@ -168,7 +168,7 @@ class MarginSearch:
     robot, motion
         Controller's model of the robot without unknown payload, and reference.
     unknown
-        What the model does not know.
+        Uncertainty of the model.
     """
 
     def __init__(self, make: Make, robot: Robot, motion: JointTrajectory, unknown: Uncertainty) -> None:

@@ -96,7 +96,7 @@ def mixed_sensitivity(
     delay
         Delay of the torques, in sample periods.
     unknown
-        What the model does not know, and thereby the vertex plants; default `Uncertainty()`.
+        Uncertainty of the model, which gives the vertex plants; default `Uncertainty()`.
     starts, evaluations
         Number of starts, the given one among them, and of evaluations from each.
 

@@ -74,8 +74,8 @@ class NominalTorque(RobotController):
 class NominalTorquePID(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) + Kp (q_ref - q) + Kd (qd_ref - qd) + Ki ∫(q_ref - q) dt with constant matrices.
 
-    What a regulator along the motion is without the linearisation along it: by `tuned` the gains are those of a unit
-    mass times the mean mass matrix of the motion, no A(t), B(t) and no Riccati equation. It requires the full dynamic
+    Regulator along the motion without the linearisation along it: `tuned` gives the gains of a unit mass times the mean
+    mass matrix of the motion, without A(t), B(t) and a Riccati equation. It requires the full dynamic
     model before the motion only. A joint's integrator is held while its torque is beyond the model's effort limit and
     the error would push it further.
 

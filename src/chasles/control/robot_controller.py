@@ -113,9 +113,9 @@ class RobotController(Controller):
             Natural frequency of the error, rad/s, for gains without a promise: poles are placed by name, lowered where
             the period is too long for them. Laws of frames and robots with free joints need it.
         settings
-            What is unknown: ``payload``, the largest mass at the tool, kg (default 0), ``payload_radius`` of its centre
+            Uncertainty: ``payload``, the largest mass at the tool, kg (default 0), ``payload_radius`` of its centre
             about the tool's origin, m, ``model_error``, ``unknown_friction`` and ``jitter``, see `Uncertainty`.
-            What is asked for: ``delay``, in sample periods, ``margin`` (0.3) and ``cap``, the highest frequency (60
+            Demands: ``delay``, in sample periods, ``margin`` (0.3) and ``cap``, the highest frequency (60
             rad/s), see `Demand`. Besides ``damping``, ``integral``, the settings of the law's rule, which are the
             keywords of `gains`, and constructor parameters, which override the rule.
 

@@ -226,8 +226,8 @@ def felt_inertia(M: Array, J: Array, damping: Array) -> tuple[Array, Array]:
 def force_for(task: TaskSpace, M: Array, J: Array, acceleration: Array) -> Array:
     """Force (k,) on the selected components that accelerates them so, as far as they can be near singularities.
 
-    What `TaskSpace.inverted` would achieve of the acceleration is given with the least energy. Of the damping Lambda
-    gets a trace, that it exists in singular configurations too.
+    The part of the acceleration that `TaskSpace.inverted` achieves is realised with the least energy. Lambda has a
+    trace of the damping, so that it exists in singular configurations too.
     """
     Lambda, _ = felt_inertia(M, J, 1e-8 * task.damping(J))
     return np.asarray(Lambda @ task.achievable(J, acceleration))

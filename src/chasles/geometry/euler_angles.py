@@ -178,7 +178,7 @@ def euler_angle_solutions(R: Array, sequence: str, tolerance: float = SINGULAR_T
     sequence
         One of `EULER_SEQUENCES`: capital letters for axes that move with the body, small letters for fixed axes.
     tolerance
-        Where the middle angle's cosine (Cardan) or sine (Euler) is at most this, the rotation is flagged as singular.
+        Bound on the middle angle's cosine (Cardan) or sine (Euler) up to which the rotation is flagged as singular.
         The error of the first and the third angle is the error of R divided by that cosine or sine.
 
     Returns

@@ -189,7 +189,7 @@ def euler_rates_from_angular_velocity(
     frame
         ``"space"`` or ``"body"``: the axes in which omega is given.
     tolerance
-        Where the middle angle's cosine (Cardan) or sine (Euler) is at most this, the sample is flagged as singular.
+        Bound on the middle angle's cosine (Cardan) or sine (Euler) up to which the sample is flagged as singular.
 
     Returns
     -------
@@ -264,7 +264,7 @@ def euler_accelerations_from_angular_acceleration(
     frame
         ``"space"`` or ``"body"``: the axes in which omega' is given.
     tolerance
-        Where the middle angle's cosine (Cardan) or sine (Euler) is at most this, the sample is flagged as singular.
+        Bound on the middle angle's cosine (Cardan) or sine (Euler) up to which the sample is flagged as singular.
 
     Returns
     -------

@@ -125,7 +125,7 @@ class Minimum(NamedTuple):
     slope, curvature
         The share of the references in the first derivatives, and in the second ones: its diagonal, shapes (unknowns,).
     references
-        What the problem was solved with.
+        Reference values with which the problem was solved.
     """
 
     point: Point

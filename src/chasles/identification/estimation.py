@@ -90,7 +90,7 @@ class Estimate:
     Attributes
     ----------
     unknowns
-        What the inertial ones are.
+        Bodies and rotors to which the inertial ones belong.
     terms
         Friction terms.
     values

@@ -65,7 +65,7 @@ class Excitation:
     clearance
         Smallest distance between bodies of the robot and to the floor along the motion, m; NaN if none was looked at.
     findings
-        What was not looked at, as `chasles.base.findings.Finding`.
+        Checks that were not made, as `chasles.base.findings.Finding`.
     """
 
     robot: Robot

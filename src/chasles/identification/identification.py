@@ -94,7 +94,7 @@ class Identification:
         Names of all unknowns, their estimates and covariance, shapes (p,) and (p, p): ten parameters of each body,
         rotor inertias, and friction motor by motor. Only combinations of them can be told: see `parameters`.
     parameters
-        What can be told, one by one, with intervals: base parameters and friction.
+        Identifiable parameters, one by one, with intervals: base parameters and friction.
     condition
         Condition number of the textbook's observation matrix with columns of unit length.
     predictions

@@ -232,10 +232,10 @@ def refine_from_torques(
 ) -> Refinement:
     """Refine plant parameters so that the measured torques move the simulated robot as the log says.
 
-    What drove the robot need not be known. The plant is simulated under the measured torques, and a weak feedback to
-    the measured positions keeps it near them (see `chasles.identification.measured_torques`). The positions are
-    compared. In contrast to `identify`, no measured acceleration enters, so noise of the positions does not bias the
-    parameters. Values that predict the unseen part of the log worse than the first ones are not taken.
+    The controller that drove the robot need not be known. The plant is simulated under the measured torques, and a weak
+    feedback to the measured positions keeps it near them (see `chasles.identification.measured_torques`). The positions
+    are compared. In contrast to `identify`, no measured acceleration enters, so noise of the positions does not bias
+    the parameters. Values that predict the unseen part of the log worse than the first ones are not taken.
 
     Parameters
     ----------
@@ -266,7 +266,7 @@ def refine_from_torques(
     ArgumentError, UnknownNameError
         An argument does not fit, the log has gaps, or currents instead of torques.
     IdentificationError
-        As for `refine`.
+        See `refine`.
 
     Examples
     --------

@@ -107,9 +107,9 @@ class InverseKinematics(Sealed):
         T_world_target
             Poses, shape (..., 4, 4), m; if only positions count, these alone may be given, shape (..., 3).
         q0
-            Where to start, shape (..., nq); moved into the limits. Default: the middle of the limits, zero where there
-            are none. Joints that turn freely end within half a turn of it. Joints that do not move the frame stay
-            there. A floating base moves as joints do; lock it (`Robot.edit.lock`) to keep it where it is.
+            Configuration at the start, shape (..., nq); moved into the limits. Default: the middle of the limits, zero
+            where there are none. Unlimited revolute joints end within half a turn of it. Joints that do not move the
+            frame stay there. A floating base moves as joints do; lock it (`Robot.edit.lock`) to keep it where it is.
         target
             Name of the link or frame that is to reach the pose.
         mask

@@ -119,7 +119,8 @@ class ControlledPeriod:
         Returns
         -------
         pace, x
-            As they came for runs that are done with the period. The state of a run that is given up is NaN.
+            Progress and state at the end; unchanged for runs that have finished the period, and a state of NaN for runs
+            that are given up.
         """
         steps, running = self.steps, pace.progress.status == IntegrationStatus.RUNNING
         begin, end = pace.begin, self._end(pace.begin, t, stages, values)

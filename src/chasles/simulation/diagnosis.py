@@ -100,7 +100,7 @@ def told(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mappi
     run
         The labelled result.
     loop, state, times, values
-        What was simulated: states of all runs at the start, times (S, k) of the calls, values by name.
+        Simulated loop, states of all runs at the start, times (S, k) of the calls, and values by name.
     """
     setup = (loop, state, times, values)
     groups = (

@@ -200,7 +200,7 @@ class Run(xarray.Dataset):  # type: ignore[no-untyped-call]
         Returns
         -------
         Path
-            Where the file is.
+            Path of the file.
 
         Raises
         ------

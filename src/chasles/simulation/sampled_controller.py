@@ -58,9 +58,9 @@ class SampledController:
     equations
         Equations of the plant.
     timing
-        When torques act.
+        Instants at which torques act.
     recording
-        What is recorded at each sample.
+        Quantities that are recorded at each sample.
     """
 
     controller: Controller

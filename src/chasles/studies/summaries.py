@@ -119,9 +119,9 @@ class StudyCase:
     poles
         Poles that the controller was designed for; None where it has no rule for them.
     disk_margin, slowest_pole, growth
-        Of the loop as it runs along the motion, from linear models without unknowns, with the velocities that it gets:
-        least disk margin of the frozen loops, real part of their slowest pole, 1/s, positive if unstable, and growth of
-        errors along the repeated motion, 1/s. NaN where linear models do not tell, such as of laws that learn.
+        Least disk margin of the frozen loops along the motion, real part of their slowest pole, 1/s, positive if
+        unstable, and growth of errors along the repeated motion, 1/s: by linear models without unknowns, with the
+        velocities that the loop gets. NaN where linear models do not tell, such as of laws that learn.
     refusal
         Why the controller was refused, so that no run was made; empty where it was not.
     """

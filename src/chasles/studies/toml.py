@@ -52,7 +52,7 @@ def parse_study(cls: type[S], text: str, folder: Path) -> S:
     text
         TOML.
     folder
-        Where robots' files are.
+        Folder of the robots' files.
 
     Raises
     ------

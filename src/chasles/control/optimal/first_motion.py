@@ -80,7 +80,7 @@ def inside(nodes: Nodes, W: Floats) -> Floats:
 def usual_scale(nodes: Nodes, W: Floats) -> Floats:
     """Scale that brings the cost to the order of the constraints, (...).
 
-    What a motion costs is estimated from the first one, with torques that also move each joint by a radian (m).
+    The cost of a motion is estimated from the first one, with torques that also move each joint by a radian (m).
     """
     moving, step = W.copy(), nodes.step
     inertia = np.asarray(step.robot.mass_matrix(nodes.x0[..., : step.robot.n]))

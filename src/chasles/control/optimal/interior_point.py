@@ -72,7 +72,8 @@ def solve(
     iterations
         Largest number of iterations, one number or (problems,).
     barrier
-        Where the barrier stays: the motion then is the best one with that barrier; default falls as far as it counts.
+        Parameter at which the barrier stays: the motion is then the best one with that barrier. By default it falls
+        as far as it counts.
     watch
         Called with the number of each iteration and the errors of the problems that go on.
     """

@@ -45,7 +45,8 @@ class NodeModel(NamedTuple):
     rows
         Constraints, scaled.
     sums, largest
-        What is added up over the nodes, and what the largest of them counts of; see `chasles.control.optimal.iterates`.
+        Quantities that are summed over the nodes, and those whose largest counts; see
+        `chasles.control.optimal.iterates`.
     """
 
     A: Floats

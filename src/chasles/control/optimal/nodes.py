@@ -30,7 +30,7 @@ class Values(NamedTuple):
     Attributes
     ----------
     defects
-        What each step misses the next state by, f(x_k, u_k) - x_{k+1}, (..., N, 2n).
+        Gaps between each step's end and the next state, f(x_k, u_k) - x_{k+1}, (..., N, 2n).
     cost
         Cost, scaled, (...).
     rows
@@ -79,7 +79,7 @@ class Nodes:
     rows
         Constraints, and the programs of the nodes.
     instants
-        What is given at each node, (N + 1, 1 + 3n): time, s, and positions, velocities and torques of the reference.
+        Data of each node, (N + 1, 1 + 3n): time, s, and positions, velocities and torques of the reference.
     x0
         Initial state, (..., 2n).
     given

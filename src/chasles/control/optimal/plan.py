@@ -90,7 +90,7 @@ class Plan(PiecewisePolynomial):
     status
         `PlanStatus` of each problem, (...).
     reduced_gradient
-        What is left of the gradient, as a share of the largest costate, (...); at most 1e-5 if optimal.
+        Remaining gradient, as a share of the largest costate, (...); at most 1e-5 if optimal.
     iterations
         Number of iterations, (...).
     findings

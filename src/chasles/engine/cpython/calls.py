@@ -68,7 +68,7 @@ def write_call(kernel: Kernel, width: Width, module: LlvmModule, function: str, 
     function
         The function of the program.
     delivery
-        Where it leaves the results of a map.
+        Place where it leaves the results of a map.
     """
     w = _CallWriter(ENTRY, kernel, module, delivery)
     texts = [f"@{TABLE} = global [{len(PLACES)} x ptr] zeroinitializer", *w.shapes()]
@@ -362,7 +362,7 @@ def python_function(address: int, general: Callable[..., Any], name: str, code: 
     Parameters
     ----------
     address
-        Where the function is.
+        Address of the function.
     general
         Handed to the function as its first argument, for the calls that it leaves to Python.
     name

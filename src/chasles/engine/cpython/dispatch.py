@@ -119,7 +119,7 @@ class Dispatcher:
         keywords
             Names and values, compared by identity.
         address
-            Where the direct call is.
+            Address of the direct call.
         general
             Function for all other arguments.
         code

@@ -37,7 +37,8 @@ def taped_items(program: Program) -> list[int]:
 def recording_scan(program: Program, *, samples: bool) -> Program:
     """Return the step of a scan that records its states: (state, given, *parameters) -> (next, record, *samples).
 
-    What is given is a vector. A record is the state, followed by the tape. Samples of the scan's own may be left out.
+    The step's input ``given`` is a vector. A record is the state, followed by the tape. The scan's own samples may be
+    left out.
     """
     state, given, *parameters = program.inputs
     graph = Graph()

@@ -33,7 +33,7 @@ def loop_call(
     address
         Address of a function ``(char **args, npy_intp *dimensions, npy_intp *steps, void *data)``.
     name, doc
-        What error messages and ``help`` show.
+        Name and docstring that error messages and ``help`` show.
     inputs, outputs
         Arrays that it takes and gives.
     dtype

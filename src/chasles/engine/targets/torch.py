@@ -32,7 +32,7 @@ def lower(kernel: Kernel, compile_program: Compile) -> Callable[..., Any]:
     kernel
         Program to translate; a map.
     compile_program
-        What compiles programs for tensors in main memory.
+        Compiler of programs for tensors in main memory.
 
     Returns
     -------

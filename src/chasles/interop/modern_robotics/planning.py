@@ -146,7 +146,7 @@ def write_results(folder: str | PathLike[str], graph: PlanarGraph, nodes: list[i
     Parameters
     ----------
     folder
-        Where to write; it must be there.
+        Folder to write to; it must exist.
     graph
         The graph.
     nodes

@@ -84,7 +84,7 @@ def solve_tasks(
     tasks
         See `solve_rates`: tasks, or lists of tasks in order of strict priority.
     q0
-        Where to start, (nq,); default the robot's home.
+        Configuration at the start, (nq,); default the robot's home.
     limits
         Limits on each step; default the position limits. A `ClearanceLimit` keeps bodies apart on the way.
     tolerance

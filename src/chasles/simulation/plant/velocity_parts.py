@@ -50,8 +50,8 @@ class VelocityParts:
     def at_start(self, q: Array, qd: Array, varied: Mapping[str, Any]) -> Array:
         """Velocities (..., k) of the joints that are not independent, from (..., nq) and (..., n).
 
-        Where the independent ones do not determine numbers, at a dead centre, the smallest ones. Traced scalars are
-        those of one sample.
+        At a dead centre, where the independent velocities do not determine them, they are the smallest ones. Traced
+        scalars are those of one sample.
         """
         if not self.following:
             return np.zeros(0)

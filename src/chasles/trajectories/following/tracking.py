@@ -128,7 +128,7 @@ class Tracker:
     def solve(self, goal: Floats, guess: Floats) -> tuple[Floats, Flags]:
         """Configurations (..., n) near guesses for targets (..., 4, 4), and whether they reach them within the limits.
 
-        Where the target is out of reach it is the configuration next to the guess that comes closest.
+        If the target is out of reach, it is the configuration next to the guess that comes closest.
         """
         ends = self.ranges.lower, self.ranges.upper
         q = np.asarray(guess)

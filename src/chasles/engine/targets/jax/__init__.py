@@ -25,8 +25,8 @@ def lower(kernel: Kernel, loop_of: LoopOf | None = None) -> Callable[..., Any]:
     kernel
         Program to translate, with the way to run it.
     loop_of
-        What gives processors machine code; default none: XLA compiles operations of ``jax.numpy`` there too, which
-        takes seconds for programs of a thousand operations.
+        Function that gives processors machine code; default none: XLA compiles operations of ``jax.numpy`` there too,
+        which takes seconds for programs of a thousand operations.
 
     Returns
     -------

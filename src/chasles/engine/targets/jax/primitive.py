@@ -30,7 +30,7 @@ class Call:
     program
         Program to compute.
     loop_of
-        What gives processors its machine code; None if they run operations.
+        Function that gives processors machine code; None if they run operations.
     base, wrt, is_adjoint
         If it is a derivative of another program, which is linear in its last inputs: that program, the inputs that
         move, and whether it maps adjoints of outputs to adjoints of inputs, or else directions to directions.

@@ -42,7 +42,7 @@ def add_program(
     program
         The program.
     positions
-        Where its function stores values; default all results, one after the other.
+        Positions of the values that its function stores; default all results, one after the other.
     claims
         Lines of the cache that it claims while it computes, as output and offset in bytes. If there are any, its
         function takes an address for each output as well.
