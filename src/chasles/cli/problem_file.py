@@ -62,14 +62,14 @@ def is_problem(path: Path) -> bool:
     return path.suffix.lower() == ".toml" and path.is_file() and "problem" in _tables(path)
 
 
-def read_problem(path: Path, **given: Any) -> Posed:
+def read_problem(path: Path, **replaced: Any) -> Posed:
     """Read a problem; robots' files are looked for beside it.
 
     Parameters
     ----------
     path
         TOML file.
-    **given
+    **replaced
         Values in place of those of the table ``[problem]``.
 
     Raises
@@ -81,7 +81,7 @@ def read_problem(path: Path, **given: Any) -> Posed:
         data = _tables(path)
         _require_known(data, _TABLES, "table")
         with placed("[problem]"):
-            settings = dict(_table(data["problem"], _PROBLEM)) | given
+            settings = dict(_table(data["problem"], _PROBLEM)) | replaced
             robot = _robot(settings, path.parent)
             for name in ("duration", "nodes"):
                 if name not in settings:
@@ -191,11 +191,11 @@ def _limits(data: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
 def _residuals(tables: object, name: str, robot: Robot) -> list[Residual]:
     if not isinstance(tables, list):
         raise ArgumentError(f"write [[{name}]], in two brackets, before each residual")
-    found = []
+    listed = []
     for count, table in enumerate(tables, start=1):
         with placed(f"[[{name}]] {count}"):
-            found.append(_residual(_table(table, _RESIDUAL), robot))
-    return found
+            listed.append(_residual(_table(table, _RESIDUAL), robot))
+    return listed
 
 
 def _residual(table: Mapping[str, Any], robot: Robot) -> Residual:
@@ -211,8 +211,8 @@ def _residual(table: Mapping[str, Any], robot: Robot) -> Residual:
     if "target" not in table and kind == "position":
         return weight * residuals.position()
     target = reals(table.get("target", 0.0), "target", (robot.n,), broadcast=True)
-    made = {"position": residuals.position, "velocity": residuals.velocity, "torque": residuals.torque}
-    return weight * made[kind](target)
+    targeted = {"position": residuals.position, "velocity": residuals.velocity, "torque": residuals.torque}
+    return weight * targeted[kind](target)
 
 
 def _pose(table: Mapping[str, Any], robot: Robot) -> Residual:

@@ -94,8 +94,9 @@ class ElasticComputedTorque(RobotController):
                 f"robot '{robot.name}' has dry friction, which this law cannot differentiate: give it "
                 "robot.with_friction(coulomb=0.0) as its model"
             )
-        given = {"stiffness": stiffness, "rotor_inertia": rotor_inertia, "frequency": frequency, "damping": damping}
-        super().__init__(robot, {name: reals(value, name, (robot.n,), broadcast=True) for name, value in given.items()})
+        values = {"stiffness": stiffness, "rotor_inertia": rotor_inertia, "frequency": frequency, "damping": damping}
+        checked = {name: reals(value, name, (robot.n,), broadcast=True) for name, value in values.items()}
+        super().__init__(robot, checked)
 
     def schedule(self, times: Floats, motion: Motion) -> Record:
         """Return third and fourth derivatives of the reference, each (k, n), by a spline through its accelerations."""

@@ -146,9 +146,9 @@ def measured_response(
     >>> law = ch.control.PD(sledge, kp=200.0, kd=40.0)
     >>> excited = ch.control.LearnedTorque(sledge, law, times=h * np.arange(800), torques=r)
     >>> run = ch.simulate(sledge, excited, rest, period=h)
-    >>> found = measured_response(r, run.tau[:-1], run.q[:-1], period=h, segment=200, skip=400)
-    >>> z = np.exp(1j * found.frequency * h)
-    >>> bool(np.allclose(found.plant[:, 0, 0], 0.5 * h**2 / 2.0 * (z + 1.0) / (z - 1.0) ** 2, rtol=1e-4))
+    >>> response = measured_response(r, run.tau[:-1], run.q[:-1], period=h, segment=200, skip=400)
+    >>> z = np.exp(1j * response.frequency * h)
+    >>> bool(np.allclose(response.plant[:, 0, 0], 0.5 * h**2 / 2.0 * (z + 1.0) / (z - 1.0) ** 2, rtol=1e-4))
     True
     """
     r = reals(excitation, "excitation")

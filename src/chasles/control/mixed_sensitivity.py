@@ -122,7 +122,7 @@ def mixed_sensitivity(
     >>> shaped.margin >= 0.3, shaped.value < 1.0
     (True, True)
     """
-    asked, step = real(margin, "margin", at_least=0.0, at_most=2.0), real(period, "period", above=0.0)
+    least, step = real(margin, "margin", at_least=0.0, at_most=2.0), real(period, "period", above=0.0)
     count, most = whole_number(starts, "starts", 1, 1000), whole_number(evaluations, "evaluations", 10, 10**6)
     values = {name: reals(value, name, above=0.0) for name, value in start.items()}
     first = np.log(np.concatenate([np.ravel(value) for value in values.values()]))
@@ -137,24 +137,24 @@ def mixed_sensitivity(
         gamma, disk = bench.judged(make(**named(x)), *weights)
         if not disk > 0.0:
             return _UNSTABLE + float(np.linalg.norm(x - first))
-        return math.log(gamma) if disk >= asked else _SHORT + 10.0 * (asked - disk)
+        return math.log(gamma) if disk >= least else _SHORT + 10.0 * (least - disk)
 
     rng = np.random.default_rng(0)
     points = [first, *(first + _SPREAD * rng.normal(size=(count - 1, len(first))))]
     options = {"maxfev": most, "xatol": _PRECISION, "fatol": _PRECISION, "adaptive": len(first) > 4}
-    found = []
+    minima = []
     for point in points:
         simplex = np.vstack([point, point + 0.5 * np.eye(len(first))])
-        found.append(minimize(objective, point, method="Nelder-Mead", options={**options, "initial_simplex": simplex}))
-    best = min(found, key=lambda result: float(result.fun))
+        minima.append(minimize(objective, point, method="Nelder-Mead", options={**options, "initial_simplex": simplex}))
+    best = min(minima, key=lambda result: float(result.fun))
     if not best.fun < _SHORT:
         raise ArgumentError(
-            f"no law with a disk margin of {asked:g} was found from {count} starts: start from slower gains, or ask "
+            f"no law with a disk margin of {least:g} was found from {count} starts: start from slower gains, or ask "
             "for less"
         )
     law = make(**named(best.x))
     gamma, disk = bench.judged(law, *weights)
-    attained = np.array([math.exp(result.fun) if result.fun < _SHORT else np.inf for result in found])
+    attained = np.array([math.exp(result.fun) if result.fun < _SHORT else np.inf for result in minima])
     return ShapedLaw(law, named(best.x), gamma, disk, attained)
 
 

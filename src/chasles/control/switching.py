@@ -84,8 +84,8 @@ class Switching(RobotController):
         for name in ("reference_kind", "measured_wrench"):
             if getattr(self.first, name) != getattr(self.second, name):
                 raise ArgumentError(f"'{self.first.name}' and '{self.second.name}' differ in their {name}")
-        own = {"active": np.zeros(()), "started": np.zeros(()), "last": np.zeros(robot.n), "step": np.zeros(robot.n)}
-        super().__init__(robot, {}, {**own, "first": self.first.memory, "second": self.second.memory})
+        states = {"active": np.zeros(()), "started": np.zeros(()), "last": np.zeros(robot.n), "step": np.zeros(robot.n)}
+        super().__init__(robot, {}, {**states, "first": self.first.memory, "second": self.second.memory})
         self.when = when
         self.name = f"{self.first.name}, or {self.second.name}"
         self.reference_kind, self.measured_wrench = self.first.reference_kind, self.first.measured_wrench
@@ -126,12 +126,12 @@ class Switching(RobotController):
     def _called(self, name: str, law: Controller, now: Now, acts: Any, changed: Any) -> Any:
         """Torques of a law; its memory begins anew where it comes in, and runs where it acts."""
         layout, kept = law.memory_layout, law.memory_layout.join(now.memory[name])
-        own = replace(now, schedule=now.schedule.get(name) if law.has_schedule else None)
-        begin = replace(own, memory=layout.split(np.array(layout.join(law.memory))))
+        inner = replace(now, schedule=now.schedule.get(name) if law.has_schedule else None)
+        begin = replace(inner, memory=layout.split(np.array(layout.join(law.memory))))
         if law.takes_over:
             law.take_over(begin, now.memory.last)
         entered = where(changed & acts, layout.join(begin.memory), kept) if layout.size else kept
-        call = replace(own, memory=layout.split(entered))
+        call = replace(inner, memory=layout.split(entered))
         tau = np.asarray(law.law(call))
         setattr(now.memory, name, layout.split(where(acts, layout.join(call.memory), kept) if layout.size else kept))
         return tau

@@ -66,9 +66,9 @@ class VelocityEstimate(RobotController):
                 f"'{robot.name}' has spherical or free joints, or loops"
             )
         law = as_controller(inner)
-        own = {name: reals(value, name, (robot.n,), broadcast=True) for name, value in values.items()}
+        settings = {name: reals(value, name, (robot.n,), broadcast=True) for name, value in values.items()}
         states = {name: np.zeros(robot.n) for name in memory}
-        super().__init__(robot, own, {**states, "started": np.zeros(()), "inner": law.memory})
+        super().__init__(robot, settings, {**states, "started": np.zeros(()), "inner": law.memory})
         self.inner = law
         self.name = f"{law.name}, {self.estimate_name}"
         self.reference_kind, self.follows_reference = law.reference_kind, law.follows_reference

@@ -121,13 +121,13 @@ def loss_gradient(
     >>> arm = ch.load("planar2r")
     >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
     >>> law = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
-    >>> found = ch.loss_gradient(
+    >>> result = ch.loss_gradient(
     ...     arm, law, motion, lambda now: now.error @ now.error, by=["controller.kp", "payload.mass"],
     ...     vary={"payload.mass": 2.0},
     ... )
-    >>> found.gradient["controller.kp"].shape, bool(found.gradient["payload.mass"] > 0.0)
+    >>> result.gradient["controller.kp"].shape, bool(result.gradient["payload.mass"] > 0.0)
     ((2,), True)
-    >>> bool(found.is_smooth)
+    >>> bool(result.is_smooth)
     True
     """
     setup = Setup(plant, law, motion, duration, period, start, integrator)

@@ -122,7 +122,7 @@ def optimize(
     if as_json:
         numbers = {"cost": float(plan.cost), "reduced_gradient": float(plan.reduced_gradient)}
         numbers |= {"iterations": int(plan.iterations)}
-        show_json({"status": str(plan.status), **numbers, "findings": [found.record for found in plan.findings]})
+        show_json({"status": str(plan.status), **numbers, "findings": [finding.record for finding in plan.findings]})
     else:
         _show(robot, plan, written)
     if not plan.success:
@@ -137,9 +137,9 @@ def _of_file(
 
     if goal is not None:
         raise ArgumentError("--goal: the file says what is wanted; leave the option away")
-    given: dict[str, Any] = {"duration": duration, "nodes": nodes, "tool": tool or None}
-    given |= {"start": None if start is None else numbers(start, "--start")}
-    return read_problem(path, **{name: value for name, value in given.items() if value is not None})
+    settings: dict[str, Any] = {"duration": duration, "nodes": nodes, "tool": tool or None}
+    settings |= {"start": None if start is None else numbers(start, "--start")}
+    return read_problem(path, **{name: value for name, value in settings.items() if value is not None})
 
 
 def _of_robot(

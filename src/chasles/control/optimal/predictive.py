@@ -129,13 +129,13 @@ class ModelPredictive(RobotController):
         self.delay = real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
         self.observer = real(observer, "observer", at_least=0.0)
         self.follows_reference = problem.takes_reference
-        given = _checked_values(problem, values)
-        for name in given:
+        checked = _checked_values(problem, values)
+        for name in checked:
             if hasattr(type(self), name) or name in vars(self):
                 raise ArgumentError(
                     f"'{name}' cannot be the name of a value: every controller has a member of that name"
                 )
-        super().__init__(problem.robot, given, self._first_memory(problem))
+        super().__init__(problem.robot, checked, self._first_memory(problem))
 
     def _first_memory(self, problem: OptimalControl) -> dict[str, Any]:
         n, m, N = problem.robot.n, int(problem.motors.sum()), problem.nodes
