@@ -22,8 +22,8 @@ from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.check_report import CheckReport, PeakReport
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.visual.bodies import Kind, Packages
-from chasles.visual.raster import Theme
 from chasles.visual.robot_plots import Plane
+from chasles.visual.scene import Theme
 from chasles.visual.view.inline import InlineView
 from chasles.visual.view.live import LiveView
 from chasles.visual.view.loops import PageLaw

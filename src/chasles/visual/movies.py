@@ -22,7 +22,8 @@ from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.visual.bodies import Kind, Packages
 from chasles.visual.picture import svg_picture
-from chasles.visual.raster import THEMES, Camera, Theme
+from chasles.visual.raster import Camera
+from chasles.visual.scene import THEMES, Theme
 
 Floats = NDArray[np.float64]
 Pixels = NDArray[np.uint8]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,20 +15,13 @@ from chasles.model.formats.mesh_surfaces import Texture, surfaces
 from chasles.model.shapes import Capsule, Cylinder
 from chasles.robot.robot import Robot
 from chasles.visual.bodies import Kind, Packages, robot_bodies
-from chasles.visual.scene import CAMERA, COLORS, link_poses, still_scene
+from chasles.visual.scene import CAMERA, COLORS, LIGHT, SHADING, THEMES, Theme, link_poses, still_scene
 from chasles.visual.triangles import corner_normals, drawn
 
 Floats = NDArray[np.float64]
-Theme = Literal["light", "dark"]
 
 #: Half of the picture's height at distance 1.
 TANGENT = np.tan(0.5 * CAMERA["angle"])
-SHADOW_LIGHT = np.array([0.35, -0.3, 0.9]) / np.linalg.norm([0.35, -0.3, 0.9])
-THEMES = {
-    "light": ((0.975, 0.98, 0.985), (0.935, 0.947, 0.958), (0.72, 0.765, 0.81), (0.16, 0.2, 0.25, 0.3)),
-    "dark": ((0.075, 0.09, 0.105), (0.1, 0.118, 0.136), (0.26, 0.3, 0.34), (0.0, 0.0, 0.0, 0.5)),
-}
-"""Background, ground, its lines, and the shadow with its strength."""
 
 
 class LinkTriangles(NamedTuple):
@@ -127,7 +120,7 @@ class Camera:
         T_world_link = self._poses(q)
         corners = [self._in_world(part, T_world_link) for part in self.parts]
         pixels = self._ground(rays, corners)
-        light = np.array([0.3, -0.2, 0.9]) - self.axes[2]
+        light = np.array(LIGHT["sun"]) - self.axes[2]
         light /= np.linalg.norm(light)
         self._draw(pixels, rays, corners, T_world_link, light)
         n = self.oversampling
@@ -193,8 +186,8 @@ class Camera:
 
     def _ground(self, rays: Floats, corners: Sequence[Floats]) -> Floats:
         """Background with the ground, its lines and the shadows on it, (height, width, 3)."""
-        background, plane, ink, (*shade, strength) = THEMES[self.theme]
-        pixels = np.broadcast_to(background, rays.shape).copy()
+        theme = {part: np.array(color) for part, color in THEMES[self.theme].items()}
+        pixels = np.broadcast_to(theme["background"], rays.shape).copy()
         ground = self.data["ground"]
         down = rays[..., 2] < -1e-6
         points = self.eye + rays[down] * ((ground - self.eye[2]) / rays[down][:, 2])[:, None]
@@ -202,22 +195,21 @@ class Camera:
         away = np.linalg.norm(points[:, :2] - self.data["middle"][:2], axis=1) / reach
         fade = np.clip((1.0 - away) / 0.65, 0.0, 1.0)
         fade = (fade * fade * (3.0 - 2.0 * fade))[:, None]
-        target = self.data["size"] / 8.0
-        power = 10.0 ** np.floor(np.log10(target))
-        spacing = power * (1.0 if target < 2.0 * power else 2.0 if target < 5.0 * power else 5.0)
+        spacing = self.data["grid"]
         thin = 0.6 * TANGENT * np.linalg.norm(points - self.eye, axis=1) / rays.shape[0]
         line = np.zeros(len(points))
         for step, width, strong in ((spacing, 1.0, 0.5), (5.0 * spacing, 1.6, 1.0)):
             gap = np.abs(points[:, :2] / step - np.round(points[:, :2] / step)) * step
             line = np.maximum(line, strong * (gap.min(axis=1) < width * thin * self.oversampling))
-        color = np.array(plane) + line[:, None] * (np.array(ink) - plane)
+        color = theme["plane"] + line[:, None] * (theme["ink"] - theme["plane"])
         if corners:
             flat = np.concatenate(corners)
-            flat = flat - SHADOW_LIGHT * ((flat[..., 2:] - ground) / SHADOW_LIGHT[2])
+            x, y, z = LIGHT["shadow"]
+            flat = flat - np.array([x, y, z]) * ((flat[..., 2:] - ground) / z)
             height, width = rays.shape[:2]
             dark = drawn(*self._in_picture(flat, (height, width)), (width, height)).triangle[down] >= 0
-            color[dark] += strength * (np.array(shade) - color[dark])
-        pixels[down] = background + fade * (color - background)
+            color[dark] += theme["shade"][3] * (theme["shade"][:3] - color[dark])
+        pixels[down] = theme["background"] + fade * (color - theme["background"])
         return pixels
 
 
@@ -253,5 +245,6 @@ def shaded(color: tuple[float, float, float] | Floats, normals: Floats, toward_e
     half /= np.linalg.norm(half, axis=-1, keepdims=True)
     sky, sun = 0.5 + 0.5 * normals[:, 2], np.maximum(normals @ light, 0.0)
     fill = np.maximum(np.sum(normals * toward_eye, axis=-1), 0.0)
-    shine = np.maximum(np.sum(normals * half, axis=-1), 0.0) ** 40
-    return np.asarray(color * (0.42 + 0.2 * sky + 0.38 * sun + 0.1 * fill)[:, None] + 0.16 * shine[:, None])
+    shine = np.maximum(np.sum(normals * half, axis=-1), 0.0) ** SHADING["shininess"]
+    diffuse = SHADING["ambient"] + SHADING["sky"] * sky + SHADING["sun"] * sun + SHADING["fill"] * fill
+    return np.asarray(color * diffuse[:, None] + SHADING["gloss"] * shine[:, None])

@@ -12,8 +12,7 @@ from chasles.base import verbs
 from chasles.engine.validators import whole_number
 from chasles.simulation.metrics import run_robot
 from chasles.visual.movies import frame_count, write_movie
-from chasles.visual.raster import Theme
-from chasles.visual.scene import last_finite
+from chasles.visual.scene import Theme, last_finite
 from chasles.visual.summary import by_run, require_run
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,28 @@ COLORS = {
 #: Where pictures and pages are seen from: direction to the viewer, rad; angle of view from the lower edge to the upper,
 #: rad; height of the picture in that of the scene; and least distance from its middle, in lengths of the robot.
 CAMERA = {"azimuth": -0.85, "elevation": 0.42, "angle": 0.6, "room": 1.25, "nearest": 0.3}
+Theme = Literal["light", "dark"]
+#: Colors of background, ground and its lines, and of shadows with their opacity.
+THEMES: dict[Theme, dict[str, tuple[float, ...]]] = {
+    "light": {
+        "background": (0.975, 0.98, 0.985),
+        "plane": (0.935, 0.947, 0.958),
+        "ink": (0.72, 0.765, 0.81),
+        "shade": (0.16, 0.2, 0.25, 0.3),
+    },
+    "dark": {
+        "background": (0.075, 0.09, 0.105),
+        "plane": (0.1, 0.118, 0.136),
+        "ink": (0.26, 0.3, 0.34),
+        "shade": (0.0, 0.0, 0.0, 0.5),
+    },
+}
+#: Direction to the sun that casts the shadows, and how far the sun that lights solids is from the viewer's direction:
+#: it goes along with the viewer, whose side of the robot is never dark.
+LIGHT = {"shadow": (0.35, -0.3, 0.9), "sun": (0.3, -0.2, 0.9)}
+#: Light of solids, as parts of their color: from everywhere, the sky, the sun and the viewer; then strength and
+#: exponent of the white highlight (Blinn 1977, "Models of light reflection for computer synthesized pictures").
+SHADING = {"ambient": 0.42, "sky": 0.2, "sun": 0.38, "fill": 0.1, "gloss": 0.16, "shininess": 32.0}
 
 
 def scene_data(
@@ -208,6 +230,7 @@ def _shapes(
 ) -> dict[str, Any]:
     """Return drawn shapes with the index of their link, and the extent at poses (runs, frames, links, 4, 4)."""
     ground, outline = _extent(drawn, bodies, links, T_world_link)
+    size = _size(drawn, outline)
     return {
         "links": links,
         "tool": links.index(drawn.tool),
@@ -222,12 +245,16 @@ def _shapes(
             }
             for shape in drawn.shapes
         ],
-        "size": _size(drawn, outline),
+        "size": size,
+        "grid": _grid_spacing(size),
         "upright": upright(robot).ravel().tolist(),
         "stands": drawn.stands and not bodies.placed,
         "ground": ground,
         "colors": COLORS,
         "camera": CAMERA,
+        "themes": THEMES,
+        "light": LIGHT,
+        "shading": SHADING,
     } | frame_of(outline, ground)
 
 
@@ -235,6 +262,13 @@ def _size(drawn: Skeleton, outline: NDArray[np.float64]) -> float:
     """Return the length by which frames, handles and the grid are drawn: not more than what is seen measures."""
     extent = float(np.linalg.norm(np.ptp(outline, axis=0)))
     return min(drawn.size, extent) if extent > 0.0 else drawn.size
+
+
+def _grid_spacing(size: float) -> float:
+    """Return the distance of the lines on the ground, m: 1, 2 or 5 times a power of ten, at most an eighth of size."""
+    most = size / 8.0
+    power = 10.0 ** np.floor(np.log10(most))
+    return float(power * (1.0 if most < 2.0 * power else 2.0 if most < 5.0 * power else 5.0))
 
 
 def frame_of(outline: NDArray[np.float64], ground: float) -> dict[str, Any]:

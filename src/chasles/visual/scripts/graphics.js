@@ -24,16 +24,16 @@ void main() {
 const SOLID_FRAGMENT = `
 precision highp float;
 in vec3 n, p; in vec2 uv; in vec4 color; uniform sampler2D image; uniform vec3 light, eye; out vec4 pixel;
+uniform float ambient, sky, sun, fill, gloss, shininess;
 void main() {
   vec3 m = normalize(n), v = normalize(eye - p), h = normalize(light + v);
   if (dot(m, v) < 0.0) m = -m;  // the inside of open meshes
-  float sky = 0.5 + 0.5 * m.z, sun = max(dot(m, light), 0.0), fill = max(dot(m, v), 0.0), gloss = max(dot(m, h), 0.0);
-  for (int k = 0; k < 5; k++) gloss *= gloss;
+  float diffuse = ambient + sky * (0.5 + 0.5 * m.z) + sun * max(dot(m, light), 0.0) + fill * max(dot(m, v), 0.0);
   vec3 own = color.rgb;
 #ifdef TEXTURED
   own *= texture(image, uv).rgb;
 #endif
-  pixel = vec4(own * (0.42 + 0.2 * sky + 0.38 * sun + 0.1 * fill) + 0.16 * gloss, color.a);
+  pixel = vec4(own * diffuse + gloss * pow(max(dot(m, h), 0.0), shininess), color.a);
 }`;
 const SHADOW_FRAGMENT = `
 precision highp float;

@@ -42,7 +42,7 @@ class RunSection {
     const { times } = this.view;
     [this.first, this.last] = [times[0], times[times.length - 1]];
     Object.assign(this.slider, { min: this.first, max: this.last, step: "any" });
-    this.section.querySelector(".grid-size").textContent = "grid " + Number(this.view.gridSpacing().toPrecision(3)) + " m";
+    this.section.querySelector(".grid-size").textContent = "grid " + Number(this.data.scene.grid.toPrecision(3)) + " m";
     this.slider.addEventListener("input", () => { this.pause(); this.seek(Number(this.slider.value)); });
     this.button.addEventListener("click", () => this.playing ? this.pause() : this.play());
     this.section.querySelector(".run")?.addEventListener("change", event => this.view.selectRun(Number(event.target.value)));

@@ -8,10 +8,6 @@
  * @typedef {{ form: string, texture?: WebGLTexture, instances: Float32Array }} Batch
  */
 
-const THEMES = {
-  light: { background: [0.975, 0.98, 0.985], plane: [0.935, 0.947, 0.958], ink: [0.72, 0.765, 0.81], shade: [0.16, 0.2, 0.25, 0.16] },
-  dark: { background: [0.075, 0.09, 0.105], plane: [0.1, 0.118, 0.136], ink: [0.26, 0.3, 0.34], shade: [0.0, 0.0, 0.0, 0.34] },
-};
 const AXES = [[[1, 0, 0], [0.85, 0.2, 0.2]], [[0, 1, 0], [0.15, 0.62, 0.3]], [[0, 0, 1], [0.15, 0.4, 0.9]]];
 const OBSTACLE = [0.86, 0.56, 0.2];
 const TRACE_COLOR = [0.06, 0.44, 0.71];
@@ -22,7 +18,6 @@ const COARSENESS = [{ soft: true, part: 1, shadows: true }, { soft: false, part:
 const LATE = { card: 40, processor: 20 };
 const LATE_PICTURES = 4;  // one after the other, until pictures become coarser
 const PAUSE = 250;  // ms between two pictures of which the first is the last of a movement
-const SHADOW_LIGHT = Vector.unit([0.35, -0.3, 0.9]);
 
 /** What is drawn; where the links are is the business of those who extend it, and who call `open`. */
 class RobotScene {
@@ -31,7 +26,7 @@ class RobotScene {
     this.canvas = canvas;
     this.scene = scene;
     this.camera = new Camera(canvas, scene);
-    /** @type {keyof typeof THEMES} */
+    /** @type {"light" | "dark"} */
     this.theme = "light";
     /** @type {Mesh | null} Points on the path of the tool. */
     this.trace = null;
@@ -209,14 +204,13 @@ class RobotScene {
   /** Paints the picture now. @param {number} coarseness Index of `COARSENESS`. */
   paint(coarseness = 0) {
     const { soft, part, shadows } = COARSENESS[coarseness];
-    const { canvas, scene, graphics, camera, marks } = this, { gl } = graphics, ratio = part * (window.devicePixelRatio || 1), theme = THEMES[this.theme];
+    const { canvas, scene, graphics, camera, marks } = this, { gl } = graphics, ratio = part * (window.devicePixelRatio || 1), theme = scene.themes[this.theme];
     const width = Math.round(canvas.clientWidth * ratio), height = Math.round(canvas.clientHeight * ratio);
     if (!width || !height) return;
     if (canvas.width !== width || canvas.height !== height) { canvas.width = width; canvas.height = height; }
     const { eye, matrix: view } = camera, places = this.posesNow();
-    const light = Vector.unit([eye[0] - camera.target[0] + 0.3 * camera.distance, eye[1] - camera.target[1] - 0.2 * camera.distance,
-      Math.max(eye[2] - camera.target[2], 0) + 0.9 * camera.distance]);
-    const lit = { view, light, eye };
+    const { back } = camera.axes, light = Vector.unit(Vector.plus(scene.light.sun, [back[0], back[1], Math.max(back[2], 0)]));
+    const lit = { view, light, eye, ...scene.shading };
     const robots = [this.batches(this.parts, places), ...this.companions.map(other => this.batches(other.parts, other.places))];
     const solids = [...robots, this.batches(marks.filter(mark => mark.alpha === undefined), places)], clear = this.batches(this.clear, places);
     const [near, far] = [true, false].map(before => this.batches(this.planes.filter(plane => before === isBefore(plane, eye)), places));
@@ -229,9 +223,9 @@ class RobotScene {
     gl.enable(gl.BLEND);
     gl.blendFuncSeparate(gl.SRC_ALPHA, gl.ONE_MINUS_SRC_ALPHA, gl.ONE, gl.ONE_MINUS_SRC_ALPHA);  // the picture stays opaque
     const middle = [scene.middle[0], scene.middle[1], scene.ground];
-    graphics.use("ground", { view, middle, reach: 1.4 * Math.max(scene.extent, scene.size), grid: this.gridSpacing(), plane: theme.plane, ink: theme.ink });
+    graphics.use("ground", { view, middle, reach: 1.4 * Math.max(scene.extent, scene.size), grid: scene.grid, plane: theme.plane, ink: theme.ink });
     graphics.draw(this.square);
-    if (shadows && eye[2] > scene.ground) this.paintShadows([...robots, clear], { view, light: SHADOW_LIGHT, ground: scene.ground, shade: theme.shade });
+    if (shadows && eye[2] > scene.ground) this.paintShadows([...robots, clear], { view, light: scene.light.shadow, ground: scene.ground, shade: theme.shade });
     this.paintSolids(near, lit);
     gl.enable(gl.DEPTH_TEST);
     gl.depthMask(true);
@@ -331,12 +325,6 @@ class RobotScene {
       }
       return { form, texture, instances };
     });
-  }
-
-  /** Distance between lines of the ground, m. */
-  gridSpacing() {
-    const wanted = this.scene.size / 8, power = 10 ** Math.floor(Math.log10(wanted));
-    return power * (wanted / power < 2 ? 1 : wanted / power < 5 ? 2 : 5);
   }
 }
 
