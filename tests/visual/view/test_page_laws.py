@@ -169,6 +169,33 @@ def test_a_run_is_repeated_under_another_law(shown: Any, tmp_path: Path) -> None
     assert tab.complaints() == []
 
 
+@SLOW
+def test_the_motion_of_a_run_that_follows_a_frame_is_repeated_under_another_law(shown: Any, tmp_path: Path) -> None:
+    arm = ch.load("planar2r").with_payload(0.7)
+    start = np.array([0.4, 0.9])
+    T = arm.forward_kinematics(start)
+    path = ch.StraightLine(T, ch.geometry.pose(np.eye(3), [0.05, -0.04, 0.0]) @ T, duration=0.12)
+    soft = ch.control.OperationalSpace(arm, kp=100.0, kd=20.0, components=("x", "y"))
+    recorded = ch.simulate(arm, soft, path, start=start)
+    assert "q_reference" not in recorded
+    tab = shown(recorded.view(path=tmp_path / "run.html", laws=["computed-torque"]))
+    tab.ask("find('.follow').click()")
+    finite, worst, q, _ = tab.ask(FOLLOWED % "computed-torque")
+    assert finite
+    assert tab.ask("page.player.runs.map(run => run.label)") == ["under computed torque", "run"]
+    times, moved = recorded["time"].values, recorded["q"].values
+    q_on_page = np.reshape(q, (-1, 2))
+    frames = np.abs(times[:, None] - tab.ask("page.player.times")).argmin(axis=0)
+    largest = np.ptp(moved, axis=0).max()
+    assert worst < 0.01 * largest  # the model is right; torques are held for a period
+    np.testing.assert_allclose(q_on_page, moved[frames], rtol=0.0, atol=0.01 * largest)
+    ends = recorded["qd"].values[[0, -1]]
+    motion = ch.CubicSpline(times, moved, start_velocity=ends[0], end_velocity=ends[1])
+    run = ch.simulate(arm, _tuned(arm, "computed-torque"), motion, integrator=RK4)
+    np.testing.assert_allclose(q_on_page, run["q"].values[frames], rtol=0.0, atol=1e-11)
+    assert tab.complaints() == []
+
+
 def test_the_page_says_which_law_runs_and_how_far_the_robot_is(opened: Any) -> None:
     arm = ch.load("planar2r")
     tab = opened(arm, laws=["pid", "time-varying-regulator"])

@@ -40,17 +40,17 @@ def run_view(
     runs = {labels[k]: part for k, part in zip(drawn, q, strict=True)}
     others = [_sampled(other, times[frames]) for other in companions]
     recording = {"times": times[frames], "runs": runs}
-    return shown(robot, q[0, 0], path, companions=others, recording=recording, motion=reference_of(run), **options)
+    return shown(robot, q[0, 0], path, companions=others, recording=recording, motion=motion_to_follow(run), **options)
 
 
-def reference_of(run: xarray.Dataset) -> CubicSpline | None:
-    """Return the reference of a simulation's first run: the cubic spline through its recorded samples.
+def motion_to_follow(run: xarray.Dataset) -> CubicSpline | None:
+    """Return the motion of joints that other laws can follow on the page: the cubic spline through recorded samples.
 
-    None if the reference is the motion of a frame, or its records are not finite.
+    They are those of the first run's reference, or of its own motion if the reference is the motion of a frame.
+    None if they are not finite.
     """
-    if "q_reference" not in run:
-        return None
-    q, qd = by_run(run, "q_reference")[0], by_run(run, "qd_reference")[0]
+    positions, velocities = ("q_reference", "qd_reference") if "q_reference" in run else ("q", "qd")
+    q, qd = by_run(run, positions)[0], by_run(run, velocities)[0]
     if len(q) < 2 or not (np.isfinite(q).all() and np.isfinite(qd).all()):
         return None
     ends = {} if q.shape != qd.shape else {"start_velocity": qd[0], "end_velocity": qd[-1]}
