@@ -15,8 +15,10 @@ from chasles.identification.identification import Parameter as Parameter
 from chasles.identification.identification import load as load
 from chasles.identification.identify import IdentificationWarning as IdentificationWarning
 from chasles.identification.identify import identify as identify
+from chasles.identification.identify_from_wrenches import identify_from_wrenches as identify_from_wrenches
 from chasles.identification.logs.columns import Columns as Columns
 from chasles.identification.logs.log import Log as Log
+from chasles.identification.logs.wrench_log import WrenchLog as WrenchLog
 from chasles.identification.ordinary_least_squares import BaseParameterFit as BaseParameterFit
 from chasles.identification.payload import Payload as Payload
 from chasles.identification.payload import identify_payload as identify_payload
@@ -27,5 +29,6 @@ from chasles.identification.refinement import refine as refine
 from chasles.identification.refinement import refine_from_torques as refine_from_torques
 from chasles.identification.regions import Region as Region
 from chasles.identification.shipped import shipped_log as shipped_log
+from chasles.identification.wrench_identification import WrenchIdentification as WrenchIdentification
 
 __all__: list[str]

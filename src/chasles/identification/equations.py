@@ -12,7 +12,7 @@ from chasles.identification.closed_configurations import coupling_of_motors
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.log import Log
-from chasles.mechanics.base_parameters import expressions
+from chasles.mechanics.base_parameters import BaseParameters, expressions
 from chasles.model import build_tree
 from chasles.model.joint import POSITION_TORQUES
 from chasles.robot.robot import Robot
@@ -80,8 +80,21 @@ def inertial_unknowns(robot: Robot) -> InertialUnknowns:
             f"robot '{robot.name}' has {len(rotors)} moving joints and {robot.n} independent ones: identify needs a "
             "motor for each; lock the others with robot.edit.lock"
         )
+    base = None if description.loops else robot.inertial.base()
+    return _unknowns(robot, bodies, rotors, base)
+
+
+def body_unknowns(robot: Robot) -> InertialUnknowns:
+    """Inertial unknowns of a robot's bodies alone: all that acts on a free base."""
+    return _unknowns(robot, len(build_tree(robot.description).carriers), np.zeros(0, dtype=np.intp))
+
+
+def _unknowns(
+    robot: Robot, bodies: int, rotors: NDArray[np.intp], base: BaseParameters | None = None
+) -> InertialUnknowns:
+    names = robot.inertial.names
     used = np.concatenate([np.arange(10 * bodies), rotors])
-    base = robot.inertial.base(columns=used) if description.loops else robot.inertial.base()
+    base = robot.inertial.base(columns=used) if base is None else base
     kept = np.isin(base.independent, used)
     independent, matrix = np.searchsorted(used, base.independent[kept]), base.to_base[np.ix_(kept, used)]
     own = [names[k] for k in used]

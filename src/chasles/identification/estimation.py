@@ -319,11 +319,12 @@ def _root_mean_square(values: FloatArray, used: NDArray[np.bool_]) -> FloatArray
 def reference_bodies(robot: Robot, bodies: int) -> FloatArray:
     """Pseudo-inertias of the prior's bodies, none lighter or smaller than what users mount, shape (bodies, 4, 4).
 
-    The size of the arm is that of a rod of its mass: 2 √(M/m), with the largest mass M of its first two joints.
+    The size of the arm is that of a rod of its mass: 2 √(M/m), with the largest mass M of its first two joints (of a
+    free base the inertia about two axes).
     """
     J = np.asarray(pseudo_inertia_from_inertial_parameters(robot.inertial.values[: 10 * bodies].reshape(-1, 10)))
     mass, rng = J[:, 3, 3].sum(), np.random.default_rng(0)
-    if robot.description.loops:
+    if robot.description.loops or robot.nq != robot.n:
         q = robot.random_configuration(rng, (STATES,))
     else:
         lower, upper = np.maximum(robot.lower_limits, -np.pi), np.minimum(robot.upper_limits, np.pi)

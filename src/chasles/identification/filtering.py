@@ -21,6 +21,7 @@ from chasles.base.errors import ArgumentError
 from chasles.engine.validators import real
 from chasles.identification.closed_configurations import closed_along, closed_near
 from chasles.identification.logs.log import Log
+from chasles.identification.logs.wrench_log import WrenchLog
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -116,7 +117,7 @@ class Signals:
         """Filter columns (k, ...) like the efforts, segment by segment."""
         filtered = np.empty_like(columns)
         for part in self.segments:
-            filtered[part] = _low_pass(columns[part], self.cutoff.frequency, 1.0 / self.period)
+            filtered[part] = low_pass(columns[part], self.cutoff.frequency, 1.0 / self.period)
         return filtered
 
     def at(self, q: FloatArray) -> Signals:
@@ -185,7 +186,7 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     noise = np.zeros(log.n)
     for number, (part, grid) in enumerate(parts):
         noise = np.maximum(
-            noise, _white_noise(_regular(log.time[part], log.effort[part], grid), chosen.frequency, rate)
+            noise, white_noise(at_regular_times(log.time[part], log.effort[part], grid), chosen.frequency, rate)
         )
         time = grid[::step]
         qd = CubicSpline(time, q[number])(time, 1) if rates is None else rates[number]
@@ -262,7 +263,7 @@ def _filtered(log: Log, values: FloatArray, cutoff: float) -> list[FloatArray]:
     """Columns at the times of a log, segment by segment: at regular times, filtered, thinned out."""
     grids, step = _grids(log, cutoff)
     return [
-        _low_pass(_regular(log.time[part], values[part], grid), cutoff, 1.0 / log.sample_period)[::step]
+        low_pass(at_regular_times(log.time[part], values[part], grid), cutoff, 1.0 / log.sample_period)[::step]
         for part, grid in grids
     ]
 
@@ -277,7 +278,7 @@ def _saturated(log: Log, part: slice, times: FloatArray, cutoff: float) -> NDArr
     return found
 
 
-def choose_cutoff(log: Log) -> Cutoff:
+def choose_cutoff(log: Log | WrenchLog) -> Cutoff:
     """Choose the cut-off frequency from the spectra of the positions.
 
     It is 5 times the bandwidth of the motion (99 % of the energy of the velocities), or less where the position noise
@@ -317,10 +318,10 @@ class _SpectralLimits(NamedTuple):
     quiet: float
 
 
-def _spectral_limits(log: Log, part: slice, moves: NDArray[np.bool_]) -> _SpectralLimits:
+def _spectral_limits(log: Log | WrenchLog, part: slice, moves: NDArray[np.bool_]) -> _SpectralLimits:
     period = log.sample_period
     time = np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)
-    q = _regular(log.time[part], log.q[part], time)
+    q = at_regular_times(log.time[part], log.q[part], time)
     q = q - q[0] - np.linspace(0.0, 1.0, len(q))[:, None] * (q[-1] - q[0])
     frequency = np.fft.rfftfreq(len(q), period)
     power = np.abs(np.fft.rfft(q * np.hanning(len(q))[:, None], axis=0)) ** 2
@@ -335,11 +336,12 @@ def _spectral_limits(log: Log, part: slice, moves: NDArray[np.bool_]) -> _Spectr
     return _SpectralLimits(bandwidth, float(first[moves].min(initial=np.inf)))
 
 
-def _regular(time: FloatArray, values: FloatArray, wanted: FloatArray) -> FloatArray:
+def at_regular_times(time: FloatArray, values: FloatArray, wanted: FloatArray) -> FloatArray:
+    """Return samples (k, ...) at other times, by a cubic spline."""
     return np.asarray(CubicSpline(time, values)(wanted))
 
 
-def _low_pass(values: FloatArray, cutoff: float, rate: float) -> FloatArray:
+def low_pass(values: FloatArray, cutoff: float, rate: float) -> FloatArray:
     """Butterworth filter forwards and backwards: no lag; nothing where the cut-off is near half of the rate."""
     if cutoff >= HIGHEST * rate:
         return values
@@ -348,7 +350,7 @@ def _low_pass(values: FloatArray, cutoff: float, rate: float) -> FloatArray:
     return np.asarray(sosfiltfilt(sections, values, axis=0, padlen=padding))
 
 
-def _white_noise(effort: FloatArray, cutoff: float, rate: float) -> FloatArray:
+def white_noise(effort: FloatArray, cutoff: float, rate: float) -> FloatArray:
     """Standard deviation below the cut-off of white noise as dense as the spectrum above it.
 
     The density is the least of those in the octave above the cut-off and in the spectrum's upper half: noise that rises
@@ -375,9 +377,9 @@ def _prefers_measured(log: Log, cutoff: float) -> bool:
     period = log.sample_period
     time = np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)
     slopes = CubicSpline(log.time[part], log.q[part])(time, 1)
-    rates = _regular(log.time[part], log.qd[part], time)
-    smooth = _low_pass(slopes, cutoff, 1.0 / period)
-    near = _low_pass(rates, cutoff, 1.0 / period)
+    rates = at_regular_times(log.time[part], log.qd[part], time)
+    smooth = low_pass(slopes, cutoff, 1.0 / period)
+    near = low_pass(rates, cutoff, 1.0 / period)
     speed = np.std(smooth, axis=0)
     moves = speed > 1e-9
     if not moves.any() or (np.std(near - smooth, axis=0) > 0.05 * speed)[moves].any():

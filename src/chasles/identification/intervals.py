@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.geometry import pseudo_inertia_from_inertial_parameters
-from chasles.identification.equations import TorqueEquations
+from chasles.identification.bodies_rotors_and_friction import Minimum
+from chasles.identification.equations import InertialUnknowns, TorqueEquations
 from chasles.identification.estimation import Estimate
 from chasles.identification.identification import Parameter
 from chasles.identification.regression import (
@@ -78,28 +79,53 @@ def with_intervals(
     equations
         Equations that it came from.
     """
-    segments = equations.segments
-    told, minimum = combinations(robot, found), found.minimum
+    minimum = found.minimum
     A = found.columns @ minimum.motions
     fit = WeightedFit(found.values, found.residuals, found.deviations, np.sqrt(found.weights), minimum.hessian)
-    prior = Prior(np.zeros(len(found.values)), minimum.curvature**-0.5)
-    errors = error_model(A, fit, segments)
     slopes = equations.transition_slopes(found.terms, found.coulomb)
     pull = np.einsum("kip,ki,kis->ps", A, found.weights, slopes, optimize=True)
     moved = BETWEEN_TRANSITIONS * np.linalg.solve(minimum.hessian, pull)
-    raised = _raised_references(robot, found)
+    told, own = combinations(robot, found), found.unknowns
+    return intervals_of_minimum(own, own.of(robot), told, minimum, A, fit, equations.segments, moved)
+
+
+def intervals_of_minimum(
+    own: InertialUnknowns, known: FloatArray, told: Combinations, minimum: Minimum, A: FloatArray, fit: WeightedFit,
+    segments: tuple[slice, ...], moved: FloatArray,
+) -> tuple[tuple[Parameter, ...], FloatArray]:  # fmt: skip
+    """Parameters with their intervals at a minimum, and the covariance of all unknowns, shape (p, p).
+
+    Parameters
+    ----------
+    own, known
+        Inertial unknowns, and their values in the prior, shape (inertial,).
+    told
+        Combinations that are told, those of inertial unknowns first.
+    minimum
+        Minimum.
+    A
+        Columns of the local coordinates, shape (k, n, p).
+    fit
+        The fit whose residuals tell the errors.
+    segments
+        Slices of samples without gaps.
+    moved
+        Further deviations of the local coordinates, shape (p, any).
+    """
+    prior = Prior(np.zeros(len(minimum.unknowns)), minimum.curvature**-0.5)
+    errors = error_model(A, fit, segments)
+    raised = _raised_references(known[: 10 * own.bodies].reshape(-1, 10), minimum)
     local = coloured_covariance(A, fit, prior, segments, errors) + moved @ moved.T + raised @ raised.T
     rows = told.rows @ minimum.motions
     freedom = degrees_of_freedom(A, fit, segments, errors, rows)
     error = np.sqrt(np.einsum("pi,ij,pj->p", rows, local, rows))
     before = np.sqrt(np.einsum("pi,i->p", rows**2, 1.0 / minimum.curvature))
     after = np.sqrt(np.einsum("pi,ij,pj->p", rows, np.linalg.inv(minimum.hessian), rows))
-    own, count = found.unknowns, len(found.unknowns.names)
-    priors = np.append(own.to_base @ own.of(robot), np.full(len(told.names) - count, np.nan))
+    priors = np.append(own.to_base @ known, np.full(len(told.names) - len(own.names), np.nan))
     columns = (
         told.names,
         told.expressions,
-        told.rows @ found.values,
+        told.rows @ minimum.unknowns,
         error,
         priors,
         after < DETERMINED * before,
@@ -112,12 +138,10 @@ def with_intervals(
     return parameters, np.asarray(minimum.motions @ local @ minimum.motions.T)
 
 
-def _raised_references(robot: Robot, found: Estimate) -> FloatArray:
+def _raised_references(bodies: FloatArray, minimum: Minimum) -> FloatArray:
     """Deviations of the local coordinates, as bodies may lie between reference and prior: (unknowns, 1 + bodies)."""
-    minimum, bodies = found.minimum, found.unknowns.bodies
-    values = found.unknowns.of(robot)[: 10 * bodies].reshape(-1, 10)
-    apart = minimum.references.apart(np.asarray(pseudo_inertia_from_inertial_parameters(values)), minimum.point)
-    pulls = np.zeros((len(minimum.curvature), bodies))
+    apart = minimum.references.apart(np.asarray(pseudo_inertia_from_inertial_parameters(bodies)), minimum.point)
+    pulls = np.zeros((len(minimum.curvature), len(bodies)))
     for body, distance in enumerate(apart):
         pulls[10 * body : 10 * body + 10, body] = distance
     moved = np.linalg.solve(minimum.hessian, minimum.curvature[:, None] * pulls)

@@ -1,0 +1,122 @@
+"""Result of an identification from external wrenches: bodies with intervals, a robot to go on with, predictions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.errors import UnknownNameError
+from chasles.base.findings import Finding
+from chasles.identification.comparison import Prediction
+from chasles.identification.equations import InertialUnknowns
+from chasles.identification.filtering import Cutoff
+from chasles.identification.identification import NORMAL_QUANTILE, Parameter
+from chasles.identification.logs.wrench_log import WrenchLog
+from chasles.identification.wrench_equations import WrenchEquations
+from chasles.robot.robot import Robot
+
+FloatArray = NDArray[np.float64]
+
+ROWS = ("mx, N·m", "my, N·m", "mz, N·m", "fx, N", "fy, N", "fz, N")
+
+
+@dataclass(frozen=True)
+class WrenchIdentification:
+    """Identified bodies of a robot with a free base; result of `identify_from_wrenches`.
+
+    Attributes
+    ----------
+    robot, model
+        Prior model, and the same with identified bodies; its rotors and friction are those of the prior.
+    unknowns
+        What was identified.
+    values, covariance
+        Ten parameters of each body, shape (10 bodies,), and their covariance. Only combinations of them can be told.
+    parameters
+        Base parameters with intervals.
+    training
+        Predicted wrenches on the base (m, f), in its axes, beside those that the model was fitted to.
+    noise
+        Noise of the measured wrenches below the cut-off frequency, shape (6,), N·m and N.
+    cutoff
+        Filter.
+    findings
+        Notes, cautions and, with ``check=False``, refusals.
+    """
+
+    robot: Robot
+    model: Robot
+    unknowns: InertialUnknowns
+    values: FloatArray
+    covariance: FloatArray
+    parameters: tuple[Parameter, ...]
+    training: Prediction
+    noise: FloatArray
+    cutoff: Cutoff
+    findings: tuple[Finding, ...] = ()
+
+    def __getitem__(self, name: str) -> Parameter:
+        """Base parameter by name."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
+
+    @property
+    def mass(self) -> tuple[float, float]:
+        """Mass of all bodies and its standard error, kg."""
+        row = np.zeros(len(self.values))
+        row[::10] = 1.0
+        return float(row @ self.values), float(np.sqrt(row @ self.covariance @ row))
+
+    def predict(self, log: WrenchLog | Sequence[WrenchLog]) -> Prediction:
+        """Predict the wrenches on the base in other logs, below the cut-off frequency of the fit.
+
+        Parameters
+        ----------
+        log
+            Log or logs of the same robot.
+        """
+        logs = [log] if isinstance(log, WrenchLog) else list(log)
+        return predicted(WrenchEquations(self.robot, self.unknowns, logs, self.cutoff), self.values)
+
+    def score(self, log: WrenchLog | Sequence[WrenchLog]) -> float:
+        """Share of the squared wrenches of other logs that the model explains: mean over the components, at best 1.
+
+        Parameters
+        ----------
+        log
+            Log or logs of the same robot.
+        """
+        return float(1.0 - np.mean(self.predict(log).relative() ** 2))
+
+    def summary(self) -> str:
+        """Return a text with the error of each component of the wrench, the mass, and the findings."""
+        lines = [f"{'wrench on the base':<24}{'measured':>10}{'model':>10}{'noise':>10}"]
+        sizes = np.sqrt(np.mean(self.training.measured**2, axis=0))
+        for name, size, error, noise in zip(ROWS, sizes, self.training.relative(), self.noise / sizes, strict=True):
+            lines.append(f"{name:<24}{size:>10.3g}{error:>10.1%}{noise:>10.1%}")
+        mass, deviation = self.mass
+        known = sum(parameter.determined for parameter in self.parameters)
+        lines.append(
+            f"mass {mass:.4g} ± {NORMAL_QUANTILE * deviation:.2g} kg (95 %); {known} of {len(self.parameters)} "
+            "parameters determined"
+        )
+        return "\n".join([*lines, *(f"{finding.rule.weight}: {finding}" for finding in self.findings)])
+
+    def __repr__(self) -> str:
+        known = sum(parameter.determined for parameter in self.parameters)
+        return (
+            f"<WrenchIdentification of '{self.robot.name}': {known} of {len(self.parameters)} parameters determined, "
+            f"wrenches to {float(self.training.relative().max()):.1%} or better>"
+        )
+
+
+def predicted(equations: WrenchEquations, values: FloatArray) -> Prediction:
+    """Return wrenches that parameters of the bodies predict, beside the measured ones."""
+    measured = equations.wrench
+    everywhere = np.ones(measured.shape, dtype=bool)
+    return Prediction(equations.columns @ values, measured, everywhere, None, equations.time)
