@@ -44,6 +44,16 @@ def problem(tmp_path: Path) -> Path:
     return path
 
 
+def test_a_duration_between_two_is_chosen(problem: Path) -> None:
+    timed = PROBLEM.replace("duration = 1.0", "duration = [0.2, 4.0]\nguess = [1.0, 0.5]\nlimits = []")
+    problem.write_text(timed + '\n[[running]]\nresidual = "time"\nweight = 100.0\n')
+    shown = run(str(problem), "--json")
+    assert shown.exit_code == 0, shown.output
+    record = json.loads(shown.output)
+    assert record["status"] == "optimal"
+    assert 0.2 < record["duration"] < 4.0
+
+
 def test_a_problem_is_solved_and_written(problem: Path, tmp_path: Path) -> None:
     arrays, rows, page = (tmp_path / f"motion.{ending}" for ending in ("npz", "csv", "html"))
     shown = run(str(problem), "--save", str(arrays), "--out", str(page))

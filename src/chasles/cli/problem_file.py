@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.optimal import OptimalControl, Residual, residuals
+from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.limits import LIMITS
 from chasles.control.optimal.step import with_smooth_friction
 from chasles.engine.validators import choice, real, reals
@@ -35,7 +36,7 @@ _PROBLEM = (
     "coulomb_velocity",
 )
 _RESIDUAL = ("residual", "weight", "target", "at", "frame")
-_KINDS = ("pose", "position", "velocity", "torque")
+_KINDS = ("pose", "position", "velocity", "torque", "time")
 
 
 class Posed(NamedTuple):
@@ -91,7 +92,7 @@ def read_problem(path: Path, **replaced: Any) -> Posed:
             guess = None
             if "guess" in settings:
                 goal = reals(settings["guess"], "guess", (robot.n,))
-                guess = PointToPoint(start, goal, real(settings["duration"], "duration", above=0.0))
+                guess = PointToPoint(start, goal, duration_of(settings["duration"]).usual)
         options: dict[str, Any] = {name: _residuals(data.get(name, []), name, robot) for name in _TABLES[2:]}
         with placed("[problem]"):
             options |= {name: settings[name] for name in ("motors", "integrator") if name in settings}
@@ -206,6 +207,10 @@ def _residual(table: Mapping[str, Any], robot: Robot) -> Residual:
     for key in ("at", "frame"):
         if key in table and kind != "pose":
             raise ArgumentError(f"'{key}' belongs to residuals of kind 'pose'")
+    if kind == "time":
+        if "target" in table:
+            raise ArgumentError("a residual of kind 'time' has no 'target'")
+        return weight * residuals.time()
     if kind == "pose":
         return weight * _pose(table, robot)
     if "target" not in table and kind == "position":

@@ -77,6 +77,35 @@ def test_the_backward_pass_solves_the_optimality_conditions(
         np.testing.assert_allclose(-(K @ x[..., None])[..., 0], dW[:-1, :m], atol=1e-9 * np.abs(expected).max())
 
 
+@pytest.mark.parametrize(("N", "s", "m"), [(1, 1, 1), (5, 3, 2), (7, 4, 1)])
+def test_the_last_element_of_the_first_state_may_be_free(N: int, s: int, m: int) -> None:
+    """Torques and this element are the least squares of the cost over all motions; without curvature there is none."""
+    A, B, d, H, g = drawn_chain(21, N, s, m)
+
+    def motion(free: np.ndarray) -> np.ndarray:
+        x, w = free[-1] * np.eye(s)[-1], np.zeros((N + 1, m + s))
+        for k in range(N):
+            w[k] = np.concatenate([free[k * m : (k + 1) * m], x])
+            x = A[k] @ x + B[k] @ w[k, :m] + d[k]
+        w[N, m:] = x
+        return w
+
+    begin = motion(np.zeros(N * m + 1))
+    moves = np.array([motion(unit) - begin for unit in np.eye(N * m + 1)])
+    hessian = np.einsum("ika,kab,jkb->ij", moves, H, moves)
+    expected = np.linalg.solve(hessian, -np.einsum("ika,ka->i", moves, np.einsum("kab,kb->ka", H, begin) + g))
+    convex = joined(A, B, d, H.copy(), g)
+    H[0, -1, -1] -= hessian[-1, -1]
+    chains = [np.stack(pair) for pair in zip(convex, joined(A, B, d, H, g), strict=True)]
+    direction = solve_chain(*chains, chooses_last=True)
+    dW, costates = direction.dW[0], direction.costates[0]
+    computed = np.append(dW[:-1, :m], dW[0, -1])
+    np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
+    assert abs(costates[0, -1]) < 1e-9 * np.abs(costates).max()
+    assert solve_chain(*chains).exists.tolist() == [True, True]
+    assert direction.exists.tolist() == [True, False]
+
+
 def test_negative_curvature_is_no_minimum() -> None:
     A, B, d, H, g = drawn_chain(3, 6, 4, 2)
     convex = joined(A, B, d, H.copy(), g)

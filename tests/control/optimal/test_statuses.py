@@ -165,7 +165,7 @@ def test_a_long_motion_along_an_unstable_pose_is_known_to_be_optimal() -> None:
 
 
 def test_an_interrupt_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupt(*arguments: object) -> None:
+    def interrupt(*arguments: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     control = problem()

@@ -13,19 +13,20 @@ from chasles.engine import Function, trace
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("motors", [[True, True], [False, True]])
-def test_derivatives_are_those_of_the_step(integrator: str, motors: list[bool]) -> None:
-    step = HeldStep(acrobot(), np.array(motors), 0.05, integrator)
+@pytest.mark.parametrize("stretches", [False, True])
+def test_derivatives_are_those_of_the_step(integrator: str, motors: list[bool], stretches: bool) -> None:
+    step = HeldStep(acrobot(), np.array(motors), 0.05, integrator, stretches)
     rng = np.random.default_rng(5)
-    m = sum(motors)
-    x, u, costate = rng.normal(size=(3, 4)), rng.normal(size=(3, m)), rng.normal(size=(3, 4))
-    shapes = {"x": (4,), "u": (m,), "costate": (4,)}
+    m, s = sum(motors), 4 + stretches
+    x, u, costate = rng.normal(size=(3, s)), rng.normal(size=(3, m)), rng.normal(size=(3, s))
+    shapes = {"x": (s,), "u": (m,), "costate": (s,)}
     first = Function(trace(lambda x, u, costate: step.slopes(x, u), shapes, name="slopes", outputs=[*Slopes._fields]))
     second = Function(
         trace(lambda x, u, costate: step.curvature(x, u, costate, step.slopes(x, u)), shapes, name="curvature")
     )
     slopes = Slopes(*first(x, u, costate))
     w, e = np.concatenate([u, x], axis=1), 1e-5
-    for i, unit in enumerate(np.eye(m + 4)):
+    for i, unit in enumerate(np.eye(m + s)):
         high, low = w + e * unit, w - e * unit
         expected = (step(high[:, m:], high[:, :m]) - step(low[:, m:], low[:, :m])) / (2.0 * e)
         computed = slopes.B[..., i] if i < m else slopes.A[..., i - m]
@@ -34,7 +35,7 @@ def test_derivatives_are_those_of_the_step(integrator: str, motors: list[bool]) 
     np.testing.assert_allclose(by_u, np.einsum("kxu,kx->ku", slopes.B, costate), atol=1e-13)
     np.testing.assert_allclose(by_x, np.einsum("kxy,kx->ky", slopes.A, costate), atol=1e-13)
     curvature = second(x, u, costate)
-    for i, unit in enumerate(np.eye(m + 4)):
+    for i, unit in enumerate(np.eye(m + s)):
         high, low = (
             np.concatenate(step.adjoint(v[:, :m], v[:, m:], costate), axis=1) for v in (w + e * unit, w - e * unit)
         )

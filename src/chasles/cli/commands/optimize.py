@@ -94,8 +94,9 @@ def optimize(
         residual = "pose"
         at = [1.0, 0.5]
 
-    Residuals are pose, position, velocity and torque, with weight, target and frame; the lists are running, final and
-    exact_end. A table [limits] gives numbers, such as torque = 60.0. The exit code is 1 unless the motion is optimal.
+    Residuals are pose, position, velocity, torque and time, with weight, target and frame; the lists are running, final
+    and exact_end. With duration = [0.2, 3.0] it is free between the two. A table [limits] gives numbers, such as
+    torque = 60.0. The exit code is 1 unless the motion is optimal.
 
     For example:
 
@@ -120,8 +121,8 @@ def optimize(
     robot = posed.problem.robot
     written = _write(robot, plan, save, out, folders)
     if as_json:
-        numbers = {"cost": float(plan.cost), "reduced_gradient": float(plan.reduced_gradient)}
-        numbers |= {"iterations": int(plan.iterations)}
+        numbers = {"duration": float(plan.duration), "cost": float(plan.cost)}
+        numbers |= {"reduced_gradient": float(plan.reduced_gradient), "iterations": int(plan.iterations)}
         show_json({"status": str(plan.status), **numbers, "findings": [finding.record for finding in plan.findings]})
     else:
         _show(robot, plan, written)
@@ -210,7 +211,8 @@ def _show(robot: Robot, plan: Plan, written: dict[str, Path]) -> None:
     """Show what is known of a motion, and the extremes of each joint."""
     say_wrapped(str(plan))
     say("")
-    rows = table("Motion", "joint", ">start", ">end", ">peak speed", ">peak torque", ">of its limit")
+    title = f"Motion over {plan.duration:.6g} s"
+    rows = table(title, "joint", ">start", ">end", ">peak speed", ">peak torque", ">of its limit")
     q, qd = plan.states[:, : robot.n], plan.states[:, robot.n :]
     for k, name in enumerate(robot.velocity_names):
         peak = float(np.abs(plan.torques[:, k]).max())

@@ -55,8 +55,10 @@ class Direction(NamedTuple):
         return np.asarray(np.isfinite(self.K[..., 0, 0, -1]))
 
 
-def solve_chain(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> Direction:
+def solve_chain(A: Floats, B: Floats, weights: Floats, terminal: Floats, *, chooses_last: bool = False) -> Direction:
     """Solve the linear-quadratic problems of motions, x at the first node being 0.
+
+    Where the last element of the first x is free, one more step before the first one has it as its input.
 
     Parameters
     ----------
@@ -64,7 +66,13 @@ def solve_chain(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> Dire
         Model of each step of (x, 1), (..., N, s + 1, s + 1), (..., N, s + 1, m).
     weights, terminal
         Weights of (u, x, 1) at each node, (..., N, m + s + 1, m + s + 1), and of (x, 1) at the last.
+    chooses_last
+        Whether the last element of x at the first node is free.
     """
+    if chooses_last:
+        dW, costates, K = solve_chain(*_with_choice(A, B, weights), terminal)
+        K[~np.isfinite(K[..., 0, 0, -1])] = np.nan
+        return Direction(dW[..., 1:, :], costates[..., 1:, :], K[..., 1:, :, :])
     *batch, N, s_1, m = B.shape
     s = s_1 - 1
     dW, costates = np.zeros((*batch, N + 1, m + s)), np.empty((*batch, N + 1, s))
@@ -72,6 +80,19 @@ def solve_chain(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> Dire
     results = K, dW[..., :-1, :], dW[..., -1, m:], costates[..., :-1, :], costates[..., -1, :]
     _solver(s_1, m)(A, B, weights, terminal, results)
     return Direction(dW, costates, K)
+
+
+def _with_choice(A: Floats, B: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
+    """Return models with a step before the first one, whose first input is added to the last element of x."""
+    *batch, _, s_1, m = B.shape
+    first_B = np.zeros((s_1, m))
+    first_B[s_1 - 2, 0] = 1.0
+    first_weights = np.diag(np.concatenate([np.zeros(1), np.ones(m - 1), np.zeros(s_1)]))
+
+    def after(first: Floats, rest: Floats) -> Floats:
+        return np.concatenate([np.broadcast_to(first, (*batch, 1, *first.shape)), rest], axis=-3)
+
+    return after(np.eye(s_1), A), after(first_B, B), after(first_weights, weights)
 
 
 @cache

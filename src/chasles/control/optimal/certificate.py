@@ -37,7 +37,7 @@ class Certificate:
     violation
         Largest violation of a constraint, scaled.
     reduced_gradient
-        Largest change of the Lagrangian per unit of a torque.
+        Largest change of the Lagrangian per unit of a torque, or of the stretch of time where the duration is free.
     size
         Largest costate.
     slackness
@@ -97,9 +97,11 @@ def certify(nodes: Nodes, W: Floats, z: Floats, K: Floats | None = None) -> Cert
     shape = (*W.shape[:-2], rows.nodes, m * x.shape[-1])
     gains = np.zeros(shape) if K is None else K.reshape(shape)
     backward = np.concatenate([W[..., :-1, :], by_w[..., :-1, :], gains], axis=-1)[..., ::-1, None, :]
-    _, reduced, costates = nodes.step.adjoint_sweep(by_w[..., -1, m:], backward)
+    first, reduced, costates = nodes.step.adjoint_sweep(by_w[..., -1, m:], backward)
     size = np.maximum(np.abs(by_w[..., -1, m:]).max(axis=-1), np.abs(costates).max(axis=(-1, -2)))
     products = np.where(rows.kinds.ends, 0.0, rows.present * z * values.rows)
     violation = rows.violations(values.rows).max(axis=-1, initial=0.0)
-    gradient, slackness = np.abs(reduced).max(axis=(-1, -2)), np.abs(products).max(axis=-1, initial=0.0)
+    of_stretch = np.abs(first[..., 2 * nodes.step.robot.n :]).max(axis=-1, initial=0.0)
+    gradient = np.maximum(np.abs(reduced).max(axis=(-1, -2)), of_stretch)
+    slackness = np.abs(products).max(axis=-1, initial=0.0)
     return Certificate(values.cost, values.rows, violation, gradient, size, slackness)

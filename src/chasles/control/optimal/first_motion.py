@@ -48,14 +48,17 @@ def one_motion(motion: JointTrajectory, robot: Robot, name: str) -> JointTraject
 
 def first_motion(nodes: Nodes, guess: JointTrajectory | None) -> Floats:
     """Torques and states to begin at, (..., N + 1, m + 2n): a guess, or the robot held at its start, within limits."""
-    robot, motors, m = nodes.step.robot, nodes.step.motors, nodes.inputs
+    step, m = nodes.step, nodes.inputs
+    robot, motors = step.robot, step.motors
     start = nodes.x0[..., : robot.n]
     W = np.zeros((*start.shape[:-1], len(nodes.instants), len(nodes.rows.lower)))
     if guess is None:
         W[..., m : m + robot.n] = start[..., None, :]
         W[..., :-1, :m] = np.asarray(robot.gravity_torque(start))[..., None, motors]
     else:
-        W[...] = along(motors, instants(robot, nodes.instants[:, 0], one_motion(guess, robot, "guess")))
+        times = np.linspace(0.0, guess.duration, len(nodes.instants)) if step.stretches else nodes.instants[:, 0]
+        W[..., : m + 2 * robot.n] = along(motors, instants(robot, times, guess))
+    W[..., m + 2 * robot.n :] = nodes.x0[..., None, 2 * robot.n :]
     return inside(nodes, W)
 
 

@@ -25,6 +25,7 @@ from chasles.control.optimal.backward_pass import Direction, solve_chain
 from chasles.control.optimal.elastic import first_elastic
 from chasles.control.optimal.filter import Filter, Merit
 from chasles.control.optimal.iterates import Ending, Errors, Iterate, SearchResult, Slots
+from chasles.control.optimal.node_programs import LastModel, NodeModel
 from chasles.control.optimal.nodes import Model, Nodes
 
 Floats = NDArray[np.float64]
@@ -286,7 +287,7 @@ class _Search:
         stages.weights[..., :-1, -1] += mu[:, None, None] * stages.pull
         last.weights[..., :s, s] += mu[:, None] * last.pull
         last.weights[..., s, :s] = last.weights[..., :s, s]
-        direction = solve_chain(stages.A, stages.B, stages.weights, last.weights)
+        direction = self._chain(stages, last)
         self.sweeps += 1
         exists = direction.exists
         if not exists.all():
@@ -294,6 +295,10 @@ class _Search:
             exists = direction.exists
         self.gains = direction.K[..., :-1] if exists.all() else self._kept_gains(direction, exists)
         return direction
+
+    def _chain(self, stages: NodeModel, last: LastModel) -> Direction:
+        stretches = self.nodes.step.stretches
+        return solve_chain(stages.A, stages.B, stages.weights, last.weights, chooses_last=stretches)
 
     def _kept_gains(self, direction: Direction, exists: Flags) -> Floats:
         """Gains of the directions, or those before where there is none."""
@@ -317,7 +322,7 @@ class _Search:
             _add_to_diagonal(stages.weights, following - shift)
             _add_to_diagonal(last.weights, following - shift)
             shift = following
-            again = solve_chain(stages.A, stages.B, stages.weights, last.weights)
+            again = self._chain(stages, last)
             self.sweeps[who] += 1
             solved = again.exists
             for part, one in zip(direction, again, strict=True):

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.control.optimal.duration import Duration
 from chasles.engine.validators import choice, reals
 from chasles.robot.robot import Robot
 
@@ -31,9 +32,12 @@ def motors_of(robot: Robot, names: Sequence[str] | None) -> NDArray[np.bool_]:
 
 
 def bounds(
-    robot: Robot, motors: NDArray[np.bool_], limits: Sequence[str] | Mapping[str, ArrayLike | None]
+    robot: Robot,
+    motors: NDArray[np.bool_],
+    limits: Sequence[str] | Mapping[str, ArrayLike | None],
+    duration: Duration,
 ) -> tuple[Floats, Floats, Floats]:
-    """Lower and upper limits of (u, q, q̇) and the scale of their rows, each (m + 2n,)."""
+    """Lower and upper limits of (u, x) and the scale of their rows, each (m + states,)."""
     n = robot.n
     if isinstance(limits, str):
         raise ArgumentError(f"limits must be a list of names, not {limits!r}; write [{limits!r}]")
@@ -66,8 +70,10 @@ def bounds(
         if not (low < high).all():
             joint = robot.velocity_names[int(np.argmin(low < high))]
             raise ArgumentError(f"the position limits of joint '{joint}' leave no range")
-    scale = np.concatenate([_inverse(torque), np.ones(n), _inverse(velocity)])
-    return np.concatenate([-torque, low, -velocity]), np.concatenate([torque, high, velocity]), scale
+    shortest, longest = duration.limits
+    scale = np.concatenate([_inverse(torque), np.ones(n), _inverse(velocity), np.ones(len(longest))])
+    lower, upper = [-torque, low, -velocity, shortest], [torque, high, velocity, longest]
+    return np.concatenate(lower), np.concatenate(upper), scale
 
 
 def _inverse(limit: Floats) -> Floats:

@@ -109,22 +109,32 @@ class NodePrograms(Sealed):
 
     def __init__(self, step: HeldStep, costs: Terms, distances: Terms, *, is_last: bool) -> None:
         self.step, self.costs, self.distances, self.is_last = step, costs, distances, is_last
-        self.states, self.inputs = 2 * step.robot.n, 0 if is_last else int(step.motors.sum())
+        self.states, self.inputs = step.states, 0 if is_last else int(step.motors.sum())
         self.size = self.inputs + self.states
         self.ends = costs.count if is_last else 0
         self.general = distances.count + self.ends
         self.rows = 2 * self.size + self.general
-        of_torque = np.arange(self.rows) % max(1, self.size) < self.inputs
-        below = np.arange(self.rows) < 2 * self.size
-        self.kinds = Kinds(np.arange(self.rows) >= self.rows - self.ends, of_torque & below)
+        element = np.arange(self.rows) % self.size
+        limits = np.arange(self.rows) < 2 * self.size
+        can_be_kept = (element < self.inputs) | self._is_stretch(element)
+        self.kinds = Kinds(np.arange(self.rows) >= self.rows - self.ends, can_be_kept & limits)
+
+    def _is_stretch(self, elements: NDArray[np.int_]) -> NDArray[np.bool_]:
+        """Whether elements of w are the stretch of time."""
+        return np.asarray(elements >= self.inputs + 2 * self.step.robot.n)
 
     def present(self, limits: tuple[NDArray[np.bool_], NDArray[np.bool_]], begins: bool) -> NDArray[np.bool_]:
-        """Whether each row counts (rows,): limits that are finite, and at the first node none of the given state."""
-        low, high = limits
+        """Whether each row counts (rows,): limits that are finite, and at the first node none of the given state.
+
+        The stretch of time is a constant, whose limits count at the first node.
+        """
         general = np.ones(self.general, dtype=bool)
+        element = np.arange(self.size)
+        counts = ~self._is_stretch(element)
         if begins:
-            low, high = (each & (np.arange(self.size) < self.inputs) for each in limits)
+            counts = (element < self.inputs) | ~counts
             general &= np.arange(self.general) >= self.distances.count
+        low, high = (each & counts for each in limits)
         return np.concatenate([low, high, general])
 
     @cached_property
@@ -246,7 +256,8 @@ class NodePrograms(Sealed):
             H = H + self.step.curvature(x, u, ahead, slopes)
             defect = self.step(x, u) - following
             of_w = of_w + np.concatenate([slopes.B.T @ ahead, slopes.A.T @ ahead])
-            of_w = np.concatenate([of_w[:m], free * of_w[m:]])
+            given_ends = m + 2 * self.step.robot.n  # the stretch of time is free at the first node too
+            of_w = np.concatenate([of_w[:m], free * of_w[m:given_ends], of_w[given_ends:]])
             A = np.concatenate([np.concatenate([slopes.A, defect[:, None]], axis=1), np.eye(self.states + 1)[-1:]])
             model = (A, np.concatenate([slopes.B, np.zeros((1, m))]))
         g = gradient - of_rows + self._transposed(G, D * r, bounds)

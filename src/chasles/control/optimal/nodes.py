@@ -1,7 +1,8 @@
 """Problems with their numbers, on nodes: values, linear-quadratic models, steps and trials.
 
-A motion is W, (..., N + 1, m + 2n): torques and state w = (u, x) at each node; leading axes are a batch of problems. By
-multiple shooting a step may miss the next state by a defect. The Lagrangian is
+A motion is W, (..., N + 1, m + 2n): torques and state w = (u, x) at each node; leading axes are a batch of problems.
+Where the duration is free, the state ends with one more element, the stretch of time (see `duration`). By multiple
+shooting a step may miss the next state by a defect. The Lagrangian is
 
     cost(W) + Σ λᵀ_{k+1} (f(x_k, u_k) - x_{k+1}) - zᵀ rows(W).
 """
@@ -218,7 +219,7 @@ class Nodes:
         s = W.shape[-1] - m
         gains = np.zeros((*W.shape[:-2], N, m, s)) if K is None else K
         given = np.concatenate([W[..., :-1, :], gains.reshape(*W.shape[:-2], N, m * s)], axis=-1)
-        last, stages = self.step.rollout(self.x0, given[..., None, :])
+        last, stages = self.step.rollout(W[..., 0, m:], given[..., None, :])
         result = np.zeros(W.shape)
         result[..., :-1, :], result[..., -1, m:] = stages, last
         return result

@@ -123,6 +123,8 @@ class ModelPredictive(RobotController):
     ) -> None:
         if not isinstance(problem, OptimalControl):
             raise ArgumentError(f"problem must be a chasles.OptimalControl, not {problem!r}")
+        if problem.span.is_free:
+            raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")
         self.problem = problem
         self.iterations = whole_number(iterations, "iterations", 1, _MOST_ITERATIONS)
         self.barrier = real(barrier, "barrier", above=0.0, at_most=1.0)

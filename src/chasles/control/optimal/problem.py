@@ -15,6 +15,7 @@ from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.certificate import Certificate, certify
+from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.first_motion import first_motion, instants, one_motion, usual_scale
 from chasles.control.optimal.interior_point import solve_from
 from chasles.control.optimal.iterates import Ending, Errors
@@ -22,7 +23,7 @@ from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.plan import Plan, PlanStatus, Solved
-from chasles.control.optimal.residuals import KNOWN, REFERENCE, Residual, as_residuals, stacked
+from chasles.control.optimal.residuals import REFERENCE, Residual, as_residuals, shapes_of_values, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_smooth
 from chasles.control.optimal.terms import Terms
@@ -34,8 +35,6 @@ from chasles.trajectories import JointTrajectory
 
 Floats = NDArray[np.float64]
 _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
-#: Names of arguments, which no value can have.
-_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "iterations", "watch")
 
 
 class OptimalControl(Sealed):
@@ -49,7 +48,8 @@ class OptimalControl(Sealed):
     robot
         Robot with revolute and prismatic joints, in a chain or a tree.
     duration
-        Duration of the motion, s.
+        Duration of the motion, s; or the shortest and the longest one, between which it is free and chosen at least
+        cost, as with `residuals.time` among the running ones.
     nodes
         Number N of steps of equal length, over each of which torques are held.
     running
@@ -113,7 +113,7 @@ class OptimalControl(Sealed):
         self,
         robot: Robot,
         *,
-        duration: float,
+        duration: float | tuple[float, float],
         nodes: int,
         running: Sequence[Residual | Callable[..., Any]] = (),
         final: Sequence[Residual | Callable[..., Any]] = (),
@@ -128,7 +128,8 @@ class OptimalControl(Sealed):
         _require_tree(robot)
         require_smooth(robot)
         self.robot, self.nodes = robot, whole_number(nodes, "nodes", 1, _MOST_NODES)
-        self.duration = real(duration, "duration", above=0.0)
+        self.span = duration_of(duration)
+        self.duration = self.span.usual
         self.running, self.final, self.exact_end, self.keep = (
             as_residuals(given, name)
             for given, name in ((running, "running"), (final, "final"), (exact_end, "exact_end"), (keep, "keep"))
@@ -138,9 +139,13 @@ class OptimalControl(Sealed):
             raise ArgumentError(f"clearance is of robot '{clearance.robot.name}', not of '{robot.name}'")
         self.motors = motors_of(robot, motors)
         choice(integrator, "integrator", INTEGRATORS)
-        self.step = HeldStep(robot, self.motors, self.duration / self.nodes, integrator)
-        self.lower, self.upper, self.scale = bounds(robot, self.motors, limits)
-        self.values = _values((*self.running, *self.final, *self.exact_end, *self.keep), robot.n)
+        if self.span.is_free and not self.running:
+            raise ArgumentError(
+                "the duration is free, but no cost depends on it; add one to running, such as residuals.time()"
+            )
+        self.step = HeldStep(robot, self.motors, self.duration / self.nodes, integrator, self.span.is_free)
+        self.lower, self.upper, self.scale = bounds(self.robot, self.motors, limits, self.span)
+        self.values = shapes_of_values((*self.running, *self.final, *self.exact_end, *self.keep), robot.n)
 
     def solve(
         self,
@@ -211,12 +216,15 @@ class OptimalControl(Sealed):
             np.broadcast_to(part, (*batch, *part.shape[part.ndim - core :]))
             for part, core in zip(parts, cores, strict=True)
         ]
+        if batch and self.span.is_free:
+            raise ArgumentError(f"this is a batch {batch} of problems, but one of free duration is solved alone")
         times = np.linspace(0.0, self.duration, self.nodes + 1)
         moments = instants(self.robot, times, self._reference(reference))
         guess = reference if guess is None else guess
         count = int(np.prod(batch, dtype=int))
         flat = [part.reshape(count, *part.shape[part.ndim - core :]) for part, core in zip(whole, cores, strict=True)]
-        return Plan(times, self._solved(moments, guess, most, watch, *flat), batch)
+        solved, stretch = self._solved(moments, guess, most, watch, *flat)
+        return Plan(stretch * times, solved, batch)
 
     def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
         """Return the same problem with other limits, which need no compilation.
@@ -236,13 +244,15 @@ class OptimalControl(Sealed):
         """
         programs = self._programs
         other = copy(self)
-        lower, upper, scale = bounds(self.robot, self.motors, limits)
+        lower, upper, scale = bounds(self.robot, self.motors, limits, self.span)
         other.__dict__.update(lower=lower, upper=upper, scale=scale, _programs=programs)
         other.__dict__.pop("_rows", None)
         return other
 
     def _reference(self, reference: JointTrajectory | None) -> JointTrajectory | None:
         """Return the motion to follow, if the residuals take what is given."""
+        if self.takes_reference and self.span.is_free:
+            raise ArgumentError("the residuals follow a motion, which has a duration; give the problem a fixed one")
         if reference is None and self.takes_reference:
             raise ArgumentError("the residuals follow a motion; give reference=, a joint trajectory")
         if reference is not None and not self.takes_reference:
@@ -258,18 +268,20 @@ class OptimalControl(Sealed):
         q: Floats,
         qd: Floats,
         *values: Floats,
-    ) -> list[Solved]:
-        """Solve problems (problems, …) together."""
+    ) -> tuple[list[Solved], float]:
+        """Solve problems (problems, …) together; also by what the duration that was found exceeds the usual one."""
         nodes, W = self.posed(q, qd, values, moments=moments, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
         outcome = solve_from(nodes, W, iterations=most, watch=watch)
-        now, m = outcome.iterate, nodes.inputs
+        now, m, s = outcome.iterate, nodes.inputs, 2 * self.robot.n
         W = nodes.rolled_out(now.W, outcome.gains)
         W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, now.W)
         certificate = certify(nodes, W, now.elastic.z, outcome.gains)
         torques = self.step.torques(W[:, :-1, :m])
         gains = np.zeros((len(q), self.nodes, self.robot.n, 2 * self.robot.n))
-        gains[:, :, self.motors] = outcome.gains
+        gains[:, :, self.motors] = outcome.gains[..., :s]
+        states = W[:, :, m : m + s]
+        stretch = float(W[0, 0, -1]) if self.span.is_free else 1.0
         share = certificate.reduced_gradient / np.maximum(1.0, certificate.size)
         cost = certificate.cost / nodes.scale
         result = []
@@ -282,10 +294,10 @@ class OptimalControl(Sealed):
                 pairs = () if self.clearance is None else self.clearance.pairs
                 found = violations(self.robot, self.motors, pairs, nodes.rows, certificate.rows[k])
             elif self.clearance is not None:
-                found = between_nodes(self.clearance, W[k, :, m:], self.step.h)
+                found = between_nodes(self.clearance, states[k], stretch * self.step.h)
             numbers = float(cost[k]), status, float(share[k]), int(outcome.iterations[k])
-            result.append(Solved(W[k, :, m:], torques[k], gains[k], *numbers, found))
-        return result
+            result.append(Solved(states[k], torques[k], gains[k], *numbers, found))
+        return result, stretch
 
     def at_nodes(
         self, instants: Floats, x0: Floats, start: Floats, values: Sequence[Floats], scale: Floats | float = 1.0
@@ -297,7 +309,7 @@ class OptimalControl(Sealed):
         instants
             Times of the nodes and the motion to follow, (N + 1, 1 + 3n); see `instants`.
         x0
-            Positions and velocities at the first node, (..., 2n).
+            State at the first node, (..., 2n), with the stretch of time where the duration is free.
         start
             Positions that residuals know as ``start``, (..., n).
         values
@@ -319,7 +331,10 @@ class OptimalControl(Sealed):
         """Return problems with their numbers, and the motions at which iterations begin."""
         if moments is None:
             moments = instants(self.robot, np.linspace(0.0, self.duration, self.nodes + 1), None)
-        nodes = self.at_nodes(moments, np.concatenate([q, qd], axis=-1), q, values)
+        guess = None if guess is None else one_motion(guess, self.robot, "guess")
+        stretch = self.span.first_stretch(guess)
+        x0 = np.concatenate([q, qd, np.broadcast_to(stretch, (*q.shape[:-1], len(stretch)))], axis=-1)
+        nodes = self.at_nodes(moments, x0, q, values)
         return nodes, first_motion(nodes, guess)
 
     @cached_property
@@ -347,8 +362,10 @@ class OptimalControl(Sealed):
 
     @cached_property
     def _running(self) -> Terms:
-        h = self.duration / self.nodes
-        return Terms(self.robot, self.motors, self.running, _no_rows, self.values, has_torques=True, duration=h)
+        return self._terms(self.running, _no_rows, has_torques=True, duration=self.step.h)
+
+    def _terms(self, costs: Sequence[Residual], rows: Callable[[Mapping[str, Any]], Any], **options: Any) -> Terms:
+        return Terms(self.robot, self.motors, costs, rows, self.values, stretches=self.span.is_free, **options)
 
     @cached_property
     def _distances(self) -> Terms:
@@ -359,17 +376,17 @@ class OptimalControl(Sealed):
             apart = (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE
             return np.concatenate([apart, kept])
 
-        return Terms(self.robot, self.motors, (), distances, self.values, has_torques=False, duration=0.0)
+        return self._terms((), distances, has_torques=False, duration=0.0)
 
     @cached_property
     def _final(self) -> Terms:
         def ends(known: Mapping[str, Any]) -> Any:
             return stacked(self.exact_end, known)
 
-        return Terms(self.robot, self.motors, self.final, ends, self.values, has_torques=False, duration=1.0)
+        return self._terms(self.final, ends, has_torques=False, duration=1.0)
 
     def __repr__(self) -> str:
-        return f"<OptimalControl of robot '{self.robot.name}' over {self.duration:g} s in {self.nodes} steps>"
+        return f"<OptimalControl of robot '{self.robot.name}' over {self.span} in {self.nodes} steps>"
 
 
 def _status(certificate: Certificate, ending: Ending, k: int) -> PlanStatus:
@@ -395,18 +412,3 @@ def _require_tree(robot: Robot) -> None:
             f"robot '{robot.name}' has joints whose positions are quaternions, and optimal control takes only joints "
             "with one position for each velocity"
         )
-
-
-def _values(residuals: Sequence[Residual], n: int) -> dict[str, tuple[int, ...]]:
-    """Shapes of the values that residuals name."""
-    shapes: dict[str, tuple[int, ...]] = {}
-    for residual in residuals:
-        for name, given in residual.values.items():
-            shape = tuple(n if size == "n" else int(size) for size in given)
-            if name in _TAKEN:
-                raise ArgumentError(
-                    f"a value cannot be called '{name}': that is an argument of all residuals or of solve"
-                )
-            if shapes.setdefault(name, shape) != shape:
-                raise ArgumentError(f"two residuals take '{name}', of shapes {shapes[name]} and {shape}")
-    return shapes

@@ -23,6 +23,8 @@ from chasles.robot.robot import Robot
 #: Names of what every residual may take; all others are values given to `OptimalControl.solve`.
 REFERENCE = ("q_reference", "qd_reference", "tau_reference")
 KNOWN = ("robot", "q", "qd", "tau", "t", "start", *REFERENCE)
+#: Names of arguments, which no value can have.
+_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "iterations", "watch")
 _JOINTS = ("n",)
 #: Target that stands for the motion to follow.
 _MOTION = "reference"
@@ -98,7 +100,7 @@ class Residual(Sealed):
 
     def __repr__(self) -> str:
         weight = f"{self.weight:g}" if not self.weight.ndim else str(self.weight.tolist())
-        return f"<Residual of {', '.join(self.arguments)}, weight {weight}>"
+        return f"<Residual of {', '.join(self.arguments) or 'nothing'}, weight {weight}>"
 
 
 def as_residuals(given: Sequence[Residual | Callable[..., Any]], name: str) -> tuple[Residual, ...]:
@@ -115,6 +117,25 @@ def as_residuals(given: Sequence[Residual | Callable[..., Any]], name: str) -> t
 def stacked(residuals: Sequence[Residual], known: Mapping[str, Any]) -> Array:
     """Return all weighted residuals, one after the other."""
     return np.concatenate([np.zeros(0), *(each.weighted(known) for each in residuals)])
+
+
+def shapes_of_values(residuals: Sequence[Residual], n: int) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the values that residuals of a robot with n joints name.
+
+    >>> shapes_of_values([position("goal")], 2)
+    {'goal': (2,)}
+    """
+    shapes: dict[str, tuple[int, ...]] = {}
+    for residual in residuals:
+        for name, given in residual.values.items():
+            shape = tuple(n if size == "n" else int(size) for size in given)
+            if name in _TAKEN:
+                raise ArgumentError(
+                    f"a value cannot be called '{name}': that is an argument of all residuals or of solve"
+                )
+            if shapes.setdefault(name, shape) != shape:
+                raise ArgumentError(f"two residuals take '{name}', of shapes {shapes[name]} and {shape}")
+    return shapes
 
 
 def pose(target: str | ArrayLike, *, frame: str = "") -> Residual:
@@ -190,6 +211,19 @@ def torque(target: str | ArrayLike = 0.0) -> Residual:
         motion to follow needs; default none.
     """
     return _from_target(_difference, "tau", target, _JOINTS)
+
+
+def time() -> Residual:
+    """The time that passes, for running costs: of weight w it adds w times the duration, s, to the cost.
+
+    It counts where the duration is free: the fastest motion within the limits is that of least time.
+
+    Examples
+    --------
+    >>> 2.0 * time()
+    <Residual of nothing, weight 2>
+    """
+    return Residual(lambda: np.sqrt(2.0), arguments=())
 
 
 def _difference(robot: Robot, value: Array, target: Array) -> Array:

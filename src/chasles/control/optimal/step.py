@@ -4,6 +4,8 @@ The step is explicit and symplectic, and needs the forward dynamics a = FD(q, q�
 
     q½ = q + σ h q̇,   q̇⁺ = q̇ + h FD(q½, q̇, τ),   q⁺ = q½ + (1 - σ) h q̇⁺.
 
+The state x is (q, q̇), or (q, q̇, s) where the duration is free: then each step lasts s h, and s is a constant.
+
 With σ = ½ it is the leapfrog (position Verlet) method: the acceleration is constant between two nodes, so that the
 motion is a parabola through both. With σ = 0 it is the semi-implicit Euler method.
 
@@ -43,9 +45,9 @@ class Slopes(NamedTuple):
     Attributes
     ----------
     A, B
-        Derivatives of the next state to the state (2n, 2n) and to the torques of the motors (2n, m).
+        Derivatives of the next state to the state and to the torques of the motors, (states, states) and (states, m).
     accelerations
-        Derivatives of the accelerations to (u, x), (n, m + 2n).
+        Derivatives of the accelerations to (u, x), (n, m + states).
     M_inverse
         Inverse mass matrix, the derivative of q̈ to all torques, (n, n).
     """
@@ -70,12 +72,20 @@ class HeldStep:
         Time between two nodes, s.
     integrator
         Name of the method.
+    stretches
+        Whether the duration is free: the state ends with the stretch s, and a step lasts s h.
     """
 
     robot: Robot
     motors: NDArray[np.bool_]
     h: float
     integrator: Integrator
+    stretches: bool = False
+
+    @property
+    def states(self) -> int:
+        """Number of elements of the state."""
+        return 2 * self.robot.n + self.stretches
 
     @property
     def drift(self) -> float:
@@ -87,50 +97,87 @@ class HeldStep:
         return np.asarray(u @ np.eye(self.robot.n)[self.motors])
 
     def __call__(self, x: Array, u: Array) -> Array:
-        """Next states (..., 2n); for a single sample also of traced scalars."""
-        h, drift = self.h, self.drift
+        """Next states; for a single sample also of traced scalars."""
+        h, n = self._span(x), self.robot.n
         q, qd = self._drifted(x)
         qd_next = qd + h * np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
-        return np.concatenate([q + (1.0 - drift) * h * qd_next, qd_next], axis=-1)
+        q_next = q + (1.0 - self.drift) * h * qd_next
+        return np.concatenate([q_next, qd_next, *([x[..., 2 * n :]] if self.stretches else [])], axis=-1)
+
+    def _span(self, x: Array) -> Any:
+        """Time that a step lasts, s: one number, or (..., 1)."""
+        return self.h * x[..., -1:] if self.stretches else self.h
 
     def _drifted(self, x: Array) -> tuple[Array, Array]:
         """Positions q½ and velocities at which the dynamics are taken."""
         n = self.robot.n
-        return x[..., :n] + self.drift * self.h * x[..., n:], x[..., n:]
+        qd = x[..., n : 2 * n]
+        return x[..., :n] + self.drift * self._span(x) * qd, qd
+
+    def _moments(self, x: Array) -> tuple[Array, Array]:
+        """Derivatives to (u, x) of the positions and velocities at which the dynamics are taken, (n, m + states)."""
+        n, m = self.robot.n, int(self.motors.sum())
+        of_torques, identity = np.zeros((n, m)), np.eye(n)
+        positions = [of_torques, identity, self.drift * self._span(x) * identity]
+        velocities = [of_torques, np.zeros((n, n)), identity]
+        if self.stretches:
+            positions.append(self.drift * self.h * x[n : 2 * n, None])
+            velocities.append(np.zeros((n, 1)))
+        return np.concatenate(positions, axis=1), np.concatenate(velocities, axis=1)
 
     def slopes(self, x: Array, u: Array) -> Slopes:
-        """Exact first derivatives at a node, x (2n,) and u (m,), of traced scalars."""
-        n, m, h, drift = self.robot.n, int(self.motors.sum()), self.h, self.drift
-        rates = self.robot.linearize(*self._drifted(x), self.torques(u))
-        zero, identity = np.zeros((n, n)), np.eye(n)
-        of_positions, of_velocities, of_torques = rates.A[n:, :n], rates.A[n:, n:], rates.B[n:, self.motors]
-        q_half = np.concatenate([np.zeros((n, m)), identity, drift * h * identity], axis=1)
-        qd = np.concatenate([np.zeros((n, m)), zero, identity], axis=1)
-        qdd = np.concatenate([of_torques, of_positions, drift * h * of_positions + of_velocities], axis=1)
-        qd_next = qd + h * qdd
-        both = np.concatenate([q_half + (1.0 - drift) * h * qd_next, qd_next])
+        """Exact first derivatives at a node, x (states,) and u (m,), of traced scalars."""
+        n, m, h, drift = self.robot.n, len(u), self._span(x), self.drift
+        q, qd = self._drifted(x)
+        rates = self.robot.linearize(q, qd, self.torques(u))
+        by_positions, by_velocities = self._moments(x)
+        no_states = np.zeros((n, self.states))
+        of_torques = np.concatenate([rates.B[n:, self.motors], no_states], axis=1)
+        qdd = of_torques + rates.A[n:, :n] @ by_positions + rates.A[n:, n:] @ by_velocities
+        qd_next = by_velocities + h * qdd
+        q_next = by_positions + (1.0 - drift) * h * qd_next
+        rows = [q_next, qd_next]
+        if self.stretches:
+            accelerations = np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
+            by_stretch = self.h * accelerations
+            moved = (1.0 - drift) * (self.h * (qd + h * accelerations) + h * by_stretch)
+            last = np.eye(m + self.states)[-1:]
+            rows = [q_next + moved[:, None] * last, qd_next + by_stretch[:, None] * last, last]
+        both = np.concatenate(rows)
         return Slopes(both[:, m:], both[:, :m], qdd, rates.B[n:])
 
     def curvature(self, x: Array, u: Array, costate: Array, slopes: Slopes) -> Array:
-        """Second derivatives of λᵀ x⁺ to (u, x), (m + 2n, m + 2n), for λ (2n,), of traced scalars."""
-        n, m, h, c = self.robot.n, len(u), self.h, self.drift * self.h
-        w = h * (costate[n:] + (1.0 - self.drift) * h * costate[:n])
+        """Second derivatives of λᵀ x⁺ to (u, x), (m + states, m + states), for λ (states,), of traced scalars."""
+        n, h = self.robot.n, self._span(x)
+        w = h * (costate[n : 2 * n] + (1.0 - self.drift) * h * costate[:n])
         q, qd = self._drifted(x)
         qdd = np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
         inner = self._inverse_dynamics_hessian(np.concatenate([q, qd, qdd]), slopes.M_inverse @ w)
-        # Accelerations enter linearly; positions are those at q + c q̇.
+        # Accelerations enter the inverse dynamics linearly.
         qq, qv, vv, qa = inner[:n, :n], inner[:n, n : 2 * n], inner[n : 2 * n, n : 2 * n], inner[:n, 2 * n :]
-        of_velocities = c * c * qq + c * (qv + qv.T) + vv
-        of_states = np.block([[qq, c * qq + qv], [(c * qq + qv).T, of_velocities]])
-        by_accelerations = qa @ slopes.accelerations
-        mixed = np.concatenate([np.zeros((m, m + 2 * n)), by_accelerations, c * by_accelerations])
-        without_torques = np.block([[np.zeros((m, m + 2 * n))], [np.zeros((2 * n, m)), of_states]])
-        return np.asarray(-(without_torques + mixed + mixed.T))
+        Q, V = self._moments(x)
+        mixed = Q.T @ (qv @ V + qa @ slopes.accelerations)
+        result = -(Q.T @ qq @ Q + V.T @ vv @ V + mixed + mixed.T)
+        if self.stretches:
+            result = result + self._curvature_of_stretch(x, costate, w, qdd, slopes)
+        return np.asarray(result)
+
+    def _curvature_of_stretch(self, x: Array, costate: Array, w: Array, qdd: Array, slopes: Slopes) -> Array:
+        """What the stretch s adds: λᵀ x⁺ = λqᵀ (q + s h q̇) + λvᵀ q̇ + wᵀ FD, where w and q½ depend on s too."""
+        n, m, h, drift = self.robot.n, int(self.motors.sum()), self.h, self.drift
+        by_q = costate[:n]
+        w_by_s = h * (costate[n : 2 * n] + 2.0 * (1.0 - drift) * self._span(x) * by_q)
+        row = w_by_s @ slopes.accelerations
+        by_velocities = h * by_q + drift * h * (w @ slopes.accelerations[:, m : m + n])
+        twice = (1.0 - drift) * h**2 * (by_q @ qdd)
+        row = row + np.concatenate([np.zeros(m + n), by_velocities, np.array([twice])])
+        corner = np.eye(len(row))[-1]
+        return np.asarray(corner[:, None] * row + row[:, None] * corner)
 
     @cached_property
     def rollout(self) -> Function:
         """Scan over nodes (u, x, K) that gives (u, x): torques are corrected by K where the state is not x."""
-        m, s = int(self.motors.sum()), 2 * self.robot.n
+        m, s = int(self.motors.sum()), self.states
 
         def work(x: Array, node: Array) -> tuple[Array, Array]:
             u = node[:m] - node[m + s :].reshape(m, s) @ (x - node[m : m + s])
@@ -145,7 +192,7 @@ class HeldStep:
 
         The regulator K holds the motion: without it rounding would grow along an unstable one.
         """
-        m, s = int(self.motors.sum()), 2 * self.robot.n
+        m, s = int(self.motors.sum()), self.states
 
         def work(costate: Array, node: Array) -> tuple[Array, Array, Array]:
             by_torque, by_state = self.adjoint(node[:m], node[m : m + s], costate)
@@ -159,8 +206,8 @@ class HeldStep:
 
     @cached_property
     def adjoint(self) -> Function:
-        """(u, x, λ) -> Bᵀ λ (m,) and Aᵀ λ (2n,), by reverse accumulation through the forward dynamics."""
-        sizes = {"u": (int(self.motors.sum()),), "x": (2 * self.robot.n,)}
+        """(u, x, λ) -> Bᵀ λ (m,) and Aᵀ λ (states,), by reverse accumulation through the forward dynamics."""
+        sizes = {"u": (int(self.motors.sum()),), "x": (self.states,)}
         return Function(vjp(trace(lambda u, x: self(x, u), sizes, name="step", outputs=["next"])))
 
     @cached_property

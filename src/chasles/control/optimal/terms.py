@@ -42,6 +42,8 @@ class TermSlopes(NamedTuple):
 class Terms(Sealed):
     """Cost ½ |r(w)|² and rows c(w) of a node, for w = (u, q, q̇), or w = (q, q̇) where no torque acts.
 
+    Where the duration is free, w ends with the stretch of time, which running costs are multiplied by.
+
     The functions take a scale of the cost, so that a solver can work with costs of the order of its constraints.
 
     Parameters
@@ -58,6 +60,8 @@ class Terms(Sealed):
         Shapes of the further values.
     duration
         Time for which the cost counts, s: the step for running costs, 1 at the end.
+    stretches
+        Whether the duration is free.
     """
 
     def __init__(
@@ -70,24 +74,35 @@ class Terms(Sealed):
         *,
         has_torques: bool,
         duration: float,
+        stretches: bool = False,
     ) -> None:
         self.robot, self.motors, self.costs, self.rows = robot, motors, tuple(costs), rows
         self.inputs = int(motors.sum()) if has_torques else 0
-        self.size = self.inputs + 2 * robot.n
+        self.size = self.inputs + 2 * robot.n + stretches
         self.shapes = {"w": (self.size,), "instant": (1 + 3 * robot.n,), "scale": (), "start": (robot.n,), **values}
-        self.duration = duration
+        self.duration, self.stretches = duration, stretches
 
     def _known(self, w: Array, instant: Array, scale: Any, start: Array, *values: Any) -> dict[str, Any]:
         n, m = self.robot.n, self.inputs
-        known = {"robot": self.robot, "q": w[m : m + n], "qd": w[m + n :], "t": instant[0], "start": start}
+        t = instant[0] * w[-1] if self.stretches else instant[0]
+        known = {"robot": self.robot, "q": w[m : m + n], "qd": w[m + n : m + 2 * n], "t": t, "start": start}
         known |= {name: instant[1 + i * n : 1 + (i + 1) * n] for i, name in enumerate(REFERENCE)}
         if m:
             known["tau"] = w[:m] @ np.eye(n)[self.motors]
         return known | dict(zip(list(self.shapes)[4:], values, strict=True))
 
+    def _weight(self, w: Array, scale: Any) -> Any:
+        """Weight of |r|² / 2."""
+        return self.duration * scale * w[-1] if self._lasts else self.duration * scale
+
+    @property
+    def _lasts(self) -> bool:
+        """Whether the cost counts for a time that is free."""
+        return self.stretches and self.inputs > 0
+
     def _cost(self, w: Array, instant: Array, scale: Any, *given: Any) -> Any:
         r = stacked(self.costs, self._known(w, instant, scale, *given))
-        return 0.5 * self.duration * scale * (r @ r)
+        return 0.5 * self._weight(w, scale) * (r @ r)
 
     @cached_property
     def values(self) -> Function:
@@ -106,8 +121,11 @@ class Terms(Sealed):
 
         def slopes(w: Array, instant: Array, scale: Any, *given: Any) -> TermSlopes:
             a = (w, instant, scale, *given)
-            J, r, weight = by_w(*a), stacked(self.costs, self._known(*a)), self.duration * scale
-            return TermSlopes(weight * (J.T @ r), rows_by_w(*a), weight * (J.T @ J))
+            J, r, weight = by_w(*a), stacked(self.costs, self._known(*a)), self._weight(w, scale)
+            gradient = weight * (J.T @ r)
+            if self._lasts:
+                gradient = gradient + 0.5 * self.duration * scale * (r @ r) * np.eye(self.size)[-1]
+            return TermSlopes(gradient, rows_by_w(*a), weight * (J.T @ J))
 
         return Function(self._program("slopes", slopes, list(TermSlopes._fields)), result=TermSlopes)
 

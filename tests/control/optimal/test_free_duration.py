@@ -1,0 +1,160 @@
+"""Motions whose duration is free: least times in closed form, and the fixed duration that costs least."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.control.optimal.robots import cart_pole, gantry
+
+import chasles as ch
+from chasles.base.errors import ArgumentError
+from chasles.control.optimal import OptimalControl, Residual, residuals
+from chasles.engine import sqrt
+
+INERTIA, FORCE = 5.0, 10.0  # of the gantry's bridge
+REST_AT_GOAL = [residuals.position("goal"), residuals.velocity()]
+
+
+def fastest(nodes: int, duration: tuple[float, float] = (0.2, 6.0), **limits: float) -> OptimalControl:
+    return OptimalControl(
+        gantry(),
+        duration=duration,
+        nodes=nodes,
+        running=[residuals.time()],
+        exact_end=REST_AT_GOAL,
+        limits={"torque": FORCE, **limits},
+    )
+
+
+@pytest.mark.parametrize("nodes", [10, 11])
+def test_the_least_time_under_a_force_limit(nodes: int) -> None:
+    """Full force forward, then backward: T = 2 √(m d / F). With an odd N one step is idle: d = F h² (N² - 1) / 4m."""
+    problem, idle = fastest(nodes), nodes % 2
+    for distance in (0.05, 0.7, 3.0):
+        plan = problem.solve([0.0, 0.0], goal=[distance, 0.01])
+        least = 2.0 * np.sqrt(INERTIA * distance / FORCE) * nodes / np.sqrt(nodes**2 - idle)
+        assert plan.success
+        assert plan.duration == pytest.approx(least, rel=1e-7)
+        assert plan.cost == pytest.approx(plan.duration, rel=1e-12)
+        half = nodes // 2
+        expected = FORCE * np.r_[np.ones(half), np.zeros(idle), -np.ones(half)]
+        np.testing.assert_allclose(plan.torques[:, 0], expected, atol=1e-4)
+        np.testing.assert_allclose(plan(plan.duration).q, [distance, 0.01], atol=1e-6)
+
+
+def test_the_least_time_under_limits_of_force_and_velocity_is_a_trapezoid() -> None:
+    """T = d / v + v m / F; with steps of 1/33 s that divide ramps and cruise the same also on nodes."""
+    distance, v = 1.0, 0.8
+    least = distance / v + v * INERTIA / FORCE
+    plan = fastest(33, velocity=v).solve([0.0, 0.0], goal=[distance, 0.0])
+    assert plan.success
+    assert plan.duration == pytest.approx(least, rel=1e-7)
+    coarse = fastest(20, velocity=v).solve([0.0, 0.0], goal=[distance, 0.0])
+    assert least <= coarse.duration * (1.0 + 1e-7) < least * 1.01
+
+
+@pytest.mark.parametrize("integrator", ["leapfrog", "semi-implicit-euler"])
+def test_no_fixed_duration_nearby_costs_less(integrator: str) -> None:
+    """Costs and ends that depend on time among them."""
+    options: dict[str, object] = {
+        "nodes": 20,
+        "running": [
+            1e-4 * residuals.torque(),
+            residuals.velocity(),
+            2.0 * residuals.time(),
+            Residual(lambda q, t: q[0] - 0.5 * t),
+        ],
+        "final": [Residual(lambda qd, t: qd[0] - t)],
+        "exact_end": [residuals.position("goal")],
+        "limits": {"torque": [120.0, 60.0]},
+        "integrator": integrator,
+    }
+    arm, goal = ch.load("planar2r"), np.array([1.5, 0.5])
+    free = OptimalControl(arm, duration=(0.1, 5.0), **options)  # type: ignore[arg-type]
+    plan = free.solve([0.0, 0.0], goal=goal)
+    assert plan.success
+    costs = []
+    for share in (0.99, 1.0, 1.01):
+        problem = OptimalControl(arm, duration=share * plan.duration, **options)  # type: ignore[arg-type]
+        fixed = problem.solve([0.0, 0.0], goal=goal, guess=plan)
+        assert fixed.success
+        costs.append(fixed.cost)
+    assert costs[1] == pytest.approx(plan.cost, rel=1e-8)
+    slope, bend = 0.5 * (costs[2] - costs[0]), costs[2] - 2.0 * costs[1] + costs[0]
+    assert bend > 0.0
+    assert abs(slope) < 0.02 * bend
+
+
+def test_a_free_path_is_faster_than_a_given_one() -> None:
+    pytest.importorskip("toppra")
+    arm, goal, limits = ch.load("planar2r"), np.array([1.5, 0.5]), {"torque": np.array([120.0, 60.0]), "velocity": 4.0}
+    along = ch.time_optimal(arm, ch.PointToPoint([0.0, 0.0], goal, duration=1.0), points=200, **limits)
+    problem = OptimalControl(
+        arm, duration=(0.1, 5.0), nodes=40, running=[residuals.time()], exact_end=REST_AT_GOAL, limits=limits
+    )
+    plan = problem.solve([0.0, 0.0], goal=goal)
+    assert plan.success
+    assert plan.duration < along.duration
+
+
+def test_limits_of_the_duration_hold() -> None:
+    """Least effort takes the longest duration; too short a longest one has no motion."""
+    gentle = OptimalControl(
+        gantry(), duration=(0.5, 2.5), nodes=10, running=[residuals.torque()], exact_end=REST_AT_GOAL, limits=()
+    )
+    slow = gentle.solve([0.0, 0.0], goal=[1.0, 0.2])
+    assert slow.success
+    assert slow.duration == pytest.approx(2.5, rel=1e-6)
+    shortest = fastest(10, duration=(3.0, 4.0)).solve([0.0, 0.0], goal=[0.1, 0.0])
+    assert shortest.success
+    assert shortest.duration == pytest.approx(3.0, rel=1e-6)
+    hurried = fastest(10, duration=(0.1, 0.9 * 2.0 * np.sqrt(INERTIA / FORCE))).solve([0.0, 0.0], goal=[1.0, 0.0])
+    assert hurried.status == "no motion found"
+    assert {finding.rule.code for finding in hurried.findings} == {"exact-end"}
+
+
+def test_a_swing_up_in_least_time() -> None:
+    """Of two joints with one motor: the force is at its limit most of the time; 3 % less has no motion nearby."""
+    robot, upright = cart_pole(), np.array([0.0, np.pi])
+
+    def swing_up(duration: float | tuple[float, float]) -> OptimalControl:
+        return OptimalControl(
+            robot,
+            duration=duration,
+            nodes=40,
+            running=[residuals.time()],
+            exact_end=[residuals.position(upright), residuals.velocity()],
+            limits={"torque": 20.0, "position": None},
+        )
+
+    plan = swing_up((0.5, 5.0)).solve([0.0, 0.0], guess=ch.PointToPoint([0.0, 0.0], upright, duration=2.0))
+    assert plan.success
+    assert plan.gains.shape == (40, 2, 4)
+    assert np.mean(np.abs(plan.torques[:, 0]) > 0.999 * 20.0) > 0.5
+    assert swing_up(0.97 * plan.duration).solve([0.0, 0.0], guess=plan).status == "no motion found"
+
+
+@pytest.mark.parametrize("duration", [(2.0, 1.0), (1.0, 1.0), (0.0, 1.0), (-1.0, 1.0), (np.nan, 1.0), (1.0, np.inf)])
+def test_durations_that_are_none_are_refused(duration: tuple[float, float]) -> None:
+    with pytest.raises(ArgumentError, match="duration"):
+        fastest(10, duration=duration)
+
+
+def test_what_a_free_duration_cannot_have_is_refused() -> None:
+    with pytest.raises(ArgumentError, match=r"no cost depends on it; add one to running, such as residuals\.time"):
+        OptimalControl(gantry(), duration=(1.0, 2.0), nodes=5, final=[residuals.velocity()])
+    with pytest.raises(ArgumentError, match="batch"):
+        fastest(5).solve([[0.0, 0.0], [0.1, 0.0]], goal=[1.0, 0.0])
+    with pytest.raises(ArgumentError, match="guess"):
+        fastest(5).solve([0.0, 0.0], goal=[1.0, 0.0], guess=1.0)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="free"):
+        ch.ModelPredictive(fastest(5), goal=[1.0, 0.0])
+    motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.0], duration=1.0)
+    follows = OptimalControl(gantry(), duration=(1.0, 2.0), nodes=5, running=[residuals.position("reference")])
+    with pytest.raises(ArgumentError, match="follow a motion"):
+        follows.solve([0.0, 0.0], reference=motion)
+
+
+def test_values_that_are_not_finite_are_said_so() -> None:
+    broken = OptimalControl(gantry(), duration=(1.0, 2.0), nodes=5, running=[Residual(lambda q: sqrt(q[0] - 1.0))])
+    assert broken.solve([0.0, 0.0]).status == "not finite"
