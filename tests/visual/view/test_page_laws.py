@@ -10,6 +10,7 @@ import pytest
 
 import chasles as ch
 from chasles.visual.view.handed import moderate_motion, packed_table
+from chasles.visual.view.loops import PageLoops
 
 SLOW = pytest.mark.slow
 RK4 = ch.integrators.Steps("rk4", 1)
@@ -219,6 +220,14 @@ def test_the_page_says_which_law_runs_and_how_far_the_robot_is(opened: Any) -> N
     tab.ask("find('.record').click(), find('.simulate').click()")
     assert "and no taught one. Choose another controller." in tab.ask("page.pendant.report.textContent")
     assert tab.complaints() == []
+
+
+def test_motions_without_a_call_of_a_law_are_shown_and_the_page_says_why() -> None:
+    arm = ch.load("planar2r")
+    short = ch.PointToPoint(arm.home, arm.home + 0.3, duration=1e-4)
+    data = PageLoops(arm, ["pd-gravity"], arm.home, short).data()
+    assert data["notFollowed"] == "the duration 0.0001 s is shorter than half a period of 0.001 s"
+    assert data["tables"] == {}
 
 
 def test_motions_that_are_too_long_for_a_page_are_played_and_the_page_says_why(

@@ -180,7 +180,7 @@ class PageLoops:
             "friction": self.has_friction,
             "known": float(self.robot.description.payload.mass),
             "start": self.q.tolist(),
-            "begin": float(self.planned.times[0]) if self.planned is not None and tables else 0.0,
+            "begin": float(self.planned.times[0]) if tables and self.planned is not None else 0.0,
             "tables": tables,
             "notFollowed": not_followed,
         }
