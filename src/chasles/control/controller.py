@@ -25,7 +25,7 @@ _INNER = "inner."
 
 
 class Command(NamedTuple):
-    """What a law gives at one state.
+    """Result of a law at one state.
 
     Attributes
     ----------

@@ -82,7 +82,7 @@ class DesignError(ArgumentError):
 
 @dataclass(frozen=True)
 class MarginDesign:
-    """What a design with margins promises.
+    """Promises of a design with margins.
 
     Attributes
     ----------
@@ -121,7 +121,7 @@ class MarginDesign:
 
 @dataclass(frozen=True, kw_only=True)
 class Demand:
-    """What a design has to reach.
+    """Demands on a design.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ _STILL = 1e-3  # rad/s or m/s, largest velocity of joints that count as standing
 
 @dataclass(frozen=True, kw_only=True)
 class Uncertainty:
-    """What a control law's model does not know of the plant.
+    """Uncertainty of a control law's model of the plant.
 
     Attributes
     ----------

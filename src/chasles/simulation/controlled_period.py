@@ -39,7 +39,7 @@ class Stage(NamedTuple):
 
 
 class AttemptState(NamedTuple):
-    """What a run carries from attempt to attempt besides the plant's state.
+    """State of a run from attempt to attempt, besides the plant's.
 
     Attributes
     ----------

@@ -305,7 +305,7 @@ def _value(plant: Plant, name: str) -> Floats:
 
 
 def _sample(loop: ClosedLoop, t: Real, recorded: Sequence[Any]) -> Record:
-    """What a loss is given: time and recorded variables, with the tracking error."""
+    """Arguments of a loss: time and recorded variables, with the tracking error."""
     names = [variable.name for variable in loop.variables]
     now = {"t": t, **dict(zip(names, recorded, strict=True))}
     if loop.reference.n is not None:
@@ -324,7 +324,7 @@ def _number(loss: Loss, now: Record, name: str) -> Any:
 
 
 def _kinds_of_pieces(loop: ClosedLoop) -> list[tuple[str, int]]:
-    """What makes a loop not smooth, and how many numbers say on which piece it is."""
+    """Sources of kinks in a loop, and how many numbers say on which piece it is."""
     plant = loop.plant
     limits = plant.robot.effort_limits
     limited = int(((limits > 0.0) & np.isfinite(limits)).sum()) if plant.effort_limits else 0

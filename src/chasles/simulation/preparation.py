@@ -278,7 +278,7 @@ def further_inputs(
     period: float,
     given: Values,
 ) -> dict[str, CallInput]:
-    """What is computed before the loop runs, for every call."""
+    """Inputs that are computed for every call before the loop runs."""
     further: dict[str, CallInput] = {}
     if controller.has_schedule:
         values = {name: given.get(f"reference.{name}", value) for name, value in reference.parameters.items()}

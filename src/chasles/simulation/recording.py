@@ -110,7 +110,7 @@ def reference_variables(nq: int, n: int, *, follows_frame: bool) -> list[Variabl
 
 @dataclass(frozen=True)
 class RecordedVariables:
-    """What is recorded: the plant's state, torques, measurements, wrenches and energies, the reference, and memory.
+    """Recorded quantities: the plant's state, torques, measurements, wrenches and energies, the reference, and memory.
 
     Attributes
     ----------

@@ -24,7 +24,7 @@ from chasles.trajectories.trajectory import Trajectory
 
 
 class LoopReference(Protocol):
-    """What the closed loop knows of its reference.
+    """Reference as the closed loop knows it.
 
     At every call of the controller the loop is handed what the reference gives: the time, and, of a motion that is
     evaluated beforehand, the motion at it.

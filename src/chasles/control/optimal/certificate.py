@@ -26,7 +26,7 @@ OPTIMAL = 1e-5
 
 @dataclass(frozen=True)
 class Certificate:
-    """What the independent evaluation of motions says; arrays are (...).
+    """Result of the independent evaluation of motions; arrays are (...).
 
     Attributes
     ----------

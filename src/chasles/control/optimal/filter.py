@@ -24,7 +24,7 @@ _PAIRS = 16
 
 
 class Merit(NamedTuple):
-    """What a step should lower: the violation θ of the constraints, and the cost with barriers φ, of each problem."""
+    """Violation θ of the constraints and cost φ with barriers, of each problem: a step should lower them."""
 
     violation: Floats
     cost: Floats

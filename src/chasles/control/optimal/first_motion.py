@@ -18,7 +18,7 @@ _USUAL_COST = 10.0
 
 
 def instants(robot: Robot, times: Floats, reference: JointTrajectory | None) -> Floats:
-    """What is given at each node, (N + 1, 1 + 3n): time, and positions, velocities and torques of a motion to follow.
+    """Return the data of each node, (N + 1, 1 + 3n): time, and positions, velocities and torques of a motion to follow.
 
     Torques are those that the motion needs in the middle of the step that begins at the node.
 

@@ -16,7 +16,7 @@ Floats = NDArray[np.float64]
 
 
 class PlanStatus(StrEnum):
-    """What is known of a plan; the independent evaluation decides."""
+    """Status of a plan, which the independent evaluation decides."""
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"

@@ -24,7 +24,7 @@ DISTANCE_SCALE = 0.1
 
 @dataclass(frozen=True)
 class Place:
-    """What a row is about: its kind, the element within that kind, and its node."""
+    """Origin of a row: its kind, the element within that kind, and its node."""
 
     kind: str
     element: int

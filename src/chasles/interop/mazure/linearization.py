@@ -25,7 +25,7 @@ D = skew(Z_AXIS)
 
 
 class LinearizedArm(NamedTuple):
-    """What LLLIN.M prints last.
+    """Results that LLLIN.M prints last.
 
     Attributes
     ----------

@@ -26,7 +26,7 @@ vectorpr = cross
 
 
 class NewtonEuler(NamedTuple):
-    """What NE.M prints.
+    """Results that NE.M prints.
 
     Attributes
     ----------

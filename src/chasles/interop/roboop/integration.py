@@ -22,7 +22,7 @@ RightHandSide = Callable[[float, Vector], ArrayLike]
 
 
 class AdaptiveStep(NamedTuple):
-    """What `rkqc` found.
+    """Results of `rkqc`.
 
     Attributes
     ----------
@@ -39,7 +39,7 @@ class AdaptiveStep(NamedTuple):
 
 
 class OdeintResult(NamedTuple):
-    """What `odeint` found.
+    """Results of `odeint`.
 
     Attributes
     ----------

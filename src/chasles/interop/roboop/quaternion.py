@@ -269,7 +269,7 @@ def Integ_quat(
 
 
 def _nearer(q: Quaternion, to: Quaternion) -> Quaternion:
-    """Of the two quaternions of one orientation, the one to which `Slerp` goes."""
+    """Return the one of an orientation's two quaternions to which `Slerp` goes."""
     return -q if q.dot_prod(to) < 0.0 else q
 
 

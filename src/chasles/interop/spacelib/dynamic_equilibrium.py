@@ -30,7 +30,7 @@ class _Equilibrium(NamedTuple):
 
 
 class DynamicEquilibrium(_Equilibrium):
-    """What `dyn_eq` returns.
+    """Results of `dyn_eq`.
 
     Attributes
     ----------

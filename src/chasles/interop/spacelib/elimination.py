@@ -18,7 +18,7 @@ from chasles.interop.spacelib.sizes import matrix, real_array
 
 @comparable
 class SwappedColumns(NamedTuple):
-    """What `swabc` returns.
+    """Results of `swabc`.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class SwappedColumns(NamedTuple):
 
 @comparable
 class LargestElement(NamedTuple):
-    """What `rmax` returns.
+    """Results of `rmax`.
 
     Attributes
     ----------

@@ -25,7 +25,7 @@ from chasles.interop.spacelib.sizes import matrix, real_array, square
 
 @comparable
 class SolveResult(NamedTuple):
-    """What `solve` returns.
+    """Results of `solve`.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class SolveResult(NamedTuple):
 
 @comparable
 class Inverse(NamedTuple):
-    """What `minvers` returns.
+    """Results of `minvers`.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Inverse(NamedTuple):
 
 @comparable
 class PseudoInverseResult(NamedTuple):
-    """What `pseudo_inv` returns.
+    """Results of `pseudo_inv`.
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ class PseudoInverseResult(NamedTuple):
 
 @comparable
 class LinearSystem(NamedTuple):
-    """What `linear` returns.
+    """Results of `linear`.
 
     Attributes
     ----------

@@ -169,7 +169,7 @@ class Routine(Batched[Result]):
 
 
 def _picked(is_array: Sequence[bool], arrays: bool) -> Callable[..., Any]:
-    """What picks the arrays or the codes out of arguments by place, as a tuple."""
+    """Return a getter of the arrays or the codes among arguments by place, as a tuple."""
     indices = [k for k, is_one in enumerate(is_array) if is_one is arrays]
     if not indices or indices[-1] - indices[0] + 1 == len(indices):
         return itemgetter(slice(indices[0], indices[-1] + 1) if indices else slice(0))

@@ -49,7 +49,7 @@ def solve(J: Array, Wp: Array, F: Array, acceleration_unknown: tuple[bool, ...])
 
 
 def _conditions(J: Array, Wp: Array, F: Array, acceleration_unknown: tuple[bool, ...]) -> list[tuple[str, Any]]:
-    """What must hold, each with the sentence for where it does not."""
+    """Conditions that must hold, each with the sentence for where it does not."""
     import sympy
 
     given_motion = [component for component, unknown in zip(_PLACES, acceleration_unknown, strict=True) if not unknown]

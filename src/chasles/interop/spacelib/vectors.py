@@ -19,7 +19,7 @@ from chasles.interop.spacelib.sizes import real_array
 
 @comparable
 class UnitVector(NamedTuple):
-    """What `unitv` returns.
+    """Results of `unitv`.
 
     Attributes
     ----------
