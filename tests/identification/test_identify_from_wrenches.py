@@ -184,7 +184,7 @@ def _broken(what: str) -> dict[str, Any]:
         ("quaternion", "the quaternion of 'base' has length 1.3 at sample 17, not 1"),
         ("order", "the quaternion of 'base' has length"),
         ("columns", r"wrenches\[\(0.3, -0.2, 0.05\)\] .*shape"),
-        ("nothing", "wrenches must map places"),
+        ("nothing", "wrenches must be a mapping from at least one place"),
         ("frame", "left plate"),
         ("sign", "pull the robot down.*change the sign"),
         ("time", "time must increase"),
@@ -218,6 +218,12 @@ def test_logs_that_tell_nothing_are_refused() -> None:
     still = WrenchLog(ROBOT, run.t, np.tile(ROBOT.home, (1200, 1)), run.split())
     with pytest.raises(ArgumentError, match="no joint moves"):
         identify_from_wrenches(ROBOT, still)
+
+
+def test_a_prior_without_masses_is_enough() -> None:
+    weightless = ROBOT.inertial.with_values(0.0 * ROBOT.inertial.values, check=False)
+    mass, error = identify_from_wrenches(weightless, log(noise=0.003)).mass
+    assert abs(mass - REAL.description.mass) < 3.0 * error < 0.02
 
 
 def test_logs_of_other_robots_are_refused() -> None:

@@ -89,7 +89,7 @@ class WrenchLog:
         self.qd = None if qd is None else reals(qd, "qd", (count, robot.n))
         if not isinstance(wrenches, Mapping) or not wrenches:
             raise ArgumentError(
-                "wrenches must map places to measured wrenches of shape (k, 6), and holds none: give "
+                "wrenches must be a mapping from at least one place to measured wrenches of shape (k, 6): give "
                 "{(x, y, z): wrench} for a force plate with this origin, or {'frame': wrench}"
             )
         self.wrenches: dict[Place, FloatArray] = {
