@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import pickle
 import re
@@ -447,3 +448,26 @@ def test_direct_calls_step_aside_where_objects_are_laid_out_differently(
     monkeypatch.undo()
     assert objects.supported()
     objects.supported.cache_clear()
+
+
+HALF = """
+define double @half(double %x) {
+  %y = fmul double %x, 0.5
+  ret double %y
+}
+"""
+
+
+def test_code_ends_without_a_destructor_in_python() -> None:
+    """An interrupt during such a destructor is lost: Ctrl-C would not end the program."""
+    code = machine.loaded("half", ["half"], lambda: [HALF])
+    half = ctypes.CFUNCTYPE(ctypes.c_double, ctypes.c_double)(code.address("half"))
+    assert half(3.0) == 1.5
+    engine, calls = code._engine, []
+    sys.setprofile(lambda frame, event, _: calls.append(frame.f_code.co_name) if event == "call" else None)
+    del code
+    sys.setprofile(None)
+    assert calls == []
+    assert not engine.closed
+    assert machine.loaded("half", ["half"], lambda: [HALF])
+    assert engine.closed

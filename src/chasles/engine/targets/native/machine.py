@@ -9,6 +9,7 @@ import hashlib
 import os
 import struct
 import sys
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -107,12 +108,24 @@ def _always_quickly() -> bool:
 @functools.lru_cache(maxsize=8)  # kernels have functions of the library in common
 def _object(assembly: str, level: int) -> bytes:
     try:
-        module = llvm.parse_assembly(assembly)
-        module.verify()
-        code: bytes = _target_machine(level).emit_object(module)
+        with llvm.parse_assembly(assembly) as module, _target_machine(level) as machine:
+            module.verify()
+            code: bytes = machine.emit_object(module)
     except RuntimeError as error:
         raise CompileError(f"LLVM refused a kernel: {error}") from error
     return code
+
+
+#: LLVM's engines, each under a reference to the `LoadedCode` that needs it, and the references of those that ended.
+#: `LoadedCode` has no destructor, and llvmlite's engines come to theirs closed: an interrupt (Ctrl-C) during a
+#: destructor in Python would be lost.
+_engines: dict[weakref.ref[LoadedCode], llvm.ExecutionEngine] = {}
+_unneeded: list[weakref.ref[LoadedCode]] = []
+
+
+def _close_unneeded() -> None:
+    while _unneeded:
+        _engines.pop(_unneeded.pop()).close()
 
 
 class LoadedCode:
@@ -123,15 +136,18 @@ class LoadedCode:
         if not objects or not all(map(_is_object_file, objects)):
             raise CompileError("machine code could not be loaded: it is not in the form of an object file")
         _register_functions()
+        _close_unneeded()
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        module = llvm.parse_assembly("")
         loader = llvm.Target.from_triple(llvm.get_process_triple()).create_target_machine(jit=True)
-        self._engine = llvm.create_mcjit_compiler(module, loader)
-        self._engine.remove_module(module)  # or code for nothing would be generated, which takes longer than loading
+        with llvm.parse_assembly("") as module:
+            self._engine = llvm.create_mcjit_compiler(module, loader)
+            _engines[weakref.ref(self, _unneeded.append)] = self._engine
+            self._engine.remove_module(module)  # code for nothing would be generated, which takes longer than loading
         try:
             for code in objects:
-                self._engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+                with llvm.ObjectFileRef.from_data(code) as file:
+                    self._engine.add_object_file(file)
             self._engine.finalize_object()
         except RuntimeError as error:
             raise CompileError(f"machine code could not be loaded: {error}") from error
