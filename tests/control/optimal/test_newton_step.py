@@ -106,6 +106,14 @@ def test_the_last_element_of_the_first_state_may_be_free(N: int, s: int, m: int)
     assert direction.exists.tolist() == [True, False]
 
 
+def test_arrays_may_lie_in_memory_in_any_way() -> None:
+    chain = joined(*drawn_chain(5, 4, 3, 2))
+    dense = solve_chain(*chain)
+    strided = solve_chain(*(np.repeat(np.asfortranarray(each), 2, axis=-1)[..., ::2] for each in chain))
+    for one, other in zip(dense, strided, strict=True):
+        assert np.array_equal(one, other)
+
+
 def test_negative_curvature_is_no_minimum() -> None:
     A, B, d, H, g = drawn_chain(3, 6, 4, 2)
     convex = joined(A, B, d, H.copy(), g)

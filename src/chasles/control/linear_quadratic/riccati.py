@@ -101,7 +101,7 @@ def backward_riccati(
         batch = np.broadcast_shapes(A.shape[:-3], B.shape[:-3], weights.shape[:-3], final.shape[:-2])
         P = np.broadcast_to(final, (*batch, n, n)).copy()
         return FiniteHorizon(np.zeros((*batch, 0, m, n)), P[..., None, :, :] if every_cost else P)
-    K, P = recursion(n, m, every_cost)(_dense(A), _dense(B), _dense(weights), _dense(final))
+    K, P = recursion(n, m, every_cost)(dense(A), dense(B), dense(weights), dense(final))
     if not np.isfinite(K[..., 0, :, :]).all():
         _say_why_not_finite(K, A, B, weights, final)
     if every_cost:
@@ -144,7 +144,7 @@ def _steps(weights: Floats, steps: int) -> tuple[int]:
     return (steps,)
 
 
-def _dense(array: Floats) -> Floats:
+def dense(array: Floats) -> Floats:
     """Make the last two axes dense, as machine code expects them; repeated steps and batches stay repeated."""
     rows, columns = array.shape[-2:]
     if array.strides[-2:] == (columns * array.itemsize, array.itemsize):

@@ -26,7 +26,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.linear_quadratic.riccati import plain_recursion
+from chasles.control.linear_quadratic.riccati import dense, plain_recursion
 from chasles.engine.running.compiling import native_available
 
 Floats = NDArray[np.float64]
@@ -109,7 +109,7 @@ def _solver(s_1: int, m: int) -> Callable[..., None]:
 
     def solve(A: Floats, B: Floats, weights: Floats, terminal: Floats, results: tuple[Floats, ...]) -> None:
         K, *rest = results
-        compiled(A, B, weights, terminal, out=(K, None, *rest))
+        compiled(*map(dense, (A, B, weights, terminal)), out=(K, None, *rest))
 
     return solve
 
