@@ -46,10 +46,10 @@ def show_figures(page: Path, folder: Path) -> None:
 
 
 def statements(code: str) -> str:
-    """Return a block's statements, without the prompts and results of a session."""
+    """Return a block's statements, without prompts, results and the examples of a session that show errors."""
     if ">>>" not in code:
         return code
-    return "".join(example.source for example in doctest.DocTestParser().get_examples(code))
+    return "".join(example.source for example in doctest.DocTestParser().get_examples(code) if not example.exc_msg)
 
 
 def _library_style() -> Any:

@@ -57,7 +57,8 @@ def test_a_puma_with_joints_of_ten_hertz() -> None:
     joints = ch.ElasticJoints(links, stiffness=stiffness, rotor_inertia=rotors)
     motion = ch.PointToPoint(links.home, links.home + 0.3, 1.0)
     law = ElasticComputedTorque(links, stiffness=stiffness, rotor_inertia=rotors, frequency=80.0)
-    run = ch.simulate(ch.Plant(links, elastic_joints=joints, effort_limits=False), law, motion, duration=1.3)
+    plant = ch.Plant(links, elastic_joints=joints, effort_limits=False)
+    run = ch.simulate(plant, law, motion, duration=1.3, period=5e-4)
     assert np.abs(run.error).max() < 1e-3
     assert np.abs(run.error.isel(time=-1)).max() < 1e-6
 

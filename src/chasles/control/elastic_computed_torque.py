@@ -43,7 +43,8 @@ class ElasticComputedTorque(RobotController):
     stiffness, rotor_inertia
         K, N·m/rad, and B, kg·m², of the joints, positive, a scalar or one value per joint.
     frequency, damping
-        ω, rad/s, and ζ, positive, a scalar or one value per joint. Sampling bounds ω: keep 4ζω h well below 1.
+        ω, rad/s, and ζ, positive, a scalar or one value per joint. Sampling bounds ω: keep 4ζω h below
+        0.2. At 0.32 the light last joint of a PUMA with springs of 10 Hz moves off slowly, at 0.16 it does not.
 
     Notes
     -----
