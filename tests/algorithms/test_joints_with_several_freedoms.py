@@ -135,6 +135,7 @@ def test_derivatives_of_inverse_dynamics(robot: Robot) -> None:
     assert relative(by_qdd, alg.mass_matrix(tree, q)) < 1e-13
 
 
+@pytest.mark.slow
 def test_the_linear_model_is_that_of_the_motion() -> None:
     """The rate of a neighbour's displacement from the motion, from the rates of both configurations alone."""
     robot = ROBOTS[0]

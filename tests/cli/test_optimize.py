@@ -70,6 +70,7 @@ def test_a_problem_is_solved_and_written(problem: Path, tmp_path: Path) -> None:
     assert saved["gains"].shape == (20, 2, 4)
 
 
+@pytest.mark.slow
 def test_a_robot_reaches_its_goal_with_smoothed_friction() -> None:
     shown = run("xarm6", "--goal", "0.2,-0.3,-0.4,0,0.1,0", "--nodes", "20", "--duration", "1", "--json")
     assert shown.exit_code == 0, shown.output

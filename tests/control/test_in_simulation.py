@@ -123,6 +123,7 @@ def test_the_measured_wrench_of_the_plant_is_used(name: str) -> None:
     np.testing.assert_allclose(way, [0.0, 0.025, 0.0], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", thinned(["impedance", "shaped impedance", "admittance"]))
 def test_pressing_on_a_plane(name: str) -> None:
     """The reference is 2 cm inside a plane of 2 kN/m: springs in series, f = 0.02 / (1/400 + 1/2000)."""

@@ -25,6 +25,7 @@ def loaded(arm: ch.Robot, rng: np.random.Generator) -> ch.Robot:
     return arm.with_payload(PAYLOAD, center_of_mass=center, inertia=0.4 * PAYLOAD * 0.04**2 * np.eye(3))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("kind", "late"), paired(["pd-gravity", "computed-torque", "time-varying-regulator"], [0, 1]))
 def test_gains_turned_within_the_promised_factors_keep_loops_stable(kind: str, late: int) -> None:
     """A margin α bears factors from (2 - α)/(2 + α) to its inverse on every torque by itself."""
@@ -99,6 +100,7 @@ def test_a_refusal_says_what_can_be_had_and_that_is_had() -> None:
     assert str(again) == str(met.value)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", ["sliding-mode", *(pytest.param(kind, marks=pytest.mark.slow) for kind in SLOWLY_DESIGNED)]
 )

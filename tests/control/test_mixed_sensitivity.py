@@ -53,6 +53,7 @@ def judged(kp: float, kd: float, corner: float) -> tuple[float, float]:
     return float((weight(w, corner) * np.abs(S)).max()), float(1.0 / np.abs(S - 0.5).max())
 
 
+@pytest.mark.slow
 def test_a_mass_gets_the_gains_that_a_grid_finds() -> None:
     """No gains of a fine grid with the margin have a lower γ, and γ and margin are those of own formulas."""
     arm = ch.Robot.from_dh([{"kind": "prismatic", "mass": MASS}], gravity=(0.0, 0.0, 0.0), check=False)

@@ -166,6 +166,7 @@ def reversing(seed: int, duration: float) -> tuple[MomentumObserver, np.ndarray,
     return observer, observer.residuals(q, qd, tau), np.asarray(qd)
 
 
+@pytest.mark.slow
 def test_thresholds_of_moving_joints_do_not_pay_for_reversals() -> None:
     alarms, hours = 0, 0.0
     for seed in range(2):

@@ -80,7 +80,17 @@ def title(page: Path) -> str:
 
 #: Pages whose computations take seconds; quicker ones cover most of what these call.
 SLOW = {f"{number:02}-" for number in range(2, 11)}
-SLOW |= {"serial-arms", "matrices", "identification", "control", "studies", "optimal-control"}
+SLOW |= {
+    "serial-arms",
+    "matrices",
+    "identification",
+    "control",
+    "studies",
+    "optimal-control",
+    "optimisers",
+    "trajectories",
+}
+SLOW |= {"stewart", "plant", "simulation", "view", "inverse-kinematics", "geometry", "planning", "closed_chains"}
 RUN = [
     pytest.param(page, marks=[pytest.mark.slow] * any(page.name.startswith(start) for start in SLOW), id=title(page))
     for page in PAGES

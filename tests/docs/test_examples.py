@@ -129,6 +129,7 @@ def test_inverse_kinematics(run: Any) -> None:
     assert numbers["distance from the limits there [rad]"] > 0.0
 
 
+@pytest.mark.slow
 def test_trajectories(run: Any, tmp_path: Path) -> None:
     """Carrying 2 kg, faster than in space, with a motion that no motor and no joint is too weak or too slow for."""
     printed, numbers = run(9)
@@ -165,6 +166,7 @@ def test_own_study(run: Any, tmp_path: Path) -> None:
     assert (tmp_path / "own_study" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_adaptive_control(run: Any) -> None:
     """What is learnt are mass and first moment of the payload that was put on: 3 kg, 0.05 m off the axis."""
     _, numbers = run(12, 3)

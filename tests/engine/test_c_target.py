@@ -155,6 +155,7 @@ def test_unused_and_empty_arguments(tmp_path: Path) -> None:
     assert _call(library["nothing"], constant, [])[0] == 1.0
 
 
+@pytest.mark.slow
 def test_long_programs_compile(tmp_path: Path) -> None:
     def function(x: Any) -> Any:
         for k in range(5000):

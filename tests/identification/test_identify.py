@@ -231,6 +231,7 @@ def test_masses_that_no_arm_carries_are_told() -> None:
     assert 2.0 < told.value < 6.0
 
 
+@pytest.mark.slow
 def test_intervals_cover() -> None:
     """Of 95 % intervals of 19 parameters in logs of 20 drawn arms with coloured noise, most hold the truth."""
     assert 0.90 < coverage(ARM, 20) < 0.99

@@ -149,6 +149,7 @@ def test_steps_that_the_error_controls_get_differences_and_a_sentence(
     assert "derivatives are central differences" in found.summary()
 
 
+@pytest.mark.slow
 def test_bad_input_is_answered(
     arm: ch.Robot, motion: FourierMotion, controller: ch.PDGravity, log: dict[str, Any]
 ) -> None:

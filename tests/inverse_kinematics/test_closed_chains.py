@@ -31,6 +31,7 @@ def test_what_is_out_of_reach_is_not_called_a_solution() -> None:
     assert not found.success
 
 
+@pytest.mark.slow
 def test_a_search_starts_closed_and_ends_closed_where_nothing_is_found() -> None:
     """Without a guess it starts at home, since the middle of the limits closes no loops; a guess must close them."""
     stewart = ch.load("stewart")

@@ -47,6 +47,7 @@ def as_exported(description: Description, digits: int, tolerance: float, seed: i
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("digits", "name"), paired([4, 6, 9], ["four-bar", "five-bar", "slider-crank", "scissor", "Stephenson"])
 )

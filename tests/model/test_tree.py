@@ -281,6 +281,7 @@ def test_a_stone_is_a_robot_without_joints() -> None:
     assert {name: place.body for name, place in tree.frames.items()} == {"rock": -1, "moss": -1}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["puma560", "panda"])
 def test_torques_of_moved_joints_are_those_of_a_robot_built_that_way(name: str) -> None:
     arm = ch.load(name)

@@ -129,6 +129,7 @@ def test_a_slider_passes_its_dead_centres_as_its_crank_does() -> None:
         assert runs[joint].q.values == pytest.approx(runs["motor"].q.values, abs=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", [1, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (0, 3, 4, 6, 9))])
 def test_drawn_machines_keep_their_energy(seed: int) -> None:
     description = random_closed_robot(seed)

@@ -96,6 +96,7 @@ def test_an_arm_with_a_light_wrist_follows_by_default() -> None:
         ch.simulate(arm, control, ch.PointToPoint(np.zeros(6), goal, 1.0), duration=0.1, integrator="rk4")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("smooth", [1e-1, 1e-3])
 def test_the_light_wrist_moves_as_by_radau(smooth: float) -> None:
     """Smooth friction, one torque for 20 ms, which throws the joints."""
@@ -110,6 +111,7 @@ def test_the_light_wrist_moves_as_by_radau(smooth: float) -> None:
     np.testing.assert_allclose(run.qd[-1], exact[6:], atol=1e-5)
 
 
+@pytest.mark.slow
 def test_damping_alone_takes_no_more_than_a_step_a_period() -> None:
     """Of linear damping an implicit step of fixed length makes what it is, at 12 times the rate that rk4 bears."""
     arm, q0 = light_wrist_arm(1.0, 0.0), np.array([0.1, -0.5, -0.4, 0.3, 0.6, -0.2])

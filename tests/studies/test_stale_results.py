@@ -374,7 +374,8 @@ MODULES = {
 LAWS = "submodule,standard_name,on_demand,table,packed,opened,loaded,frame,branches,versioned"
 
 
-@pytest.mark.parametrize("laws", ["submodule,opened,branches", pytest.param(LAWS, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("laws", ["submodule,opened,branches", LAWS])
 def test_a_study_that_goes_on_in_a_new_process_takes_up_no_stale_result(laws: str, tmp_path: Path) -> None:
     if "table" in laws:
         pytest.importorskip("pandas")

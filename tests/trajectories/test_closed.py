@@ -92,6 +92,7 @@ def test_checks_find_what_passive_joints_break() -> None:
     assert not [v for v in ch.check(robot, motion, torque=1.001 * largest).violations if v.quantity == "torque"]
 
 
+@pytest.mark.slow
 def test_a_frame_is_followed_and_the_path_driven_as_fast_as_the_motors_can() -> None:
     pytest.importorskip("toppra")
     robot = ch.Robot(five_bar())

@@ -122,6 +122,7 @@ def test_redundant_robots_move_with_the_smallest_velocities() -> None:
     np.testing.assert_allclose(qdd, (joints(t + h).qd - joints(t - h).qd) / (2 * h), atol=1e-4)
 
 
+@pytest.mark.slow
 def test_only_what_counts_is_followed() -> None:
     motion = panda_circle()
     for mask in ("position", "position and direction", "orientation", "direction", [1, 0, 0, 1, 1, 0]):

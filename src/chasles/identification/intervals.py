@@ -118,7 +118,7 @@ def intervals_of_minimum(
     local = coloured_covariance(A, fit, prior, segments, errors) + moved @ moved.T + raised @ raised.T
     rows = told.rows @ minimum.motions
     freedom = degrees_of_freedom(A, fit, segments, errors, rows)
-    error = np.sqrt(np.einsum("pi,ij,pj->p", rows, local, rows))
+    error = np.sqrt(np.maximum(np.einsum("pi,ij,pj->p", rows, local, rows), 0.0))  # without noise, only round-off
     before = np.sqrt(np.einsum("pi,i->p", rows**2, 1.0 / minimum.curvature))
     after = np.sqrt(np.einsum("pi,ij,pj->p", rows, np.linalg.inv(minimum.hessian), rows))
     priors = np.append(own.to_base @ known, np.full(len(told.names) - len(own.names), np.nan))

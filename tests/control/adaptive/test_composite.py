@@ -52,6 +52,7 @@ def errors_of_prediction(course: Course, estimates: np.ndarray) -> np.ndarray:
     return error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prediction", [pytest.param(0.3, marks=pytest.mark.slow), 3.0])
 def test_constant_gain(prediction: float) -> None:
     """V' = -s^T Kd s - prediction |W theta - y|^2: V never grows, and falls by just the integral."""

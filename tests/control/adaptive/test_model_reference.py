@@ -100,6 +100,7 @@ def test_lyapunov_function_never_grows(proportional: float) -> None:
     assert error[-40:].max() < 0.05 * error.max()
 
 
+@pytest.mark.slow
 def test_leakage_keeps_gains_bounded_under_a_disturbance() -> None:
     """A torque that switches faster than gains can follow makes them drift without leakage."""
     rng = np.random.default_rng(0)

@@ -53,6 +53,7 @@ def true_payload() -> np.ndarray:
     return NaturalAdaptive(LOADED, rate=RATE, damping=DAMPING, adaptation=1.0, bodies="payload").memory["estimate"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "gain", [pytest.param(0.3, marks=pytest.mark.slow), pytest.param(3.0, marks=pytest.mark.slow), 30.0]
 )

@@ -119,6 +119,7 @@ def test_an_unknown_payload_lets_vibrations_grow_unless_the_stiffness_is_symmetr
     assert growth["powers"] < -1.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", thinned(range(4), keep=3))
 def test_a_pose_is_held_where_the_spring_outweighs_the_load(seed: int) -> None:
     """Kelvin, Tait and Chetaev: the loaded loop is stable exactly where ω² M + dg/dq is positive definite."""

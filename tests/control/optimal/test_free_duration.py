@@ -53,6 +53,7 @@ def test_the_least_time_under_limits_of_force_and_velocity_is_a_trapezoid() -> N
     assert least <= coarse.duration * (1.0 + 1e-7) < least * 1.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("integrator", ["leapfrog", "semi-implicit-euler"])
 def test_no_fixed_duration_nearby_costs_less(integrator: str) -> None:
     """Costs and ends that depend on time among them."""
@@ -85,6 +86,7 @@ def test_no_fixed_duration_nearby_costs_less(integrator: str) -> None:
     assert abs(slope) < 0.02 * bend
 
 
+@pytest.mark.slow
 def test_a_free_path_is_faster_than_a_given_one() -> None:
     pytest.importorskip("toppra")
     arm, goal, limits = ch.load("planar2r"), np.array([1.5, 0.5]), {"torque": np.array([120.0, 60.0]), "velocity": 4.0}
@@ -113,6 +115,7 @@ def test_limits_of_the_duration_hold() -> None:
     assert {finding.rule.code for finding in hurried.findings} == {"exact-end"}
 
 
+@pytest.mark.slow
 def test_a_swing_up_in_least_time() -> None:
     """Of two joints with one motor: the force is at its limit most of the time; 3 % less has no motion nearby."""
     robot, upright = cart_pole(), np.array([0.0, np.pi])

@@ -56,6 +56,7 @@ def heavier(model: ch.Robot, plant: ch.Robot, q: np.ndarray) -> float:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("disturbance", [0.0, 3.0])
 def test_kinetic_part_falls_at_every_state_outside_the_layer(disturbance: float) -> None:
     """With M s' = tau + d - (M qdd_r + C qd_r + ...) and dM/dt - 2 C skew: V' = s^T that <= -reaching layer |s|."""

@@ -46,6 +46,7 @@ def ring(degrees: list[float], radius: float = 1.0) -> NDArray[np.float64]:
     return radius * np.stack([np.cos(angles), np.sin(angles), 0.0 * angles], axis=-1)
 
 
+@pytest.mark.slow
 def test_forty_real_poses_of_dietmaier() -> None:
     poses = DIETMAIER.forward_kinematics(DIETMAIER_LENGTHS, select="all")
     assert poses.count == 40

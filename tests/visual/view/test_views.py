@@ -230,6 +230,7 @@ def test_the_live_page_and_python_move_each_other(
     tab.close()
 
 
+@pytest.mark.slow
 def test_the_command_writes_a_page_or_serves_one_until_interrupted(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "chasles", "view", "planar2r"]
     page = tmp_path / "arm.html"
