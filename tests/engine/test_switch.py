@@ -57,6 +57,7 @@ def run(direct: str) -> tuple[str, str]:
     return said, numbers
 
 
+@pytest.mark.slow
 def test_results_are_the_same_to_the_last_bit() -> None:
     said, numbers = run("0")
     assert said == "False False False"

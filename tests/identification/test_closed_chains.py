@@ -89,6 +89,7 @@ def relative_errors(found: Identification, log: ClosedLog) -> tuple[FloatArray, 
     return prior, found.predict(log.table).relative()
 
 
+@pytest.mark.slow
 def test_unseen_motion_of_a_five_bar_linkage_is_predicted(five_bar: Identification) -> None:
     _, real = machine("five-bar")
     prior, model = relative_errors(five_bar, log := by_virtual_work(real, seed=5, size=0.1, duration=6.0))

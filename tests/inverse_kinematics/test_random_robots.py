@@ -17,6 +17,7 @@ def test_nearly_all_reachable_targets_are_reached(n: int, rng: np.random.Generat
     assert arms.reached(q)[claimed].all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [6, pytest.param(7, marks=pytest.mark.slow)])
 def test_robots_of_their_own_do_as_well(n: int, rng: np.random.Generator) -> None:
     arms = Arms.drawn(rng, 10, n)

@@ -14,6 +14,7 @@ from chasles.base.errors import ArgumentError
 from chasles.mechanics.closing import WORTH_COMPILING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["slider-crank", "3-RRR", "Stewart by pose", "leg"])
 def test_a_batch_finds_what_single_searches_find(name: str) -> None:
     robot = ch.Robot(MACHINES[name]())

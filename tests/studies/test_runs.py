@@ -136,6 +136,7 @@ def test_without_unknowns_computed_torque_errs_little_and_takes_the_planned_effo
     assert row.effort.median == pytest.approx(1.0, abs=0.01)
 
 
+@pytest.mark.slow
 def test_runs_do_not_depend_on_how_they_are_cut() -> None:
     whole, cut = tiny(), tiny(chunk=2)
     assert len(parts(cut)) == 3 * len(parts(whole))

@@ -194,6 +194,7 @@ def test_complaints_of_a_page_are_heard(in_a_tab: Callable[[Path], Tab], tmp_pat
     assert len(in_a_tab(page).complaints()) == 3
 
 
+@pytest.mark.slow
 def test_a_report_shows_the_meshes_of_the_file_that_was_loaded(in_a_tab: Callable[[Path], Tab], tmp_path: Path) -> None:
     trimesh = pytest.importorskip("trimesh")
     (tmp_path / "house" / "meshes").mkdir(parents=True)

@@ -102,6 +102,7 @@ def test_the_sampled_regulator_of_a_mass_matrix_has_the_sampled_poles(
     np.testing.assert_allclose(np.poly(A - B @ K), wanted, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_an_unknown_payload_lets_vibrations_grow_unless_the_stiffness_is_symmetric() -> None:
     """The same frequency of every mode in the nominal loop, from weights of angles and torques that are not powers."""
     panda = ch.load("panda").with_friction(viscous=0.0, coulomb=0.0)

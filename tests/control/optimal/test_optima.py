@@ -173,6 +173,7 @@ def test_acrobot_swings_up_from_all_guesses() -> None:
         assert (plan.torques[:, 0] == 0.0).all()
 
 
+@pytest.mark.slow
 def test_what_is_kept_bounds_the_motion() -> None:
     """A carriage goes around a disk: the shortest way is two tangents and an arc, and slack rows change nothing."""
     centre, radius = np.array([0.5, 0.05]), 0.2

@@ -75,6 +75,7 @@ def assert_all_found(stewart: StewartPlatform, T: NDArray[np.float64]) -> None:
         assert len(own) == 1 or smallest_distance(own) > 1e-8
 
 
+@pytest.mark.slow
 def test_random_general_platforms_have_forty_proven_poses() -> None:
     rng = np.random.default_rng(1)
     for _ in range(15):

@@ -168,6 +168,7 @@ def test_loops_and_free_bases_move_as_in_python(opened: Any, machine: Any) -> No
     np.testing.assert_allclose(qd, run["qd"].values[-1], rtol=0.0, atol=1e-10)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["pd-gravity", pytest.param("computed-torque", marks=pytest.mark.slow)])
 @pytest.mark.parametrize(
     "machine",

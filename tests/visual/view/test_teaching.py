@@ -31,6 +31,7 @@ def _taught(opened: Any, robot: ch.Robot, kind: str) -> Any:
     return tab
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [pytest.param("stops", marks=pytest.mark.slow), "through"])
 def test_saved_files_reproduce_the_motion(opened: Any, panda: ch.Robot, tmp_path: Path, kind: str) -> None:
     tab = _taught(opened, panda, kind)

@@ -199,6 +199,7 @@ def _until(holds: Any) -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_the_live_page_and_python_move_each_other(
     browser: Browser, panda: ch.Robot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
