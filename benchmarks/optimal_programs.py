@@ -24,6 +24,10 @@ REPEATS, MOST_ITERATIONS, TOLERANCE = 3, 500, 1e-9
 FLAGS = "-O3 -march=native"
 
 
+class NotOfferedError(Exception):
+    """A program has no such problems; the caller prints the reason in place of figures."""
+
+
 class Problem:
     """The problem of a folder.
 
@@ -198,7 +202,7 @@ def crocoddyl_problem(problem: Problem, limited: bool) -> Any:
 
     arm = problem.arm
     if arm is None:
-        raise NotImplementedError("it is written here for the reach alone")
+        raise NotOfferedError("it is written here for the reach alone")
     model = pinocchio.buildModelFromUrdf(arm["urdf"])
     state = crocoddyl.StateMultibody(model)
     actuation = crocoddyl.ActuationModelFull(state)
@@ -243,7 +247,7 @@ def crocoddyl(problem: Problem) -> Callable[[], Found]:
     import crocoddyl as package
 
     if np.isfinite(problem.upper_x[1:]).any() or problem.clear.numel_out(0):
-        raise NotImplementedError("it has no limits of states")
+        raise NotOfferedError("it has no limits of states")
     limited = np.isfinite(problem.upper_u).all()
     solver = (package.SolverBoxFDDP if limited else package.SolverFDDP)(crocoddyl_problem(problem, False))
     solver.th_stop = TOLERANCE
@@ -261,7 +265,7 @@ def mim_solvers(problem: Problem) -> Callable[[], Found]:
     import mim_solvers as package
 
     if problem.clear.numel_out(0):
-        raise NotImplementedError("it is not written here with distances")
+        raise NotOfferedError("it is not written here with distances")
     limited = np.isfinite(problem.upper_x[1:]).any() or np.isfinite(problem.upper_u).any()
     solver = package.SolverCSQP(crocoddyl_problem(problem, bool(limited)))
     solver.termination_tolerance = 1e-5
@@ -284,7 +288,7 @@ def main() -> None:
     begin = perf_counter()
     try:
         solve = PROGRAMS[name](problem)
-    except NotImplementedError as reason:
+    except NotOfferedError as reason:
         print(json.dumps({"reason": str(reason)}))
         return
     build = perf_counter() - begin

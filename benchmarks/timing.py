@@ -42,7 +42,7 @@ def medians(
 ) -> dict[str, Timing]:
     """Return the same medians with their intervals.
 
-    Of n times in order, those of ranks (n ± 1.96 √n) / 2 enclose the median with 95 %, whatever their distribution is.
+    The times of ranks (n ± 1.96 √n) / 2 of n in order enclose the median with 95 %, whatever their distribution is.
     """
     counts = {name: _calls_that_fill(least, call) for name, call in candidates.items()}
     times: dict[str, list[float]] = {name: [] for name in candidates}

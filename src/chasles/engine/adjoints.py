@@ -54,8 +54,8 @@ class LoopAdjoint:
         Parameters
         ----------
         *arguments
-            Those of the function, then an array for each of its results: for a scan the adjoints of the final state and
-            of each recorded sample, for a solve that of the solution.
+            Arguments of the function, then an array for each of its results: for a scan the adjoints of the final state
+            and of each recorded sample, for a solve that of the solution.
         """
         program = self.kernel.program
         taken = len(self.kernel.inputs)

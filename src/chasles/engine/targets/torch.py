@@ -123,14 +123,8 @@ def _common(program: Program, batches: Sequence[tuple[int, ...]]) -> tuple[int, 
         raise ArgumentError(message) from None
 
 
-@cache
-def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
-    return derivatives.jvp(program, wrt)
-
-
-@cache
-def _vjp(program: Program, wrt: tuple[str, ...]) -> Program:
-    return derivatives.vjp(program, wrt)
+_jvp = cache(derivatives.jvp)
+_vjp = cache(derivatives.vjp)
 
 
 @cache

@@ -76,14 +76,8 @@ class Call:
         return Call(turned, self.loop_of, self.base, self.wrt, not self.is_adjoint)
 
 
-@cache
-def _jvp(program: Program, wrt: tuple[str, ...]) -> Program:
-    return derivatives.jvp(program, wrt)
-
-
-@cache
-def _vjp(program: Program, wrt: tuple[str, ...]) -> Program:
-    return derivatives.vjp(program, wrt)
+_jvp = cache(derivatives.jvp)
+_vjp = cache(derivatives.vjp)
 
 
 @cache
