@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.oracles.turned_loops import drawn_arm
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
-from chasles.control import ComputedTorque, ModelReferenceAdaptive, NaturalAdaptive, SlidingMode, SlotineLi
+from chasles.control import (
+    CompositeAdaptive,
+    ComputedTorque,
+    ModelReferenceAdaptive,
+    NaturalAdaptive,
+    SlidingMode,
+    SlotineLi,
+)
 
 PERIOD = 1 / 250
 
@@ -36,6 +44,22 @@ def test_laws_that_learn_err_less_under_an_unknown_payload(arm: ch.Robot, motion
         learnt = errors(arm, kind.tuned(arm, motion, PERIOD, frequency=20.0), motion)
         assert learnt[1] < 0.35 * fixed[1], kind
         assert learnt[0] < 0.1 * fixed[1], kind
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", [SlotineLi, CompositeAdaptive])
+@pytest.mark.parametrize("name", ["planar2r", "drawn"])
+def test_estimates_are_no_faster_than_errors(kind: Any, name: str) -> None:
+    """At rates that lower the frequency of single joints, a payload that no model has leaves the loop stable."""
+    arm = drawn_arm(4, 3) if name == "drawn" else ch.load(name)
+    motion = ch.PointToPoint(arm.home, arm.home + 0.6, 1.0)
+    sensors = ch.Sensors(arm, velocity="differentiated")
+    for rate in (60.0, 125.0):
+        law = kind.tuned(arm, motion, 1.0 / rate, frequency=30.0)
+        plant = ch.Plant(arm, sensors=sensors, effort_limits=False)
+        masses = {"payload.mass": [0.0, 0.3, 1.0]}
+        run = ch.simulate(plant, law, motion, period=1.0 / rate, duration=1.5, vary=masses, progress=False)
+        assert float(np.abs(run.error).max()) < 0.5, rate
 
 
 def test_first_gains_of_the_model_free_law_are_those_of_the_model(arm: ch.Robot, motion: ch.PointToPoint) -> None:

@@ -32,12 +32,13 @@ _FIRST_SHARE = 0.25  # of that payload in the first estimates
 def adaptation_gains(
     design: PoleDesign, learning: float = 1.0, unknown: str | Sequence[str] = "base"
 ) -> dict[str, Any]:
-    """Return rate, damping and adaptation of `SlotineLi`: the estimates follow as fast as the sample period allows.
+    """Return rate, damping and adaptation of `SlotineLi`: no pole of errors and estimates is faster than designed.
 
-    Errors decay to s = 0 and along it at the designed frequency. Near s = 0, M s' = Y (theta - true) - Kd s and theta'
-    = -Gamma Yᵀ s. With Gamma_k = w² / (m c_k), where c_k is the mean of Y_kᵀ M⁻¹ Y_k, all m parameters together make s
-    oscillate at the frequency w. With torques held for a period h, Kd damps this oscillation as long as w² h is well
-    below the rate at which Kd acts: w² h is set to ``learning`` times a quarter of that rate.
+    Errors decay to s = 0 and along it at ω, the frequency that the sample period leaves to gains of single joints. Near
+    s = 0, M s' = Y (theta - true) - Kd s and theta' = -Gamma Yᵀ s. With Gamma_k = w² / (m c_k), where c_k is the mean
+    of Y_kᵀ M⁻¹ Y_k, all m parameters together give s the polynomial s² + ω s + w². It is critically damped for w = ω /
+    2, the default; ``learning`` multiplies w². The estimates then act like the integral of a PID law with the poles
+    -ω, -ω/2 and -ω/2. Designs with margins take w = ω / 4.
 
     Parameters
     ----------
@@ -54,9 +55,10 @@ def adaptation_gains(
         design.excitations[key] = excitation(design, unknowns)
     felt = np.diagonal(design.excitations[key])
     known = felt > 0.0
-    swing = learning * design.swing(design.attainable_alone)
+    frequency = design.attainable_alone
+    swing = learning * min((0.5 * frequency) ** 2, design.swing(frequency))
     gain = np.where(known, swing / (max(known.sum(), 1) * np.where(known, felt, 1.0)), 0.0)
-    return {"rate": design.attainable, "damping": design.attainable_alone * design.inertia, "adaptation": gain}
+    return {"rate": frequency, "damping": frequency * design.inertia, "adaptation": gain}
 
 
 def perturbation_gains(design: PoleDesign, reaching: float = 10.0) -> dict[str, Any]:
@@ -77,8 +79,8 @@ def model_reference_gains(design: PoleDesign, learning: float = 1.0) -> dict[str
     The initial gains of 1, q_ref, qd_ref and qdd_ref are a least-squares fit of the model's torques along the motion.
     The initial gains of the errors place the designed poles for each joint alone. The weights of the Lyapunov equation
     make the weighted error r = e' + ζ ω e. Near r = 0, J r' = -Σ (K - ideal) φ. With alpha = w² J / (m φ²) for each of
-    the m signals, φ² its mean square, all gains together make r oscillate at the frequency w, which is chosen as for
-    `adaptation_gains`. Errors are expected to be a tenth of the joint's range of motion.
+    the m signals, φ² its mean square, all gains together make r oscillate at the frequency w, which is that of
+    `PoleDesign.swing`. Errors are expected to be a tenth of the joint's range of motion.
     """
     planned = design.motion(design.times)
     frequency, (kp, kd, _) = design.attainable_alone, design.gains(design.attainable_alone)
@@ -111,9 +113,10 @@ def natural_gains(
 ) -> dict[str, Any]:
     """Return rate, damping, adaptation, bodies and initial estimates of `NaturalAdaptive`.
 
-    Rate and damping are those of `adaptation_gains`. The estimates of a body follow s by J' = -adaptation J L J, in
-    parameters theta' = -adaptation G Yᵀ s; as there, adaptation = w² / (m mean trace(Y G Yᵀ M⁻¹)) for m bodies makes s
-    oscillate at w. G grows with the square of J, so it is computed for the heaviest body expected: the link at the tool
+    Errors decay along s = 0 at the designed frequency, and to it at the one for each joint alone. The estimates of a
+    body follow s by J' = -adaptation J L J, in parameters theta' = -adaptation G Yᵀ s; adaptation = w² / (m mean
+    trace(Y G Yᵀ M⁻¹)) for m bodies makes s oscillate at w, which is that of `PoleDesign.swing`.
+    G grows with the square of J, so it is computed for the heaviest body expected: the link at the tool
     with the payload. The initial estimates are the model's, the link at the tool with a quarter of that payload. Each
     eigenvalue of their pseudo-inertia is raised to at least a thousandth of its trace, because the pseudo-inertia of an
     ideal rod is singular.
