@@ -40,6 +40,7 @@ ALGORITHMS: dict[str, tuple[Callable[..., Any], int]] = {
     "kinetic_energy": (alg.kinetic_energy, 2),
     "potential_energy": (alg.potential_energy, 1),
     "inverse_dynamics_derivatives": (alg.inverse_dynamics_derivatives, 3),
+    "inverse_dynamics_hessian": (alg.inverse_dynamics_hessian, 4),
     "linearize": (alg.linearize, 3),
 }
 
@@ -116,6 +117,7 @@ def full_panda() -> Any:
         (alg.forward_dynamics, 3, 1250),
         (alg.coriolis_matrix, 2, 1500),
         (alg.inverse_dynamics_derivatives, 3, 3150),
+        (alg.inverse_dynamics_hessian, 4, 5050),
         (alg.linearize, 3, 5250),
     ],
     ids=lambda value: getattr(value, "__name__", ""),

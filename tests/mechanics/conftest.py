@@ -33,6 +33,7 @@ CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "kinetic_energy": (("q", "qd"), {}),
     "potential_energy": (("q",), {}),
     "inverse_dynamics_derivatives": (("q", "qd", "qdd"), {}),
+    "inverse_dynamics_hessian": (("q", "qd", "qdd", "weights"), {}),
     "linearize": (("q", "qd", "tau"), {}),
     "regressors.torque": (("q", "qd", "qdd"), {}),
     "regressors.momentum": (("q", "qd"), {}),
@@ -150,7 +151,7 @@ class Ordered(dict[str, Any]):
 
 def random_states(n: int, *batch: int, seed: int = 0) -> Ordered:
     rng = np.random.default_rng(seed)
-    return Ordered({name: rng.normal(size=(*batch, n)) for name in ("q", "qd", "qdd", "tau")})
+    return Ordered({name: rng.normal(size=(*batch, n)) for name in ("q", "qd", "qdd", "tau", "weights")})
 
 
 def as_tuple(value: Any) -> tuple[Any, ...]:

@@ -44,7 +44,7 @@ def test_batch_is_its_samples(robot: ch.Robot, computation: str, helpers: Simple
 def test_broadcasting(robot: ch.Robot, computation: str, helpers: SimpleNamespace) -> None:
     names, keywords = helpers.calls[computation]
     function = attrgetter(computation)(robot)
-    shapes = {"q": (3, 1, 4), "qd": (5, 1), "qdd": (1, 5, 4), "tau": ()}
+    shapes = {"q": (3, 1, 4), "qd": (5, 1), "qdd": (1, 5, 4), "tau": (), "weights": ()}
     arguments = tuple(helpers.states(robot.n, *shapes[name])[name] for name in names)
     batch = np.broadcast_shapes(*(shapes[name] for name in names))
     spread = tuple(np.broadcast_to(a, (*batch, robot.n)).copy() for a in arguments)

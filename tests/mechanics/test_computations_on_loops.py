@@ -55,7 +55,7 @@ class ClosedMotion:
         self.maps: dict[bytes, np.ndarray] = {}
         self.q = self.closed(start, self.independent).q
         self.qd, self.qdd, self.tau, self.qd_reference, self.qdd_reference = rng.normal(size=(5, self.n))
-        self.load = rng.normal(size=self.n)
+        self.load = self.weights = rng.normal(size=self.n)
         self.v = 0.01 * rng.normal(size=self.n)
         self.places = {np.zeros(self.n).tobytes(): self.q}
         self.q0, self.q1 = self.q, self.moved(self.v)
@@ -178,6 +178,16 @@ def _linear_model(m: ClosedMotion) -> tuple[np.ndarray, np.ndarray]:
     return A, np.vstack([np.zeros((m.n, m.n)), np.linalg.inv(m.M)])
 
 
+def _weighted_hessian(m: ClosedMotion) -> tuple[np.ndarray, ...]:
+    def gradient(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
+        return np.concatenate([m.weights @ by for by in m.declared("inverse_dynamics_derivatives", q, qd, qdd)])
+
+    units, n = np.eye(m.n), m.n
+    by_q = np.array([m.along(lambda q: gradient(q, m.qd, m.qdd), unit) for unit in units])
+    by_qd = np.array([slope(lambda s, unit=unit: gradient(m.q, m.qd + s * unit, m.qdd), 1e-3) for unit in units])
+    return by_q[:, :n], by_q[:, n : 2 * n], by_q[:, 2 * n :], by_qd[:, n : 2 * n], by_qd[:, 2 * n :]
+
+
 def _over_a_step(m: ClosedMotion) -> np.ndarray:
     """Implicit friction: its slopes, times the step of 1 ms, act like armature of all joints."""
     u = m.joint_velocities
@@ -274,6 +284,7 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "forward_dynamics": lambda m: m.acceleration,
     "loops.constrained_accelerations": lambda m: m.G @ m.acceleration + m.still,
     "inverse_dynamics_derivatives": lambda m: (*m.derivatives("inverse_dynamics", m.qdd), m.M),
+    "inverse_dynamics_hessian": _weighted_hessian,
     "linearize": _linear_model,
     "loops.actuator_forces": _motor_forces,
     "loops.generalized_forces": lambda m: _motors(m).T @ m.actuator_forces,
@@ -314,7 +325,7 @@ def cases_and_computations() -> Iterator[ParameterSet]:
     """One of the quick cases for each computation in the default run, in turn; the small linkage takes the dearest."""
     for case in (*MACHINES, *range(5)):
         for k, name in enumerate(OF_LEGS if case in LEGS else EXPECTED):
-            turn = QUICK[0] if "derivative" in name or name == "linearize" else QUICK[k % 2]
+            turn = QUICK[0] if "derivative" in name or "hessian" in name or name == "linearize" else QUICK[k % 2]
             yield pytest.param(case, name, marks=[] if case == turn else [pytest.mark.slow])
 
 

@@ -33,6 +33,8 @@ from chasles.algorithms.inverse_dynamics import friction_torque as friction_torq
 from chasles.algorithms.inverse_dynamics import gravity_torque as gravity_torque
 from chasles.algorithms.inverse_dynamics import inverse_dynamics as inverse_dynamics
 from chasles.algorithms.inverse_dynamics import transmitted_torque as transmitted_torque
+from chasles.algorithms.inverse_dynamics_hessian import TorqueHessian as TorqueHessian
+from chasles.algorithms.inverse_dynamics_hessian import inverse_dynamics_hessian as inverse_dynamics_hessian
 from chasles.algorithms.jacobian import PoseAndJacobian as PoseAndJacobian
 from chasles.algorithms.jacobian import frame_jacobians as frame_jacobians
 from chasles.algorithms.jacobian import jacobian as jacobian

@@ -25,6 +25,7 @@ from chasles.algorithms.inverse_dynamics import armature_torque as tree_armature
 from chasles.algorithms.inverse_dynamics import friction_torque as tree_friction_torque
 from chasles.algorithms.inverse_dynamics import gravity_torque as tree_gravity_torque
 from chasles.algorithms.inverse_dynamics import inverse_dynamics as tree_inverse_dynamics
+from chasles.algorithms.inverse_dynamics_hessian import TorqueHessian
 from chasles.algorithms.jacobian import PoseAndJacobian
 from chasles.algorithms.jacobian import frame_jacobians as tree_frame_jacobians
 from chasles.algorithms.jacobian import jacobian as tree_jacobian
@@ -315,6 +316,26 @@ def inverse_dynamics_derivatives(
         columns_qd.append(G.T @ (by_qd @ u + by_qdd @ a))
     by_q, by_qd = np.array(columns_q).T.reshape(n, n), np.array(columns_qd).T.reshape(n, n)
     return TorqueDerivatives(by_q, by_qd, G.T @ by_qdd @ G)
+
+
+def inverse_dynamics_hessian(
+    tree: Tree, q: Array, qd: Array, qdd: Array, weights: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
+) -> TorqueHessian:
+    """Second derivatives of weighted torques Gᵀ τ: the engine's, of the derivatives, along the joints' motion."""
+    n, G = len(tree.independent), velocity_map(tree, q)
+
+    def gradient(q: Array, qd: Array, qdd: Array, y: Array) -> tuple[Array, ...]:
+        return tuple(y @ by for by in inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches))
+
+    sizes = {"q": (tree.nq,), "qd": (n,), "qdd": (n,), "y": (n,)}
+    first = Function(trace(gradient, sizes, outputs=["by_q", "by_qd", "by_qdd"]))
+    along_q, along_qd = first.jvp("q"), first.jvp("qd")
+    at = q, qd, qdd, weights
+    rows = [along_q(*at, of_tree.configuration_rate(tree, q, column)) for column in G.T]
+    by_q_q, by_q_qd, by_q_qdd = (np.array(block).reshape(n, n) for block in zip(*rows, strict=True))
+    rows = [along_qd(*at, unit)[1:] for unit in np.eye(n)]
+    by_qd_qd, by_qd_qdd = (np.array(block).reshape(n, n) for block in zip(*rows, strict=True))
+    return TorqueHessian(0.5 * (by_q_q + by_q_q.T), by_q_qd, by_q_qdd, by_qd_qd, by_qd_qdd)
 
 
 def linearize(

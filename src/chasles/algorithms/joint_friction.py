@@ -90,6 +90,29 @@ def joint_friction_derivative(body: MovingBody, rate: Real) -> Real:
     return slope
 
 
+def joint_friction_curvature(body: MovingBody, rate: Real) -> Real:
+    """Second derivative of `joint_friction` by the rate; the jump of sign(rate) at zero is left out.
+
+    Examples
+    --------
+    >>> from chasles.model import build_tree, load, with_friction
+    >>> tree = build_tree(with_friction(load("planar2r"), viscous=0.5, coulomb=2.0, coulomb_velocity=0.1))
+    >>> float(joint_friction_curvature(tree.bodies[0], 0.0)) + 0.0  # steepest there
+    0.0
+    """
+    curvature: Real = 0.0
+    for share, velocity in zip(body.coulomb_shares, body.coulomb_velocities, strict=True):
+        if not is_number_zero(velocity):
+            curvature = curvature + share * body.coulomb_friction * _curvature_of_tanh(rate, velocity)
+    return curvature
+
+
+def _curvature_of_tanh(rate: Real, velocity: Real) -> Real:
+    """Second derivative of tanh(rate / velocity) by the rate."""
+    turning = tanh(rate / velocity)
+    return -2.0 * turning * (1.0 - turning * turning) / (velocity * velocity)
+
+
 def unloaded_friction_torque(tree: Tree, qd: Array) -> Array:
     """Viscous and Coulomb friction of all joints, shape (n,), at the velocities qd (n,)."""
     rates = motor_rates(tree, qd)
@@ -146,6 +169,13 @@ def load_share_slope(body: MovingBody, rate: Real) -> Real:
         return 0.0
     turning = tanh(rate / body.load_velocity)
     return body.load_friction * (1.0 - turning * turning) / body.load_velocity
+
+
+def load_share_curvature(body: MovingBody, rate: Real) -> Real:
+    """Second derivative of a joint's share by its rate; the jump of sign(rate) at zero is left out."""
+    if is_number_zero(body.load_friction) or is_number_zero(body.load_velocity):
+        return 0.0
+    return body.load_friction * _curvature_of_tanh(rate, body.load_velocity)
 
 
 def has_load_friction(tree: Tree) -> bool:
@@ -209,6 +239,13 @@ def joint_position_stiffness(body: MovingBody, position: Any) -> Real:
     if not is_number_zero(body.torque_cosine):
         stiffness = stiffness - body.torque_cosine * sin(position)
     return stiffness
+
+
+def joint_position_curvature(body: MovingBody, position: Any) -> Real:
+    """Second derivative of `joint_position_torque` by the position, N·m/rad²."""
+    if is_free_of_position_torques(body):
+        return 0.0
+    return body.torque_offset - joint_position_torque(body, position)
 
 
 def joint_position_energy(body: MovingBody, position: Any) -> Real:

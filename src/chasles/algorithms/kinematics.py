@@ -2,8 +2,8 @@
 
 The rates of a spherical or free joint belong to one motion: each of its screws is fixed in the body that the whole
 joint moves, and none carries another along. So where a screw's rate is wanted, the chain of bodies of such a joint is
-left aside: what counts is the motion *before* the joint (`linearization.motions_before`) or that of the body *after*
-it (`velocities_after`). For a joint with one degree of freedom both give the same, as a screw does not change its own
+left aside: what counts is the motion *before* the joint (`velocities_before`) or that of the body *after* it
+(`velocities_after`). For a joint with one degree of freedom both give the same, as a screw does not change its own
 direction.
 """
 
@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from chasles.algorithms.joint_motion import WORLD, Pose, continues_joint, joint_positions, poses_in_parent
+from chasles.algorithms.joint_motion import (
+    WORLD,
+    Pose,
+    continues_joint,
+    is_ordinary,
+    joint_positions,
+    poses_in_parent,
+)
 from chasles.algorithms.spatial import NO_TWIST, Twist
 from chasles.base.errors import UnknownNameError
 from chasles.engine.program.scalar import Real
@@ -214,10 +221,23 @@ def velocities_after(tree: Tree, poses: Sequence[Pose], velocities: Sequence[Twi
     after = list(velocities)
     for i in reversed(range(len(tree.bodies))):
         if continues_joint(tree.bodies[i]):
-            R, p = poses[i]
-            angular = R @ after[i].angular
-            after[tree.bodies[i].parent] = Twist(angular, R @ after[i].linear + cross(p, angular))
+            after[tree.bodies[i].parent] = after[i].seen_from(*poses[i])
     return after
+
+
+def velocities_before(tree: Tree, poses: Sequence[Pose], velocities: Sequence[Twist]) -> list[Twist]:
+    """Velocity of what carries each joint, as if fixed to it, seen from the body; of ordinary joints the body's."""
+    before: list[Twist] = []
+    for i, (body, (R, p)) in enumerate(zip(tree.bodies, poses, strict=True)):
+        if is_ordinary(body):
+            before.append(velocities[i])
+            continue
+        if body.parent == WORLD:
+            twist = NO_TWIST
+        else:
+            twist = before[body.parent] if continues_joint(body) else velocities[body.parent]
+        before.append(Twist(R.T @ twist.angular, R.T @ (twist.linear + cross(twist.angular, p))))
+    return before
 
 
 def screw_rate(body: MovingBody, velocity: Twist) -> Twist:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from chasles.algorithms.composite_motion import CompositeMotion, composite_motion, torques_of
 from chasles.algorithms.configuration import transport_of_displacement
 from chasles.algorithms.drives import (
     at_joints,
@@ -28,37 +29,24 @@ from chasles.algorithms.joint_friction import (
 )
 from chasles.algorithms.joint_motion import (
     WORLD,
-    Pose,
     along_joint,
     continues_joint,
-    is_ordinary,
-    joint_positions,
-    joint_rates,
     matrix_of_coordinates,
-    poses_in_parent,
-    screw,
-    vector_of_coordinates,
 )
-from chasles.algorithms.kinematics import body_velocities, screw_rate, velocities_after
-from chasles.algorithms.mass_matrix import composite_momentum_moments, drag, drag_along_joint, factor_mass_matrix
-from chasles.algorithms.mass_moments import composite_mass_moments, grouped_mass_moments, inertia_times
+from chasles.algorithms.mass_matrix import couple_of_drag, factor_mass_matrix
+from chasles.algorithms.mass_moments import inertia_times
 from chasles.algorithms.newton_euler import (
     NO_WRENCHES,
-    Acceleration,
-    accelerating_base,
-    body_accelerations,
-    net_wrenches,
-    transmitted_wrenches,
 )
-from chasles.algorithms.spatial import NO_TWIST, Twist, carried_along
+from chasles.algorithms.spatial import carried_along
 from chasles.base.comparable import comparable
 from chasles.engine import absolute, sign
 from chasles.engine.linear.symmetric import inverse, product
 from chasles.engine.program.scalar import Real
-from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
+from chasles.geometry.elementary import Array
 
 if TYPE_CHECKING:
-    from chasles.model.tree import MovingBody, Tree
+    from chasles.model.tree import Tree
 
 
 @comparable
@@ -126,28 +114,23 @@ def inverse_dynamics_derivatives(
     array([[55.15993,  6.12888],
            [ 6.12888,  6.12888]])
     """
-    positions, rates, masses = joint_positions(tree, q), joint_rates(tree, qd), grouped_mass_moments(tree)
-    poses = poses_in_parent(tree, positions)
-    velocities = body_velocities(tree, poses, rates)
-    accelerations = body_accelerations(tree, poses, rates, joint_rates(tree, qdd), tree.gravity)
-    transmitted = transmitted_wrenches(tree, poses, net_wrenches(tree, masses, accelerations, wrenches))
-    inertia = composite_mass_moments(tree, positions)
-    momentum = composite_momentum_moments(tree, positions, masses, velocities)
-    twists, motions = motions_before(tree, poses, velocities, accelerations, tree.gravity)
-    after = velocities_after(tree, poses, velocities)
-    dS = [screw_rate(body, v) for body, v in zip(tree.bodies, twists, strict=True)]
-    ddS = [screw_acceleration(body, v, a) for body, v, a in zip(tree.bodies, twists, motions, strict=True)]
-    rates_of_screws = [dS[i] + screw_rate(body, after[i]) for i, body in enumerate(tree.bodies)]
+    motion = composite_motion(tree, q, qd, qdd, wrenches)
+    load = torques_of(tree, motion.transmitted) + armature_torque(tree, qdd)
+    return with_joint_torques(tree, transmitted_derivatives(tree, motion), q, qd, load)
+
+
+def transmitted_derivatives(tree: Tree, motion: CompositeMotion) -> TorqueDerivatives:
+    """Derivatives of the torques of bodies and rotors, without friction and position torques."""
+    poses, screws = motion.poses, motion.screws
     count = len(tree.bodies)
     zeros: list[Real] = [0.0] * count
     by_q, by_qd, by_qdd = ([zeros.copy() for _ in range(count)] for _ in range(3))
     for i, body in enumerate(tree.bodies):
-        S = screw(body)
-        S_inertia = inertia_times(inertia[i], S)
-        S_drag = 2.0 * drag_along_joint(body, momentum[i])
-        change_in_joint = drag(momentum[i], dS[i]).times(2.0) + inertia_times(inertia[i], ddS[i])
-        change = change_in_joint + carried_along(S, transmitted[i])
-        rate_change = drag(momentum[i], S).times(2.0) + inertia_times(inertia[i], rates_of_screws[i])
+        S_inertia = inertia_times(motion.inertia[i], screws[i].S)
+        S_drag = 2.0 * couple_of_drag(motion.momentum[i], screws[i].S)
+        change_in_joint = motion.change_in_joint(i)
+        change = change_in_joint + carried_along(screws[i].S, motion.transmitted[i])
+        rate_change = motion.rate_change(i)
         by_q[i][i] = along_joint(body, change_in_joint)
         by_qd[i][i] = along_joint(body, rate_change)
         by_qdd[i][i] = along_joint(body, S_inertia) + rotor_of_joint(tree, body)
@@ -161,20 +144,20 @@ def inverse_dynamics_derivatives(
                 change_in_joint = change_in_joint.seen_from(R, p)
             j = tree.bodies[j].parent
             carrier = tree.bodies[j]
-            by_q[i][j] = S_drag @ dS[j].angular + S_inertia.power(ddS[j])
+            by_q[i][j] = S_drag @ screws[j].dS.angular + S_inertia.power(screws[j].ddS)
             by_q[j][i] = along_joint(carrier, change_in_joint if same_joint else change)
-            by_qd[i][j] = S_drag @ screw(carrier).angular + S_inertia.power(rates_of_screws[j])
+            by_qd[i][j] = S_drag @ screws[j].S.angular + S_inertia.power(screws[j].rates)
             by_qd[j][i] = along_joint(carrier, rate_change)
             by_qdd[i][j] = by_qdd[j][i] = along_joint(carrier, S_inertia)
-    of_joints = (matrix_of_coordinates(tree, by) for by in (by_q, by_qd, by_qdd))
-    load = vector_of_coordinates(tree, [along_joint(*pair) for pair in zip(tree.bodies, transmitted, strict=True)])
-    return with_joint_torques(tree, TorqueDerivatives(*of_joints), q, qd, load + armature_torque(tree, qdd))
+    of_joints = [matrix_of_coordinates(tree, by) for by in (by_q, by_qd, by_qdd)]
+    return TorqueDerivatives(of_joints[0], of_joints[1], with_rotors(tree, of_joints[2]))
 
 
-def with_joint_torques(tree: Tree, rigid: TorqueDerivatives, q: Array, qd: Array, load: Array) -> TorqueDerivatives:
-    """Add the derivatives of what is of motors; `load` (n,) is what the joints transmit without friction."""
-    by_q, by_qd, by_qdd = rigid
-    by_qdd, of_motors = with_rotors(tree, by_qdd), at_motors(tree, load)
+def with_joint_torques(
+    tree: Tree, transmitted: TorqueDerivatives, q: Array, qd: Array, load: Array
+) -> TorqueDerivatives:
+    """Add the derivatives of friction and position torques to those of what joints transmit, the `load` (n,)."""
+    (by_q, by_qd, by_qdd), of_motors = transmitted, at_motors(tree, load)
     if has_load_friction(tree):
         factors = (1.0 + load_shares(tree, qd) * sign(of_motors))[:, None]
         by_q, by_qd, by_qdd = (at_joints(tree, factors * at_motors(tree, by)) for by in (by_q, by_qd, by_qdd))
@@ -243,42 +226,3 @@ def linear_model(transport: Array, M_inverse: Array, by_q: Array, by_qd: Array) 
     lower = product(-M_inverse, np.concatenate([by_q, by_qd], axis=1))
     A = np.concatenate([np.concatenate([transport, one], axis=1), lower])
     return Linearization(A, np.concatenate([zero, M_inverse]))
-
-
-def motions_before(
-    tree: Tree,
-    poses: Sequence[Pose],
-    velocities: Sequence[Twist],
-    accelerations: Sequence[Acceleration],
-    gravity: Array,
-) -> tuple[list[Twist], list[Acceleration]]:
-    """Motion of what carries each joint, as if fixed to it, seen from the body; for ordinary joints the body's own."""
-    twists: list[Twist] = []
-    motions: list[Acceleration] = []
-    for i, (body, (R, p)) in enumerate(zip(tree.bodies, poses, strict=True)):
-        if is_ordinary(body):
-            twists.append(velocities[i])
-            motions.append(accelerations[i])
-            continue
-        if body.parent == WORLD:
-            twist, motion = NO_TWIST, accelerating_base(gravity)
-        elif continues_joint(body):
-            twist, motion = twists[body.parent], motions[body.parent]
-        else:
-            twist, motion = velocities[body.parent], accelerations[body.parent]
-        twists.append(Twist(R.T @ twist.angular, R.T @ (twist.linear + cross(twist.angular, p))))
-        omega, omega_dot = R.T @ motion.omega, R.T @ motion.omega_dot
-        matrix = skew(omega_dot) + skew(omega) @ skew(omega)
-        motions.append(Acceleration(omega, omega_dot, matrix, R.T @ (motion.linear + motion.matrix @ p)))
-    return twists, motions
-
-
-def screw_acceleration(body: MovingBody, velocity: Twist, acceleration: Acceleration) -> Twist:
-    """Second rate a x S + v x (v x S) of a joint's screw, for the spatial acceleration a (gravity included).
-
-    With the matrix U of the body, U z is the second rate of the unit vector z along the joint.
-    """
-    U = acceleration.matrix
-    swing = cross(velocity.angular, Z_AXIS)
-    turning = cross(acceleration.linear, Z_AXIS) + 2.0 * cross(velocity.linear, swing)
-    return Twist(body.angular * U[:, 2], body.angular * turning + body.pitch * U[:, 2])

@@ -42,7 +42,7 @@ from chasles.algorithms.spatial import Twist, Wrench
 from chasles.base.errors import ArgumentError
 from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
 from chasles.engine.program.scalar import Real
-from chasles.geometry.elementary import Z_AXIS, Array, cross, skew
+from chasles.geometry.elementary import Array, cross, skew
 
 if TYPE_CHECKING:
     from chasles.model.tree import MovingBody, Tree
@@ -166,7 +166,7 @@ def coriolis_matrix(tree: Tree, q: Array, qd: Array) -> Array:
     C: list[list[Any]] = [[0.0] * len(tree.bodies) for _ in tree.bodies]
     for i, body in enumerate(tree.bodies):
         S_inertia = inertia_times(inertia[i], screw(body))
-        S_drag = drag_along_joint(body, momentum[i])
+        S_drag = couple_of_drag(momentum[i], screw(body))
         column = drag(momentum[i], screw(body)) + inertia_times(inertia[i], dS[i])
         C[i][i] = along_joint(body, column)
         j = i
@@ -216,6 +216,12 @@ def momentum_seen_from_parent(body: MovingBody, position: Real, moments: Momentu
     return MomentumMoments(first, second + np.outer(first, p))
 
 
+def wrench_of_momentum(moments: MomentumMoments) -> Wrench:
+    """Angular momentum, the sum of r x m rdot, and linear momentum."""
+    K = moments.second
+    return Wrench(np.array([K[2, 1] - K[1, 2], K[0, 2] - K[2, 0], K[1, 0] - K[0, 1]]), moments.first)
+
+
 def drag(momentum: MomentumMoments, twist: Twist) -> Wrench:
     """Wrench B times a twist: the forces omega x m rdot of all mass points; only the twist's angular part counts."""
     K, (wx, wy, wz) = momentum.second, twist.angular
@@ -229,11 +235,20 @@ def drag(momentum: MomentumMoments, twist: Twist) -> Wrench:
     return Wrench(moment, cross(twist.angular, momentum.first))
 
 
-def drag_along_joint(body: MovingBody, momentum: MomentumMoments) -> Array:
-    """Couple (3,) Bᵀ S of a joint's screw S: its scalar product with omega is the torque of `drag` at the joint."""
-    K, p = momentum.second, momentum.first
-    couple = np.array([-K[2, 0], -K[2, 1], K[0, 0] + K[1, 1]])
-    return body.angular * couple + body.pitch * cross(p, Z_AXIS)
+def couple_of_drag(momentum: MomentumMoments, twist: Twist) -> Array:
+    """Couple (3,) Bᵀ times a twist: sum of m rdot x (v + omega x r).
+
+    Its scalar product with another omega is the power of the `drag` of that on this twist.
+    """
+    K, (wx, wy, wz) = momentum.second, twist.angular
+    couple = np.array(
+        [
+            (K[1, 1] + K[2, 2]) * wx - K[1, 0] * wy - K[2, 0] * wz,
+            (K[0, 0] + K[2, 2]) * wy - K[0, 1] * wx - K[2, 1] * wz,
+            (K[0, 0] + K[1, 1]) * wz - K[0, 2] * wx - K[1, 2] * wy,
+        ]
+    )
+    return couple + cross(momentum.first, twist.linear)
 
 
 def operational_space_mobility(tree: Tree, q: Array, target: str, frame: str = "world-aligned") -> Array:

@@ -21,6 +21,11 @@ class Twist:
         """Sum of two twists about the same origin."""
         return Twist(self.angular + other.angular, self.linear + other.linear)
 
+    def seen_from(self, R: Array, p: Array) -> Twist:
+        """The twist about the origin of another frame, in which this one has the rotation R and the origin p."""
+        angular = R @ self.angular
+        return Twist(angular, R @ self.linear + cross(p, angular))
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wrench:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.algorithms import Linearization, TorqueDerivatives, closed_chain
+from chasles.algorithms import Linearization, TorqueDerivatives, TorqueHessian, closed_chain
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
 
@@ -95,6 +95,24 @@ class Dynamics(Described):
         vary: Vary = None,
         out: Out = None,
     ) -> TorqueDerivatives: ...
+
+    @computes(
+        algorithms.inverse_dynamics_hessian,
+        closed=closed_chain.inverse_dynamics_hessian,
+        outputs=TorqueHessian,
+        needs_masses=True,
+    )
+    def inverse_dynamics_hessian(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        qdd: ArrayLike,
+        weights: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> TorqueHessian: ...
 
     @computes(algorithms.linearize, closed=closed_chain.linearize, outputs=Linearization, needs_masses=True)
     def linearize(
