@@ -181,6 +181,40 @@ def test_the_gradient_of_a_loop_is_that_of_the_power_of_its_step() -> None:
     np.testing.assert_allclose(to_input[:, 3, 0], np.linalg.matrix_power(A, 26)[:, 1], rtol=1e-13)
 
 
+def _swing(x: Any, u: Any, k: Any) -> Any:
+    """A step of a pendulum: two states, a torque given at each step, a parameter and two samples."""
+    following = np.array([x[0] + 0.1 * x[1], x[1] - 0.1 * k * sin(x[0]) + 0.1 * u])
+    return following, x[0] * u, np.array([x[1] * k, x[0] ** 2])
+
+
+SWING = trace(_swing, {"x": (2,), "u": (), "k": ()}, outputs=["x", "y", "Y"], name="swing")
+
+
+@BOTH
+@pytest.mark.slow
+def test_derivatives_of_loops_against_differences(machine_code: bool) -> None:
+    loop = Function(SWING, shape="scan").to_jax(machine_code=machine_code)
+    source = np.random.default_rng(0)
+    x, u, k = source.normal(size=(3, 2)), source.normal(size=(2, 3)), source.normal(size=3)
+    check_grads(lambda *a: loop(*a)[2].sum() + (loop(*a)[0] ** 2).sum(), (x, u, k), order=1)  # sums of shared arguments
+    check_grads(loop, (x[0], u, k[0]), order=2)
+    one_by_one = jax.vmap(jax.grad(lambda x, k: loop(x, u, k)[2].sum(), 1))(x, k)
+    np.testing.assert_allclose(one_by_one, jax.grad(lambda k: loop(x, u, k)[2].sum())(k), rtol=1e-13)
+
+
+def test_a_gradient_of_a_loop_is_two_calls_of_machine_code() -> None:
+    """Of the loop that records, and of that which runs backward: no loop of XLA."""
+    loop = Function(SWING, shape="scan")
+    x, u, k = np.array([0.4, 0.0]), np.zeros((6, 1)), np.linspace(1.0, 2.0, 4)
+    gradient = jax.jit(jax.grad(lambda x, u, k: loop.to_jax()(x, u, k)[2].sum(), (0, 1, 2)))
+    text = gradient.lower(x, u, k).as_text()
+    assert text.count("@chasles_") == 2
+    assert "while" not in text
+    expected = loop.vjp()(x, u, k, np.zeros(2), np.zeros(6), np.ones((6, 2)))
+    for ours, theirs in zip(gradient(x, u, k), expected, strict=True):
+        np.testing.assert_allclose(ours, theirs.sum(axis=0) if theirs.shape != (4,) else theirs, rtol=1e-13)
+
+
 def test_steps_are_repeated_while_they_ask_for_it() -> None:
     halve = trace(
         lambda x, t: (where(x > t, x / 2.0, x), where(x[0] > 2.0 * t, 1.0, 0.0)),
@@ -193,18 +227,29 @@ def test_steps_are_repeated_while_they_ask_for_it() -> None:
         np.testing.assert_array_equal(x, y)
 
 
-def test_iterations_stop_where_their_condition_holds() -> None:
-    def heron(x: Any, a: Any) -> Any:
-        new = (x + a / x) / 2
-        return new, where(absolute(new - x)[0] < 1e-9, 1.0, 0.0)
+def _heron(x: Any, a: Any) -> Any:
+    new = (x + a / x) / 2
+    return new, where(absolute(new - x)[0] < 1e-9, 1.0, 0.0)
 
-    program = trace(heron, {"x": (1,), "a": ()}, outputs=["x", "done"])
+
+def test_iterations_stop_where_their_condition_holds() -> None:
+    program = trace(_heron, {"x": (1,), "a": ()}, outputs=["x", "done"])
     function = Function(program, shape="solve").to_jax()
     values = np.array([1.0, 9.0, 1e6])
     for ours, theirs in zip(jax.jit(function)([1.0], values, 30), NumpySolve(program)([1.0], values, 30), strict=True):
         np.testing.assert_array_equal(ours, theirs)
-    slope = jax.jacfwd(lambda a: function([1.0], a, 30)[0][0])(9.0)
-    assert slope == pytest.approx(1.0 / 6.0, rel=1e-12)
+
+
+@pytest.mark.slow
+def test_iterations_have_the_derivatives_of_their_solution() -> None:
+    function = Function(trace(_heron, {"x": (1,), "a": ()}, outputs=["x", "done"]), shape="solve").to_jax()
+    for derivative in (jax.jacfwd, jax.jacrev):
+        slope = derivative(lambda a: function([1.0], a, 30)[0][0])
+        assert slope(9.0) == pytest.approx(1.0 / 6.0, rel=1e-12)
+        assert jax.grad(slope)(4.0) == pytest.approx(-1.0 / 32.0, rel=1e-12)
+        np.testing.assert_allclose(jax.vmap(slope)(jnp.array([4.0, 9.0])), [1.0 / 4.0, 1.0 / 6.0], rtol=1e-12)
+    assert jnp.isnan(jax.grad(lambda a: function([1.0], a, 2)[0][0])(9.0))  # not done
+    assert jax.grad(lambda start: function(start, 9.0, 30)[0][0])(jnp.ones(1)) == 0.0
 
 
 def test_empty_arguments_and_results() -> None:

@@ -16,10 +16,26 @@ from tests.engine.random_programs import random_program, safe_inputs, true_jacob
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ArgumentTypeError, MissingExtraError
-from chasles.engine import Argument, Function, Program, atan2, maximum, minimum, sign, sqrt, trace, where
+from chasles.engine import (
+    Argument,
+    Function,
+    Program,
+    absolute,
+    atan2,
+    maximum,
+    minimum,
+    sign,
+    sin,
+    sqrt,
+    trace,
+    where,
+)
+from chasles.engine.derivatives.kernels import ArrayLibrary, adjoints
 from chasles.engine.program.operations import OPERATIONS
+from chasles.engine.running.runner import compiled
 from chasles.engine.targets.numpy import NumpyKernel
-from chasles.engine.targets.torch import run_operations, translations
+from chasles.engine.targets.torch.function import bind
+from chasles.engine.targets.torch.operations import run_kernel, run_operations, translations
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:torch")
 
@@ -90,6 +106,63 @@ def test_a_robot_in_all_transformations(torch: Any) -> None:
     np.testing.assert_allclose(hessian, arm.mass_matrix(arrays[0][0, 0]), rtol=1e-13)
 
 
+def _swing(x: Any, u: Any, k: Any) -> Any:
+    """A step of a pendulum: two states, a torque given at each step, a parameter and two samples."""
+    following = np.array([x[0] + 0.1 * x[1], x[1] - 0.1 * k * sin(x[0]) + 0.1 * u])
+    return following, x[0] * u, np.array([x[1] * k, x[0] ** 2])
+
+
+@pytest.mark.parametrize(("steps", "substeps"), [(5, 1), (2, 3)])
+def test_loops_over_time(steps: int, substeps: int, torch: Any) -> None:
+    loop = Function(trace(_swing, {"x": (2,), "u": (), "k": ()}, outputs=["x", "y", "Y"], name="swing"), shape="scan")
+    source = np.random.default_rng(0)
+    arrays = source.normal(size=(3, 2)), source.normal(size=(steps, substeps)), source.normal(size=3)
+    tensors = [torch.tensor(x, requires_grad=True) for x in arrays]
+    function = loop.to_torch()
+    for ours, others, theirs in zip(function(*tensors), run_kernel(loop.kernel, tensors), loop(*arrays), strict=True):
+        np.testing.assert_array_equal(ours.detach(), theirs)
+        np.testing.assert_allclose(others.detach(), theirs, rtol=1e-13, atol=1e-15)
+    assert torch.autograd.gradcheck(function, tensors, check_forward_ad=True)
+    assert torch.autograd.gradgradcheck(function, [tensors[0][0], tensors[1], tensors[2][0]], check_fwd_over_rev=True)
+    one_by_one = torch.func.vmap(torch.func.grad(lambda x, u, k: function(x, u, k)[2].sum(), 2), (0, None, 0))
+    together = torch.autograd.grad(function(*tensors)[2].sum(), tensors[2])[0]
+    np.testing.assert_allclose(one_by_one(*tensors).detach(), together, rtol=1e-13)
+
+
+def test_the_gradient_of_a_long_loop_is_cut_into_segments(torch: Any) -> None:
+    loop = Function(trace(_swing, {"x": (2,), "u": (), "k": ()}, outputs=["x", "y", "Y"], name="swing"), shape="scan")
+    x, u, k = torch.tensor([0.4, 0.0]), torch.zeros(50, 2), torch.tensor(2.0)
+    of_results = torch.ones(2), torch.zeros(50), torch.ones(50, 2)
+    library = ArrayLibrary(torch, lambda kernel, tensors: bind(kernel, compiled, tensors))
+    whole, cut = (adjoints(loop.kernel, ("u", "k"), [x, u, k], of_results, library, held) for held in (10_000, 20))
+    for one, other in zip(whole, cut, strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-5)
+
+
+def test_iterations_have_the_derivatives_of_their_solution(torch: Any) -> None:
+    def heron(x: Any, a: Any) -> Any:
+        new = (x + a / x) / 2.0
+        return new, where(absolute(new - x)[0] < 1e-9, 1.0, 0.0)
+
+    program = trace(heron, {"x": (1,), "a": ()}, outputs=["x", "done"])
+    solve = Function(program, shape="solve")
+    root = solve.to_torch()
+    a = torch.tensor([4.0, 9.0], dtype=torch.float64, requires_grad=True)
+    for ours, others, theirs in zip(
+        root([1.0], a, 30),
+        run_kernel(solve.kernel, [torch.ones(1), a, torch.tensor(30)]),
+        solve([1.0], [4.0, 9.0], 30),
+        strict=True,
+    ):
+        np.testing.assert_array_equal(ours.detach(), theirs)
+        np.testing.assert_array_equal(others.detach(), theirs)
+    slope = torch.func.grad(lambda a: root([1.0], a, 30)[0][0])
+    np.testing.assert_allclose(torch.func.vmap(slope)(a).detach(), [1.0 / 4.0, 1.0 / 6.0], rtol=1e-12)
+    np.testing.assert_allclose(torch.func.grad(slope)(a[0]).detach(), -1.0 / 32.0, rtol=1e-12)
+    np.testing.assert_allclose(torch.func.jacfwd(lambda a: root([1.0], a, 30)[0])(a[1]).detach(), [1.0 / 6.0])
+    assert torch.isnan(torch.func.grad(lambda a: root([1.0], a, 2)[0][0])(a[1]))  # not done
+
+
 def test_layouts_and_precisions(torch: Any) -> None:
     energy = ch.load("planar2r").kinetic_energy
     function = energy.to_torch()
@@ -132,9 +205,9 @@ def test_bad_arguments_are_named(torch: Any) -> None:
         torque(zeros.to_sparse(), zeros, zeros)
     with pytest.raises(ArgumentTypeError, match="q does not turn into a tensor"):
         torque("home", zeros, zeros)
-    loop = Function(trace(lambda x, t: (x + t, x[0]), {"x": (1,), "t": ()}, name="drift"), shape="scan")
-    with pytest.raises(ArgumentError, match="drift is a scan; export its step"):
-        loop.to_torch()
+    loop = Function(trace(lambda x, t: (x + t, x[0]), {"x": (1,), "t": ()}, name="drift"), shape="scan").to_torch()
+    with pytest.raises(ArgumentError, match=r"drift: t has shape \(4,\); expected \(..., S, k\)"):
+        loop([0.0], torch.zeros(4))
 
 
 def test_tensors_on_other_devices_stay_there(torch: Any) -> None:

@@ -96,7 +96,8 @@ class Exports:
     def to_jax(self, *, machine_code: bool = True) -> Callable[..., Any]:
         """Return the function for JAX's arrays, ``jit``, ``vmap`` and ``grad``; see `chasles.engine.targets.jax.lower`.
 
-        It takes leading batch axes as this function does; a record is a vector.
+        It takes leading batch axes as this function does; a record is a vector. A loop over time is one call, and so is
+        its gradient, which runs backward through it.
 
         Parameters
         ----------
@@ -130,19 +131,17 @@ class Exports:
         """Return the function for PyTorch's tensors, its ``autograd`` and ``torch.func``.
 
         It takes leading batch axes as this function does, and computes tensors in main memory without a copy, with
-        exact derivatives of any order; see `chasles.engine.targets.torch.lower`.
+        exact derivatives of any order, those of loops included; see `chasles.engine.targets.torch.lower`.
 
         Raises
         ------
         MissingExtraError
             If PyTorch is not installed.
-        ArgumentError
-            If the function is a loop or an iteration.
         """
-        from chasles.engine.running.runner import compiled_map
+        from chasles.engine.running.runner import compiled
         from chasles.engine.targets.torch import lower
 
-        return lower(self.kernel, compiled_map)
+        return lower(self.kernel, compiled)
 
     def to_sympy(self, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> Symbol:
         """Return the outputs as SymPy expressions: one, or a tuple for several outputs.

@@ -1,4 +1,4 @@
-"""The adjoint of a scan: a scan that runs backward along the states of the first.
+"""Derivatives of a scan: its tangent, a scan beside it, and its adjoint, a scan that runs backward along its states.
 
 A scan computes x_(t+1), y_t = step(x_t, g_t, p) for t = 0, …, S - 1. With the adjoints λ_t of the states, those of the
 samples, y̅_t, and those of what is given and of the parameters, g̅_t and p̅,
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import accumulate, pairwise
 
-from chasles.engine.derivatives.accumulation import Sparse, input_scalars, program_values, reverse
+from chasles.engine.derivatives.accumulation import Sparse, forward, input_scalars, program_values, reverse
 from chasles.engine.derivatives.programs import positions
 from chasles.engine.program.folding import add
 from chasles.engine.program.graph import Graph
@@ -22,6 +22,51 @@ from chasles.engine.program.program import Argument, Program
 
 #: Scalar operations that a value must save for each time that it is stored and read, to be worth that.
 _WORTH_STORING = 30
+
+
+def tangent_scan(program: Program, wrt: Sequence[str]) -> Program:
+    """Return the step of a scan of states and their tangents.
+
+    Parameters
+    ----------
+    program
+        Step of a scan: (state, given, *parameters) -> (next state, *samples).
+    wrt
+        Names of the inputs that move.
+
+    Returns
+    -------
+    Program
+        (state and tangent, given, *parameters, *directions) -> (next state and tangent, *tangents of samples). What is
+        given is a vector, followed by its direction if it moves; the directions are those of the parameters that move.
+    """
+    state, given, *parameters = program.inputs
+    moving = [a for a in parameters if a.name in wrt]
+    graph = Graph()
+    inputs = [
+        Argument("state_and_tangent", (2 * state.size,)),
+        Argument("given", ((1 + (given.name in wrt)) * given.size,)),
+        *(Argument(f"parameter_{k}", a.shape) for k, a in enumerate(parameters)),
+        *(Argument(f"direction_{k}", a.shape) for k, a in enumerate(moving)),
+    ]
+    scalars = input_scalars(graph, inputs)
+    ends = list(accumulate((a.size for a in inputs), initial=0))
+    of_state, of_given, *others = (scalars[start:end] for start, end in pairwise(ends))
+    directions = {state.name: of_state[state.size :], given.name: of_given[given.size :]}
+    directions |= {a.name: direction for a, direction in zip(moving, others[len(parameters) :], strict=True)}
+    values = [*of_state[: state.size], *of_given[: given.size]]
+    values += [x for part in others[: len(parameters)] for x in part]
+    seeds: list[Sparse] = []
+    for argument in program.inputs:
+        direction = directions.get(argument.name)
+        seeds += [{0: x} for x in direction] if direction else [{}] * argument.size
+    following, sparse = forward(program, values, seeds, range(len(program.results)))
+    tangents = [entry.get(0, 0.0) for entry in sparse]
+    outputs = [
+        Argument("state_and_tangent_next", (2 * state.size,)),
+        *(Argument(f"tangent_{k}", a.shape) for k, a in enumerate(program.outputs[1:])),
+    ]
+    return Program.from_graph(f"{program.name}_tangent", inputs, outputs, graph, [*following[: state.size], *tangents])
 
 
 def taped_items(program: Program) -> list[int]:

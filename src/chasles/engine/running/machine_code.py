@@ -9,7 +9,6 @@ from typing import Any
 
 from chasles.engine.cpython import calls, objects
 from chasles.engine.kernels.shapes import Kernel, Width, few_samples
-from chasles.engine.program.program import Program
 from chasles.engine.running.loop_calls import loop_call
 from chasles.engine.targets.native import machine
 from chasles.engine.targets.native.kernel_writer import ENTRY
@@ -91,16 +90,16 @@ def compile_kernel(
 
 
 @cache
-def _loop(program: Program, dtype: str, width: Width) -> tuple[int, machine.LoadedCode]:
-    code = compile_kernel(Kernel(program), dtype, "", width=width).code
+def _loop(kernel: Kernel, dtype: str, width: Width) -> tuple[int, machine.LoadedCode]:
+    code = compile_kernel(kernel, dtype, "", width=width).code
     return code.address(ENTRY), code
 
 
-def loop_of(program: Program, dtype: str, samples: int) -> tuple[int, machine.LoadedCode]:
-    """Return the address of the loop of a map without empty arrays, for so many samples, and the owner of its code."""
+def loop_of(kernel: Kernel, dtype: str, samples: int) -> tuple[int, machine.LoadedCode]:
+    """Return the address of the loop of a kernel without empty arrays, for so many samples, and its code's owner."""
     if not has_widths(dtype):
-        return _loop(program, dtype, "any")
-    return _loop(program, dtype, "few" if samples <= few_samples(dtype) else "many")
+        return _loop(kernel, dtype, "any")
+    return _loop(kernel, dtype, "few" if samples <= few_samples(dtype) else "many")
 
 
 def has_widths(dtype: str) -> bool:

@@ -320,9 +320,9 @@ class Runner:
 
 
 @cache
-def compiled_map(program: Program, dtype: str) -> Callable[[Sequence[Any]], Any]:
-    """Return the function of a list of arrays that runs a program for each sample."""
-    return Runner(program, "map", dtype, "", None).call
+def compiled(kernel: Kernel, dtype: str) -> Callable[[Sequence[Any]], Any]:
+    """Return the function of a list of arrays that runs a kernel."""
+    return Runner(kernel.program, kernel.shape, dtype, "", None).call
 
 
 def _broadcast(batch: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -1,4 +1,4 @@
-"""Programs as operations of ``jax.numpy``, for accelerators."""
+"""Programs as operations of ``jax.numpy``, and loops around them, for accelerators."""
 
 from __future__ import annotations
 
@@ -8,7 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.program.program import Program
+from chasles.engine.targets.batches import common_batch
+
+#: Computes a kernel of arrays with leading batch axes.
+Run = Callable[[Kernel, Sequence[Any]], Sequence[Any]]
 
 
 @cache
@@ -25,6 +30,69 @@ def translations() -> dict[str, Callable[..., Any]]:
         "less_equal": jnp.less_equal, "equal": jnp.equal, "both": jnp.logical_and, "either": jnp.logical_or,
         "negated": jnp.logical_not, "where": jnp.where,
     }  # fmt: skip
+
+
+def run_kernel(kernel: Kernel, run_step: Run, arrays: Sequence[Any]) -> list[Any]:
+    """Run a kernel: a map by operations, a loop by JAX's around its step."""
+    if kernel.shape == "map":
+        return run(kernel.program, arrays)
+    return (_scan if kernel.shape == "scan" else _solve)(kernel, run_step, arrays)
+
+
+def _scan(kernel: Kernel, run_step: Run, arrays: Sequence[Any]) -> list[Any]:
+    """Run a loop over time by ``lax.scan``."""
+    import jax
+    import jax.numpy as jnp
+
+    state, given, *parameters = arrays
+    batch, once = common_batch(kernel.inputs, arrays), Kernel(kernel.program)
+    state = jnp.broadcast_to(state, (*batch, *state.shape[-1:]))
+    axis = given.ndim - len(kernel.inputs[1].dims)
+    steps = jnp.moveaxis(given, (axis, axis + 1), (0, 1))
+
+    def substep(state: Any, given: Any) -> tuple[Any, list[Any]]:
+        following, *samples = run_step(once, [state, given, *parameters])
+        if kernel.repeats:
+            following, _ = jax.lax.while_loop(
+                lambda carry: (carry[1] > 0.0).any(),
+                lambda carry: tuple(run_step(once, [carry[0], given, *parameters])[:2]),
+                (following, samples[0]),
+            )
+        return following, samples
+
+    def step(state: Any, given: Any) -> tuple[Any, list[Any]]:
+        state, samples = substep(state, given[0])
+        state, _ = jax.lax.scan(lambda x, u: (substep(x, u)[0], None), state, given[1:])
+        return state, samples
+
+    final, samples = jax.lax.scan(step, state, steps)
+    return [final, *(jnp.moveaxis(sample, 0, len(batch)) for sample in samples)]
+
+
+def _solve(kernel: Kernel, run_step: Run, arrays: Sequence[Any]) -> list[Any]:
+    """Iterate by ``lax.while_loop`` until each sample is done."""
+    import jax
+    import jax.numpy as jnp
+
+    state, *parameters, limit = arrays
+    batch, once = common_batch(kernel.inputs, arrays), Kernel(kernel.program)
+
+    def running(iterations: Any, done: Any) -> Any:
+        return ~(done > 0.0) & (iterations < limit)
+
+    def step(carry: Any) -> Any:
+        state, iterations, done = carry
+        following, following_done = run_step(once, [state, *parameters])
+        going = running(iterations, done)
+        return (
+            jnp.where(going[..., None], following, state),
+            jnp.where(going, iterations + 1.0, iterations),
+            jnp.where(going, following_done, done),
+        )
+
+    zeros = jnp.zeros(batch, state.dtype)
+    start = (jnp.broadcast_to(state, (*batch, *state.shape[-1:])), zeros, zeros)
+    return list(jax.lax.while_loop(lambda carry: running(*carry[1:]).any(), step, start))
 
 
 def run(program: Program, arrays: Sequence[Any]) -> list[Any]:

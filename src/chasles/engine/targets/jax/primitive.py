@@ -1,83 +1,86 @@
-"""The primitive of JAX that programs are, with the rules by which JAX differentiates, batches and compiles it."""
+"""The primitive of JAX that kernels are, with the rules by which JAX differentiates, batches and compiles it."""
 
 from __future__ import annotations
 
 import ctypes
 import math
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
-from typing import Any
+from typing import Any, Literal
 
-import numpy as np
-
-from chasles.base.errors import ArgumentError
-from chasles.engine import derivatives
-from chasles.engine.kernels.shapes import Kernel
-from chasles.engine.program.program import Program
+from chasles.base.cached import cached_property
+from chasles.engine.derivatives.kernels import ArrayLibrary, adjoints, tangents
+from chasles.engine.kernels.shapes import CoreArray, Kernel
+from chasles.engine.targets.batches import common_batch, core_shape, core_sizes, with_batch, with_mapped_axis
 from chasles.engine.targets.jax import operations
 
-#: Gives the address of a map's loop in a type of numbers for so many samples, and the owner of that code.
-LoopOf = Callable[[Program, str, int], tuple[int, object]]
+#: Gives the address of a kernel's loop in a type of numbers for so many samples, and the owner of that code.
+LoopOf = Callable[[Kernel, str, int], tuple[int, object]]
 
 
 @dataclass(frozen=True)
 class Call:
-    """A program as a primitive's parameter.
+    """A kernel, or its derivative, as the primitive's parameter.
 
     Attributes
     ----------
-    program
-        Program to compute.
+    kernel
+        Kernel to compute.
     loop_of
         Function that gives processors machine code; None if they run operations.
-    base, wrt, is_adjoint
-        If it is a derivative of another program, which is linear in its last inputs: that program, the inputs that
-        move, and whether it maps adjoints of outputs to adjoints of inputs, or else directions to directions.
+    gives
+        Its results, or their directions, or the adjoints of its inputs. A derivative is linear in its last inputs.
+    wrt
+        Inputs that move, or whose adjoints are given.
     """
 
-    program: Program
+    kernel: Kernel
     loop_of: LoopOf | None
-    base: Program | None = None
+    gives: Literal["results", "tangents", "adjoints"] = "results"
     wrt: tuple[str, ...] = ()
-    is_adjoint: bool = False
+
+    @cached_property
+    def inputs(self) -> tuple[CoreArray, ...]:
+        """Arrays that it takes."""
+        linear = {"results": (), "tangents": self._wanted, "adjoints": self.kernel.outputs}[self.gives]
+        return (*self.kernel.inputs, *linear)
+
+    @property
+    def outputs(self) -> tuple[CoreArray, ...]:
+        """Arrays that it gives."""
+        return self._wanted if self.gives == "adjoints" else self.kernel.outputs
+
+    @property
+    def _wanted(self) -> tuple[CoreArray, ...]:
+        by_name = {core.name: core for core in self.kernel.inputs}
+        return tuple(by_name[name] for name in self.wrt)
+
+    @property
+    def transposed(self) -> Call:
+        """The transposed linear map of a derivative."""
+        return replace(self, gives="adjoints" if self.gives == "tangents" else "tangents")
 
     def bind(self, arrays: Sequence[Any]) -> list[Any]:
         """Compute, with batch axes that broadcast; an array without them serves all samples."""
         import jax.numpy as jnp
 
-        leading = []
-        for array, argument in zip(arrays, self.program.inputs, strict=True):
-            batch_axes = max(array.ndim - len(argument.shape), 0)
-            if array.shape[batch_axes:] != argument.shape:
-                expected = ", ".join(["...", *map(str, argument.shape)])
-                name = f"{self.program.name}: {argument.name}"
-                raise ArgumentError(f"{name} has shape {array.shape}; expected ({expected})")
-            leading.append(array.shape[:batch_axes])
-        batch = common_batch(self.program, leading)
-        ready = [
-            jnp.broadcast_to(x, (*batch, *x.shape[len(axes) :])) if axes else x
-            for x, axes in zip(arrays, leading, strict=True)
-        ]
-        if not ready:
-            return operations.run(self.program, [])
+        if not arrays:
+            return operations.run(self.kernel.program, [])
+        ready = with_batch(self.kernel.program.name, self.inputs, arrays, jnp.broadcast_to)
         results: list[Any] = _primitive().bind(*ready, call=self)
         return results
 
-    def along(self, wrt: tuple[str, ...]) -> Call:
-        """Return the derivative along directions of some inputs."""
-        return Call(_jvp(self.program, wrt), self.loop_of, self.program, wrt)
+    def compose(self, arrays: Sequence[Any]) -> list[Any]:
+        """Compute a derivative by kernels, or a kernel by operations."""
+        import jax.numpy as jnp
 
-    @property
-    def transposed(self) -> Call:
-        """The transposed linear map of a derivative."""
-        assert self.base is not None
-        turned = (_jvp if self.is_adjoint else _vjp)(self.base, self.wrt)
-        return Call(turned, self.loop_of, self.base, self.wrt, not self.is_adjoint)
-
-
-_jvp = cache(derivatives.jvp)
-_vjp = cache(derivatives.vjp)
+        if self.gives == "results":
+            return operations.run_kernel(self.kernel, lambda step, given: Call(step, self.loop_of).bind(given), arrays)
+        library = ArrayLibrary(jnp, lambda kernel, given: Call(kernel, self.loop_of).bind(given))
+        derivative = tangents if self.gives == "tangents" else adjoints
+        taken = len(self.kernel.inputs)
+        return derivative(self.kernel, self.wrt, arrays[:taken], arrays[taken:], library)
 
 
 @cache
@@ -92,88 +95,74 @@ def _primitive() -> Any:
     primitive.multiple_results = True
 
     def shapes(*arrays: Any, call: Call) -> list[Any]:
-        batch = _leading(call, arrays)
-        return [jax.core.ShapedArray((*batch, *a.shape), arrays[0].dtype) for a in call.program.outputs]
+        batch, sizes = common_batch(call.inputs, arrays), core_sizes("", call.inputs, arrays)
+        return [jax.core.ShapedArray((*batch, *core_shape(core, sizes)), arrays[0].dtype) for core in call.outputs]
 
     @cache
     def compiled(call: Call) -> Callable[..., Any]:
         run: Callable[..., Any] = jax.jit(lambda *arrays: primitive.bind(*arrays, call=call))
         return run
 
-    def differentiate(primals: Any, tangents: Any, *, call: Call) -> Any:
-        moving = [k for k, tangent in enumerate(tangents) if type(tangent) is not ad.Zero]
-        along = call.along(tuple(call.program.inputs[k].name for k in moving))
-        return primitive.bind(*primals, call=call), along.bind([*primals, *(tangents[k] for k in moving)])
+    def differentiate(primals: Any, directions: Any, *, call: Call) -> Any:
+        moving = [k for k, direction in enumerate(directions) if type(direction) is not ad.Zero]
+        moved = [directions[k] for k in moving]
+        if call.gives == "results":
+            along = replace(call, gives="tangents", wrt=tuple(call.inputs[k].name for k in moving))
+            return primitive.bind(*primals, call=call), along.bind([*primals, *moved])
 
-    def transpose(adjoints: Any, *arrays: Any, call: Call) -> Any:
-        assert call.base is not None
-        known = arrays[: len(call.base.inputs)]
+        def of_moving(*arrays: Any) -> Any:
+            by_place = dict(enumerate(primals)) | dict(zip(moving, arrays, strict=True))
+            return call.compose(list(by_place.values()))
+
+        return jax.jvp(of_moving, [primals[k] for k in moving], moved)
+
+    def transpose(of_results: Any, *arrays: Any, call: Call) -> Any:
+        known = arrays[: len(call.kernel.inputs)]
         linear = [array.aval for array in arrays[len(known) :]]
-        results = call.transposed.bind([*known, *map(ad.instantiate_zeros, adjoints)])
+        results = call.transposed.bind([*known, *map(ad.instantiate_zeros, of_results)])
         summed = [x.sum(tuple(range(x.ndim - aval.ndim))) for x, aval in zip(results, linear, strict=True)]
         return [None] * len(known) + summed
 
     def over_axis(arrays: Any, axes: Any, *, call: Call) -> Any:
-        inputs = call.program.inputs
-        moved = [x if axis is None else jnp.moveaxis(x, axis, 0) for x, axis in zip(arrays, axes, strict=True)]
-        outer = [x.shape[: x.ndim - len(a.shape)] for x, a in zip(moved, inputs, strict=True)]
-        inner = max(len(batch) - (axis is not None) for batch, axis in zip(outer, axes, strict=True))
-        aligned = [  # all mapped arrays have the new axis before as many others
-            x if axis is None else x.reshape(batch[0], *(batch[1:] or [1] * inner), *a.shape)
-            for x, batch, axis, a in zip(moved, outer, axes, inputs, strict=True)
-        ]
-        return call.bind(aligned), [0] * len(call.program.outputs)
+        return call.bind(with_mapped_axis(call.inputs, arrays, axes, jnp.moveaxis)), [0] * len(call.outputs)
 
     def machine_code(context: Any, *operands: Any, call: Call) -> Any:
-        if call.loop_of is None or not all(a.size for a in (*call.program.inputs, *call.program.outputs)):
-            return in_operations(context, *operands, call=call)
-        batch = _leading(call, context.avals_in)
-        target = _target(call.program, call.loop_of, context.avals_in[0].dtype.name, math.prod(batch))
+        sizes = core_sizes("", call.inputs, context.avals_in)
+        cores = [*call.inputs, *call.outputs]
+        if call.gives != "results" or call.loop_of is None or any(0 in core_shape(core, sizes) for core in cores):
+            return composed(context, *operands, call=call)
+        samples = math.prod(common_batch(call.inputs, context.avals_in))
+        target = _target(call.kernel, sizes, call.loop_of, context.avals_in[0].dtype.name, samples)
         return jax.ffi.ffi_lowering(target)(context, *operands)
 
-    in_operations = mlir.lower_fun(lambda *arrays, call: operations.run(call.program, arrays), multiple_results=True)
+    composed = mlir.lower_fun(lambda *arrays, call: call.compose(arrays), multiple_results=True)
     primitive.def_impl(lambda *arrays, call: compiled(call)(*arrays))
     primitive.def_abstract_eval(shapes)
     ad.primitive_jvps[primitive] = differentiate
     ad.primitive_transposes[primitive] = transpose
     batching.primitive_batchers[primitive] = over_axis
-    mlir.register_lowering(primitive, in_operations)
+    mlir.register_lowering(primitive, composed)
     mlir.register_lowering(primitive, machine_code, platform="cpu")
     return primitive
 
 
-def _leading(call: Call, arrays: Sequence[Any]) -> tuple[int, ...]:
-    """Return the batch axes, which all arrays have that have any."""
-    shapes = (x.shape[: x.ndim - len(a.shape)] for x, a in zip(arrays, call.program.inputs, strict=True))
-    return max(shapes, key=len, default=())
+#: Names under which XLA knows machine code, by the loops' addresses and sizes, with the handlers, which live as long
+#: as XLA.
+_TARGETS: dict[tuple[int, ...], tuple[str, object]] = {}
 
 
-#: Names under which XLA knows machine code, by the loops' addresses, with the handlers, which live as long as XLA.
-_TARGETS: dict[int, tuple[str, object]] = {}
-
-
-def _target(program: Program, loop_of: LoopOf, dtype: str, samples: int) -> str:
-    """Return the name under which XLA knows the machine code of a program for so many samples."""
+def _target(kernel: Kernel, sizes: dict[str, int], loop_of: LoopOf, dtype: str, samples: int) -> str:
+    """Return the name under which XLA knows the machine code of a kernel for so many samples."""
     import jax
 
     from chasles.engine.targets.native.xla_handler import xla_handler
 
-    loop, owner = loop_of(program, dtype, samples)
-    if loop not in _TARGETS:
-        handler = xla_handler(Kernel(program), dtype, loop, owner)
-        name = f"chasles_{program.digest}_{dtype}_{len(_TARGETS)}"
+    loop, owner = loop_of(kernel, dtype, samples)
+    key = (loop, *sizes.values())
+    if key not in _TARGETS:
+        handler = xla_handler(kernel, sizes, dtype, loop, owner)
+        name = f"chasles_{kernel.program.digest}_{dtype}_{len(_TARGETS)}"
         pointer = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)(handler.address)
         jax.ffi.register_ffi_target(name, jax.ffi.pycapsule(pointer), platform="cpu")
-        _TARGETS[loop] = name, handler
-    return _TARGETS[loop][0]
-
-
-def common_batch(program: Program, batches: Iterable[tuple[int, ...]]) -> tuple[int, ...]:
-    """Return the batch axes to which those of arguments broadcast."""
-    given = list(batches)
-    try:
-        return np.broadcast_shapes(*given)
-    except ValueError:
-        listing = ", ".join(f"{a.name} {batch}" for a, batch in zip(program.inputs, given, strict=False) if batch)
-        message = f"{program.name}: the batch axes of the arguments do not broadcast: {listing}"
-        raise ArgumentError(message) from None
+        _TARGETS[key] = name, handler
+    return _TARGETS[key][0]

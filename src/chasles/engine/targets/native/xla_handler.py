@@ -1,4 +1,4 @@
-"""Handlers of XLA's foreign function interface, by which JAX calls the loop of a map.
+"""Handlers of XLA's foreign function interface, by which JAX calls the loop of a kernel.
 
 A handler is ``XLA_FFI_Error *(XLA_FFI_CallFrame *)`` of XLA's stable C interface (``xla/ffi/api/c_api.h`` in jaxlib),
 version 0. It finds the buffers in the frame and calls the loop as NumPy would: neither Python nor copies are between
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from chasles.engine.kernels.shapes import CoreArray, Kernel
@@ -30,31 +31,31 @@ class Handler:
     needs: tuple[object, ...]
 
 
-def xla_handler(kernel: Kernel, dtype: str, loop: int, needs: object) -> Handler:
-    """Return the handler of a map.
+def xla_handler(kernel: Kernel, sizes: Mapping[str, int], dtype: str, loop: int, needs: object) -> Handler:
+    """Return the handler of a kernel.
 
     Its buffers have the core axes of the kernel's arrays behind the axes of the batch, which are those of the results,
     or none: an argument without them serves all samples.
 
     Parameters
     ----------
-    kernel, dtype
-        Map, without empty arrays, and its type of numbers.
+    kernel, sizes, dtype
+        Kernel, without empty arrays, the sizes that the call decides by their letters, and the type of numbers.
     loop
         Address of its loop; see `chasles.engine.running.loop_calls`.
     needs
         Owner of the loop.
     """
-    content = f"xla {dtype} {kernel.signature}"
-    code = machine.loaded(content, [_HANDLER], lambda: [_write(kernel, 8 if dtype == "float64" else 4)])
+    content = f"xla {dtype} {kernel.signature} {sorted(sizes.items())}"
+    code = machine.loaded(content, [_HANDLER], lambda: [_write(kernel, sizes, 8 if dtype == "float64" else 4)])
     ctypes.c_void_p.from_address(code.address_of_data(_LOOP)).value = loop
     return Handler(code.address(_HANDLER), (code, needs))
 
 
-def _write(kernel: Kernel, item_size: int) -> str:
+def _write(kernel: Kernel, chosen: Mapping[str, int], item_size: int) -> str:
     """Return the LLVM assembly of a handler."""
-    arrays = [*kernel.inputs, *kernel.outputs]
-    sizes = [dim for dim in kernel.symbols if isinstance(dim, int)]
+    arrays = [_shape(array, chosen) for array in (*kernel.inputs, *kernel.outputs)]
+    sizes = [chosen[dim] if isinstance(dim, str) else dim for dim in kernel.symbols]
     strides = [step for array in arrays for step in _strides(array, item_size)]
     lines = [
         f"@{_LOOP} = global ptr null",
@@ -87,8 +88,8 @@ def _write(kernel: Kernel, item_size: int) -> str:
             *_read(f"data{k}", "ptr", f"%buffer{k}", _DATA),
             *_read(f"rank{k}", "i64", f"%buffer{k}", _RANK),
             *_write_to("%args", 8 * k, f"ptr %data{k}"),
-            f"  %batched{k} = icmp sgt i64 %rank{k}, {len(array.dims)}",
-            f"  %step{k} = select i1 %batched{k}, i64 {item_size * _size(array)}, i64 0",
+            f"  %batched{k} = icmp sgt i64 %rank{k}, {len(array)}",
+            f"  %step{k} = select i1 %batched{k}, i64 {item_size * math.prod(array)}, i64 0",
             *_write_to("%steps", 8 * k, f"i64 %step{k}"),
         ]
     first = len(kernel.inputs)
@@ -98,7 +99,7 @@ def _write(kernel: Kernel, item_size: int) -> str:
     ]
     lines += [
         *_read("shape", "ptr", f"%buffer{first}", _DIMS),
-        f"  %axes = sub i64 %rank{first}, {len(arrays[first].dims)}",
+        f"  %axes = sub i64 %rank{first}, {len(arrays[first])}",
         "  br label %counting",
         "counting:",  # the samples: the product of the batch axes of the first result
         "  %axis = phi i64 [ 0, %buffers ], [ %next_axis, %multiplying ]",
@@ -135,11 +136,10 @@ def _write_to(address: str, offset: int, value: str) -> list[str]:
     return [f"  {name} = getelementptr i8, ptr {address}, i64 {offset}", f"  store {value}, ptr {name}"]
 
 
-def _size(array: CoreArray) -> int:
-    return math.prod(dim for dim in array.dims if isinstance(dim, int))
+def _shape(array: CoreArray, chosen: Mapping[str, int]) -> list[int]:
+    return [chosen[dim] if isinstance(dim, str) else dim for dim in array.dims]
 
 
-def _strides(array: CoreArray, item_size: int) -> list[int]:
+def _strides(shape: Sequence[int], item_size: int) -> list[int]:
     """Return the steps of the core axes of an array in C order, in bytes."""
-    sizes = [dim for dim in array.dims if isinstance(dim, int)]
-    return [item_size * math.prod(sizes[k + 1 :]) for k in range(len(sizes))]
+    return [item_size * math.prod(shape[k + 1 :]) for k in range(len(shape))]

@@ -1,0 +1,77 @@
+"""The PyTorch target: functions of tensors under ``autograd``, ``torch.func.vmap``, ``grad`` and ``jvp``.
+
+A kernel is a ``torch.autograd.Function`` whose derivatives are such functions of further kernels, to any order: exact
+derivative programs of a map, a scan backward for a loop over time, the implicit-function rule for an iteration. Tensors
+in main memory are computed by machine code, without a copy; tensors on accelerators by operations of PyTorch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from chasles.base.errors import ArgumentError, ArgumentTypeError, import_extra
+from chasles.engine.arguments import in_order, shown
+from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.targets.torch.function import Compile, bind
+
+
+def lower(kernel: Kernel, compile_kernel: Compile) -> Callable[..., Any]:
+    """Return a kernel as a function of tensors.
+
+    Parameters
+    ----------
+    kernel
+        Program to translate, with the way to run it.
+    compile_kernel
+        Compiler of kernels for tensors in main memory.
+
+    Returns
+    -------
+    Callable
+        Function of the kernel's inputs as tensors, with leading batch axes that broadcast. It computes on their
+        device, in ``float64`` if one of them is, else in ``float32``; several results are a tuple. Derivatives are
+        exact, forward and reverse, to any order. Those of an iteration are the solution's, and NaN where it is not
+        done. Loops that repeat steps have none.
+
+    Raises
+    ------
+    MissingExtraError
+        If PyTorch is not installed.
+    """
+    import_extra("torch", "torch", "writing a program as a function of PyTorch")
+    names = [core.name for core in kernel.inputs]
+    usage = f"{kernel.program.name}({', '.join(names)})"
+
+    def function(*arguments: Any, **named: Any) -> Any:
+        tensors = _tensors(usage, names, in_order(usage, names, arguments, named, {}))
+        results = bind(kernel, compile_kernel, tensors)
+        return results[0] if len(results) == 1 else results
+
+    function.__name__ = function.__qualname__ = kernel.program.name
+    return function
+
+
+def _tensors(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
+    """Return arguments as tensors of one type on one device."""
+    import torch
+
+    given = [x for x in arguments if isinstance(x, torch.Tensor)]
+    devices = {x.device for x in given}
+    if len(devices) > 1:
+        where = ", ".join(
+            f"{n} on {x.device}" for n, x in zip(names, arguments, strict=True) if isinstance(x, torch.Tensor)
+        )
+        raise ArgumentError(f"{usage}: the tensors lie on several devices: {where}; move them to one with .to(device)")
+    tensors = []
+    for name, argument in zip(names, arguments, strict=True):
+        try:
+            tensor = torch.as_tensor(argument, device=next(iter(devices), None))
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ArgumentTypeError(f"{usage}: {name} does not turn into a tensor: {error}") from None
+        if tensor.is_complex() or tensor.is_quantized or tensor.layout is not torch.strided:
+            raise ArgumentTypeError(f"{usage}: {name} must be a dense tensor of real numbers, not {shown(argument)}")
+        tensors.append(tensor)
+    types = {x.dtype for x in tensors if x.is_floating_point()} or {torch.get_default_dtype()}
+    dtype = torch.float64 if torch.float64 in types else torch.float32
+    return [x.to(dtype) for x in tensors]
