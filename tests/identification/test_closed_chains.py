@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from scipy.interpolate import make_interp_spline
+from scipy.interpolate import CubicSpline, make_interp_spline
 from tests.identification.synthetic_logs import coloured_noise, fourier_motion
 from tests.oracles.closed_machines import MACHINES, three_rrr
 
@@ -16,6 +16,8 @@ import chasles as ch
 from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.identification import Identification, filtered_signals
 from chasles.identification.equations import TorqueEquations, inertial_unknowns
+from chasles.identification.excitation_problem import ExcitationProblem
+from chasles.model import Limits
 
 FloatArray = NDArray[np.float64]
 
@@ -167,3 +169,57 @@ def test_positions_that_open_the_loops_are_refused() -> None:
     wave = 2.5 * np.sin(np.outer(0.02 * np.arange(400), [1.0, -1.0]))
     with pytest.raises(IdentificationError, match="do not suit the loops: the loops of robot 'five-bar'"):
         ch.identify(arm, {"t": 0.02 * np.arange(400), "q": arm.home[[0, 2]] + wave, "tau": wave})
+
+
+def test_gradients_of_excitation_follow_the_loops() -> None:
+    """Beyond limits, of a passive joint and of the transmission too."""
+    description = ch.Robot(MACHINES["five-bar"]()).description
+    narrow = [
+        joint.replace(kind="revolute", limits=Limits(lower=-1.4, upper=-1.2)) if joint.name == "elbow1" else joint
+        for joint in description.joints
+    ]
+    problem = ExcitationProblem(ch.Robot(description.replace(joints=tuple(narrow))), 10.0, 5, 4.0)
+    rng = np.random.default_rng(0)
+    x = 1.3 * problem.random_start(rng).ravel()
+    d, h = rng.normal(size=x.size), 1e-6
+    for stage in ("determinant", "condition"):
+        slope = (problem._cost(x + h * d, stage)[0] - problem._cost(x - h * d, stage)[0]) / (2.0 * h)
+        assert abs(problem._cost(x, stage)[1] @ d - slope) < 1e-5 * abs(slope)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["five-bar", "slider-crank"])
+def test_exciting_motions_keep_loops_closed_and_clear_of_singular_configurations(name: str) -> None:
+    """Configurations that are closed one by one, and their displacements by those of the motors."""
+    arm, real = machine(name)
+    plan = ch.excite(arm, starts=1, iterations=20, seed=1)
+    names, free = arm.velocity_names, list(arm.description.independent_indices)
+    t = np.linspace(0.0, 10.0, 101)
+    way = np.concatenate([np.linspace(arm.home[free], plan.start, 20), plan.motion(t).q])
+    q, moved = np.tile(arm.home, (len(way), 1)), []
+    for k, place in enumerate(way):
+        q[k] = q[k - 1] if k else arm.home
+        q[k, free] = place
+        closed = arm.loops.close(q[k], hold=names)
+        assert closed.success
+        q[k] = closed.q
+        near = np.tile(q[k], (len(free), 1))
+        near[np.arange(len(free)), free] += 1e-6
+        moved.append(np.linalg.norm((arm.loops.close(near, hold=names).q - q[k]) / 1e-6))
+    assert max(moved) < (3.01 if name == "five-bar" else 4.0) * moved[0]  # lengths count relative to the size
+    problem = ExcitationProblem(arm, 10.0, 5)
+    rng = np.random.default_rng(0)
+    assert plan.condition < 0.7 * np.median([problem.condition(problem.random_start(rng)) for _ in range(9)])
+    many = np.arange(0.0, 10.0, 0.01)
+    motion = plan.motion(many)
+    closed_q = CubicSpline(t, q[20:])(many)
+    tau = np.asarray(real.inverse_dynamics(closed_q, motion.qd, motion.qdd))
+    found = ch.identify(arm, {"t": many, "q": motion.q, "tau": tau})
+    prior, model = (found.predictions[own, "unseen"].relative() for own in ("prior", "model"))
+    assert (model < 0.25 * prior).all()
+
+
+@pytest.mark.slow
+def test_excitation_needs_a_motor_for_each_degree_of_freedom() -> None:
+    with pytest.raises(ArgumentError, match="one motor for each degree of freedom"):
+        ch.excite(ch.Robot(three_rrr(motors=4)), starts=1, iterations=2)

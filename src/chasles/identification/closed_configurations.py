@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.robot.robot import Robot, independent_coordinates
 from chasles.trajectories import ClosedMotion, CubicSpline, PointToPoint
+from chasles.trajectories.joint.trajectory import JointTrajectory
 
 FloatArray = NDArray[np.float64]
 
@@ -44,15 +45,25 @@ def closed_along(robot: Robot, time: FloatArray, q: FloatArray) -> FloatArray:
     """
     if not robot.description.loops:
         return q
-    home = robot.home[independent_coordinates(robot, "a log")]
     try:
-        first = ClosedMotion(robot, PointToPoint(home, q[0], duration=1.0))(1.0).q
-        return np.asarray(ClosedMotion(robot, CubicSpline(time, q, boundary="natural"), q0=first)(time).q)
+        return np.asarray(closed_motion(robot, CubicSpline(time, q, boundary="natural"))(time).q)
     except ArgumentError as error:
         raise IdentificationError(
             f"the positions of the log do not suit the loops: {error}. Are the zero positions and signs of the joints "
             "those of the robot (zero_positions=, units=), and is its home on the assembly mode that was logged?"
         ) from None
+
+
+def closed_motion(robot: Robot, motion: JointTrajectory) -> ClosedMotion:
+    """Return the motion of all joints whose assembly mode is kept from home, in a straight line to its start.
+
+    Raises
+    ------
+    ArgumentError
+        If the loops cannot be kept closed on this way.
+    """
+    home, start = robot.home[independent_coordinates(robot, "a motion")], motion(motion.start_time).q
+    return ClosedMotion(robot, motion, q0=ClosedMotion(robot, PointToPoint(home, start, duration=1.0))(1.0).q)
 
 
 def closed_near(robot: Robot, q: FloatArray, guess: FloatArray) -> FloatArray:

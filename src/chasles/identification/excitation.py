@@ -20,13 +20,14 @@ from chasles.base.findings import Finding
 from chasles.base.progress import Advance, is_watched, progress_bar
 from chasles.distances import Clearance
 from chasles.engine.validators import choice, real, whole_number
-from chasles.identification.excitation_problem import ExcitationProblem, joint_ranges, stages_of
+from chasles.identification.excitation_problem import ExcitationProblem, stages_of
 from chasles.identification.free_space import CONFIGURATIONS, above_floor, fitted_clearance
+from chasles.identification.joint_paths import JointPaths
 from chasles.identification.motion_shapes import FourierShape, MotionShape, SplineShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.model import ModelWarning, has_masses
-from chasles.robot.robot import Robot, require_plain_coordinates
+from chasles.robot.robot import Robot
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
 FloatArray = NDArray[np.float64]
@@ -117,8 +118,9 @@ def excite(
     ----------
     robot
         Robot to move. Its position, velocity and effort limits apply; missing limits default to π from home and 2
-        rad/s. A robot without masses gets those of `chasles.model.with_nominal_bodies`, with a warning if it has effort
-        limits.
+        rad/s. With loops its independent joints are moved: the loops stay closed on the assembly mode of home and
+        clear of singular configurations (`chasles.identification.joint_paths`). A robot without masses gets those of
+        `chasles.model.with_nominal_bodies`, with a warning if it has effort limits.
     period
         Duration of one period, s.
     harmonics
@@ -222,9 +224,8 @@ def _bounds(
     robot: Robot, regions: Sequence[Region], clearance: Clearance | None, floor: float | None
 ) -> tuple[list[Region], Clearance | None, tuple[Finding, ...]]:
     """Regions with those above the floor, distances to keep, and what they do not look at."""
-    require_plain_coordinates(robot, "excite")
-    middle, half = joint_ranges(robot)
-    q = middle + np.random.default_rng(0).uniform(-1.0, 1.0, (CONFIGURATIONS, robot.n)) * half
+    paths = JointPaths(robot)
+    q = paths.drawn(np.random.default_rng(0), CONFIGURATIONS, paths.half)
     height = None if floor is None else real(floor, "floor")
     above = [] if height is None else above_floor(robot, q, height)
     findings: tuple[Finding, ...] = ()

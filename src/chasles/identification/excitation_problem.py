@@ -11,21 +11,24 @@ regressor.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
+from chasles.base.errors import ArgumentError
 from chasles.distances import Clearance
 from chasles.engine.function import function
 from chasles.engine.validators import reals
+from chasles.identification.equations import inertial_unknowns
 from chasles.identification.free_space import FreeSpace
+from chasles.identification.joint_paths import TRANSMISSION, JointPaths
 from chasles.identification.motion_shapes import FourierShape, MotionShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
-from chasles.robot.robot import Robot, require_plain_coordinates
+from chasles.robot.robot import Robot
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
 FloatArray = NDArray[np.float64]
@@ -39,8 +42,6 @@ DEFAULT_ACCELERATION_TIME = 0.25
 """Without acceleration limits, joints may reach their speed limit in this time, s."""
 DEFAULT_SPEED = 2.0
 """Speed limit of joints without one, rad/s."""
-DEFAULT_RANGE = np.pi
-"""Largest way from home of joints without limits, rad."""
 STRICTER = (10.0, 100.0)
 """Factors on the penalties, one after another, while the optimum is beyond a limit."""
 SHRINKING, LONGEST_SHRINKING = 0.93, 60
@@ -48,12 +49,17 @@ SHRINKING, LONGEST_SHRINKING = 0.93, 60
 repetitions."""
 CLEARANCE = 0.01
 """Distance from boundaries of free space at which the penalty begins, m."""
-PATH_SAMPLES_PER_HARMONIC = 40
+EVERY = 4
+"""Samples of the path for one of the observation matrix."""
+PATH_SAMPLES_PER_HARMONIC = EVERY * SAMPLES_PER_HARMONIC
 """Samples of the path in free space: joints of 2 rad/s and 1 m pass 10 cm between samples of the observation matrix."""
 VERIFIED_SAMPLES_PER_HARMONIC = 100
 """Samples at which a plan's path in free space is verified."""
 STEEPNESS = 3000.0
 """Penalty for 1 m² beyond a boundary of free space: 5 mm in ten samples cost 8 % of the condition number."""
+OPENED = 100.0
+"""Rise of the criterion where loops open: as much as a step that must be taken back, and no infinite one, in which a
+line search sees no slope."""
 SMOOTH_SIGN = 0.05
 """Rate, relative to the speed limit, at which Coulomb friction turns in the observation matrix."""
 
@@ -90,12 +96,12 @@ class ExcitationProblem:
         shape: MotionShape | None = None, clearance: Clearance | None = None,
     ) -> None:  # fmt: skip
         n = robot.n
-        require_plain_coordinates(robot, "excite")
         self.robot, self.period, self.harmonics = robot, period, harmonics
         self.shape = FourierShape(period, harmonics) if shape is None else shape
         self.wanted: NDArray[np.intp] = np.arange(0)
-        self.middle, self.half = joint_ranges(robot)
-        self.space = FreeSpace(robot, self.middle, self.half, regions, clearance)
+        self.paths = JointPaths(robot)
+        self.middle, self.half = self.paths.middle, self.paths.half
+        self.space = FreeSpace(self.paths, regions, clearance)
         given = np.isfinite(robot.velocity_limits) & (robot.velocity_limits > 0.0)  # some files have 0 for unknown
         self.speed = np.where(given, robot.velocity_limits, DEFAULT_SPEED)
         self.acceleration = self.speed / DEFAULT_ACCELERATION_TIME
@@ -107,12 +113,14 @@ class ExcitationProblem:
         self.effort = np.where(robot.effort_limits > 0.0, robot.effort_limits, np.inf)
         self.broken = ""
         self.weight = 1.0
+        self._last_path: FloatArray | None = None
+        self._last_cost = 0.0
         self.smooth = _smoothed(robot, np.maximum(SMOOTH_SIGN * self.speed, 1e-3))
-        self.base = self.smooth.inertial.base()
+        self.base = self.smooth.inertial.base(columns=_motors_and_bodies(robot))
         time = np.linspace(0.0, period, SAMPLES_PER_HARMONIC * harmonics, endpoint=False)
         self.bases = self.shape.matrices(time)
         self.path = self.shape.matrices(self._times(PATH_SAMPLES_PER_HARMONIC))[0]
-        self.fixed = [self._matrix(*_at(motion, time)) for motion in complement]
+        self.fixed = [self._observed(motion, time / period * motion.knots[-1]) for motion in complement]
         self._gradient = _regressor_gradient(self.smooth, self.base)
 
     def random_start(self, rng: np.random.Generator) -> FloatArray:
@@ -131,7 +139,12 @@ class ExcitationProblem:
         if not len(free):
             free = self.space.free_configurations(rng, self.half)
         if len(free):
-            x[:, 0] = free[0] - self.middle
+            x[:, 0] = self.paths.independent(free[0]) - self.middle
+        for _ in range(LONGEST_SHRINKING if self.paths.has_loops else 0):
+            path = self._path(x)
+            if path is not None and self.paths.transmission(path)[0].max() < TRANSMISSION:
+                break
+            x[:, 1:] *= SHRINKING
         return x
 
     def motion(self, x: FloatArray, repetitions: int = 1) -> JointTrajectory:
@@ -140,7 +153,7 @@ class ExcitationProblem:
 
     def observation(self, x: FloatArray) -> FloatArray:
         """Observation matrix, shape (rows, base), with the motions that it complements."""
-        W = self._matrix(*self._states(x)[:3])
+        W = self._observed(self.motion(x), self._times(SAMPLES_PER_HARMONIC)[:-1])
         return np.concatenate([W, *self.fixed]).reshape(-1, len(self.base))
 
     def score(self, x: FloatArray, criterion: str) -> float:
@@ -162,7 +175,7 @@ class ExcitationProblem:
 
     def nearest(self, x: FloatArray) -> float:
         """Smallest distance between bodies along the motion of coefficients, m; NaN if none are looked at."""
-        q = np.asarray(self.motion(x)(self._times(VERIFIED_SAMPLES_PER_HARMONIC)).q)
+        q = np.asarray(self.paths.followed(self.motion(x))(self._times(VERIFIED_SAMPLES_PER_HARMONIC)).q)
         clearance = self.space.clearance
         return float(np.min(clearance(q))) if clearance is not None and clearance.pairs else math.nan
 
@@ -204,18 +217,34 @@ class ExcitationProblem:
         )
         return np.asarray(result.x.reshape(x.shape), dtype=np.float64)
 
-    def _states(self, x: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        q, qd, qdd, jerk = (basis @ x[:, 1:].T for basis in self.bases)
-        return self.middle + x[:, 0] + q, qd, qdd, jerk
+    def _path(self, x: FloatArray) -> FloatArray | None:
+        """Configurations at the samples of the path, shape (k, nq); None if loops open."""
+        independent = np.asarray(self.middle + x[:, 0] + self.path @ x[:, 1:].T)
+        if not self.paths.has_loops:
+            return independent
+        q = None if self._last_path is None else self.paths.moved(self._last_path, independent)
+        if q is None:
+            try:
+                q = np.asarray(self.paths.followed(self.motion(x))(self._times(PATH_SAMPLES_PER_HARMONIC)).q)
+            except ArgumentError:
+                return None
+        self._last_path = q
+        return q
+
+    def _observed(self, motion: JointTrajectory, time: FloatArray) -> FloatArray:
+        return self._matrix(*self.paths.followed(motion)(time)[:3])
 
     def _matrix(self, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:
         return np.asarray(self.base.columns(self.smooth.regressors.torque(q, qd, qdd)))
 
     def _cost(self, flat: FloatArray, stage: str) -> tuple[float, FloatArray]:
         """Criterion plus penalties, and its gradient."""
-        n = self.robot.n
+        n, nq = self.robot.n, self.robot.nq
         x = flat.reshape(n, -1)
-        q, qd, qdd, jerk = self._states(x)
+        path = self._path(x)
+        if path is None:
+            return self._last_cost + OPENED, np.zeros_like(flat)
+        q, (moved, qd, qdd, jerk) = path[:-1:EVERY], (basis @ x[:, 1:].T for basis in self.bases)
         Y = self._matrix(q, qd, qdd)
         W = np.concatenate([Y, *self.fixed]).reshape(-1, len(self.base))
         Q, R = np.linalg.qr(W)
@@ -237,8 +266,8 @@ class ExcitationProblem:
             slopes = (large / large.sum() - small / small.sum()) / sizes
             by_W = 10.0 * Q @ (U * slopes) @ Vt
         G = by_W.reshape(-1, n, len(self.base))[: len(q)].copy()
-        by_state = [np.zeros_like(q) for _ in range(4)]
-        limits = ((q - self.middle, self.half), (qd, self.speed), (qdd, self.acceleration), (jerk, self.jerk))
+        by_state = [np.zeros_like(qd) for _ in range(4)]
+        limits = ((x[:, 0] + moved, self.half), (qd, self.speed), (qdd, self.acceleration), (jerk, self.jerk))
         for order, (values, limit) in enumerate(limits):
             amount, slope = _beyond(values, limit)
             cost += self.weight * amount
@@ -248,44 +277,72 @@ class ExcitationProblem:
         cost += self.weight * amount
         G += self.weight * slope[:, :, None] * self.base.values
         through = np.asarray(self._gradient(np.hstack([q, qd, qdd]), G))
-        for order in range(3):
-            by_state[order] += through[:, order * n : (order + 1) * n]
+        middle, half = self.paths.passive_ranges
+        amount, slope = _beyond(q - middle, half)
+        cost += self.weight * amount
+        by_state[0] += self.paths.by_independent(q, through[:, :nq] + self.weight * slope)
+        for order in (1, 2):
+            by_state[order] += through[:, nq + (order - 1) * n : nq + order * n]
         gradient = np.empty_like(x)
         gradient[:, 0] = by_state[0].sum(axis=0)
         gradient[:, 1:] = sum(by_state[order].T @ self.bases[order] for order in range(4))
-        if self.space:
-            amount, slope = self.space.penalty(self.middle + x[:, 0] + self.path @ x[:, 1:].T, CLEARANCE)
-            cost += self.weight * STEEPNESS * amount
-            gradient[:, 0] += self.weight * STEEPNESS * slope.sum(axis=0)
-            gradient[:, 1:] += self.weight * STEEPNESS * slope.T @ self.path
+        for amount, slope in self._path_penalties(path):
+            cost += self.weight * amount
+            gradient[:, 0] += self.weight * slope.sum(axis=0)
+            gradient[:, 1:] += self.weight * slope.T @ self.path
+        self._last_cost = cost
         return cost, gradient.ravel()
 
+    def _path_penalties(self, path: FloatArray) -> Iterator[tuple[float, FloatArray]]:
+        """Penalties for leaving free space and for transmission, and their slopes by the independent joints (k, n)."""
+        if self.space:
+            amount, slope = self.space.penalty(path, CLEARANCE)
+            yield STEEPNESS * amount, STEEPNESS * slope
+        if self.paths.has_loops:
+            transmission, rates = self.paths.transmission(path)
+            amount, slope = _beyond(transmission[:, None], np.array([TRANSMISSION]))
+            yield amount, self.paths.by_independent(path, slope * rates)
+
     def _is_allowed(self, x: FloatArray) -> bool:
-        self.broken, motion = "", self.motion(x)
-        torque = np.where(np.isfinite(self.effort), self.effort, 1e300)
-        report = motion.check(
-            self.robot, self.period / (60.0 * self.harmonics), velocity=self.speed, acceleration=self.acceleration,
-            jerk=None if np.isinf(self.jerk).all() else self.jerk, torque=torque,
-        )  # fmt: skip
-        if not report.ok:
-            self.broken = str(report).splitlines()[1].strip()
+        self.broken = ""
+        try:
+            motion = self.paths.followed(self.motion(x))
+        except ArgumentError as error:
+            self.broken = str(error)
             return False
-        if (np.abs(self._states(x)[0] - self.middle) > self.half).any():
+        torque = np.where(np.isfinite(self.effort), self.effort, 1e300)
+        step, jerk = self.period / (60.0 * self.harmonics), None if np.isinf(self.jerk).all() else self.jerk
+        reports = [
+            motion.check(
+                self.robot, step, velocity=self.speed, acceleration=self.acceleration, jerk=jerk, torque=torque
+            )
+        ]
+        if self.paths.has_loops:  # where passive joints have limits of velocity
+            reports.append(motion.check(self.robot, step, torque=torque))
+        for report in reports:
+            if not report.ok:
+                self.broken = str(report).splitlines()[1].strip()
+                return False
+        if (np.abs(x[:, 0] + self.path @ x[:, 1:].T) > self.half).any():
             self.broken = "position limits"
             return False
-        if self.space:
-            self.broken = self.space.broken(np.asarray(motion(self._times(VERIFIED_SAMPLES_PER_HARMONIC)).q))
+        q = np.asarray(motion(self._times(VERIFIED_SAMPLES_PER_HARMONIC)).q)
+        self.broken = self.space.broken(q) if self.space else ""
+        if self.paths.has_loops and (most := float(self.paths.transmission(q)[0].max())) > TRANSMISSION:
+            self.broken = f"the loops come near a singular configuration: transmission {most:.3g} times that at home"
         return not self.broken
 
     def _times(self, samples_per_harmonic: int) -> FloatArray:
         return np.linspace(0.0, self.period, samples_per_harmonic * self.harmonics + 1)
 
 
-def joint_ranges(robot: Robot) -> tuple[FloatArray, FloatArray]:
-    """Middle and half width of the joints' ranges, shape (n,) each, with default ranges where there are no limits."""
-    lower = np.where(np.isfinite(robot.lower_limits), robot.lower_limits, robot.home - DEFAULT_RANGE)
-    upper = np.where(np.isfinite(robot.upper_limits), robot.upper_limits, robot.home + DEFAULT_RANGE)
-    return 0.5 * (lower + upper), 0.5 * (upper - lower)
+def _motors_and_bodies(robot: Robot) -> list[int] | None:
+    """Indices of the inertial parameters of a robot with loops that `identify` tells; None for all."""
+    if not robot.description.loops:
+        return None
+    unknowns = inertial_unknowns(robot)
+    of_motors = unknowns.rotors[:, None] + np.array([-2, -1, 0])  # viscous, Coulomb, rotor
+    return [*range(10 * unknowns.bodies), *of_motors.ravel().tolist()]
 
 
 def stages_of(criterion: str) -> tuple[tuple[str, float], ...]:
@@ -304,14 +361,10 @@ def _beyond(values: FloatArray, limit: FloatArray) -> tuple[float, FloatArray]:
     return PENALTY * float(np.sum(over**2)), slope
 
 
-def _at(motion: JointTrajectory, time: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    own = motion(time / time[-1] * motion.knots[-1])
-    return own.q, own.qd, own.qdd
-
-
 def _smoothed(robot: Robot, velocities: FloatArray) -> Robot:
     """Robot whose friction has these velocity scales (n,) where its direction jumps, and its own elsewhere."""
-    scales = list(zip(robot.description.coordinates, velocities.tolist(), strict=True))
+    joints = [robot.description.joint(name) for name in robot.velocity_names]
+    scales = list(zip(joints, velocities.tolist(), strict=True))
     return robot.with_friction(
         coulomb_velocity={joint.name: scale for joint, scale in scales if not all(joint.coulomb_velocities)},
         load_velocity={joint.name: scale for joint, scale in scales if not joint.load_velocity},
@@ -319,12 +372,12 @@ def _smoothed(robot: Robot, velocities: FloatArray) -> Robot:
 
 
 def _regressor_gradient(robot: Robot, base: BaseParameters) -> Any:
-    """Compiled gradient of Σ G ∘ Y by (q, qd, qdd): (3n,), (n, base) -> (3n,)."""
-    n = robot.n
+    """Compiled gradient of Σ G ∘ Y by (q, qd, qdd): (nq + 2n,), (n, base) -> (nq + 2n,)."""
+    n, nq = robot.n, robot.nq
 
-    @function(x=(3 * n,), G=(n, len(base)))
+    @function(x=(nq + 2 * n,), G=(n, len(base)))
     def weighed(x: Any, G: Any) -> Any:
-        Y = robot.regressors.torque(x[:n], x[n : 2 * n], x[2 * n :])
+        Y = robot.regressors.torque(x[:nq], x[nq : nq + n], x[nq + n :])
         return (G * Y[:, base.independent]).sum()
 
     return weighed.jacobian(wrt="x")

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError, MissingExtraError, ModelError
 from chasles.base.findings import Finding, Rule
 from chasles.distances import Clearance, HalfSpace, fitted_bodies
+from chasles.identification.joint_paths import JointPaths
 from chasles.identification.regions import Region
 from chasles.robot.robot import Robot
 
@@ -47,20 +48,16 @@ class FreeSpace:
 
     Parameters
     ----------
-    robot
-        Robot to move.
-    middle, half
-        Middle and half width of the joint ranges, shape (n,).
+    paths
+        Configurations that the robot can reach.
     regions
         Half-spaces in which points of links must stay.
     clearance
         Distances to keep; None to keep none.
     """
 
-    def __init__(
-        self, robot: Robot, middle: FloatArray, half: FloatArray, regions: Sequence[Region], clearance: Clearance | None
-    ) -> None:
-        self.robot, self.middle, self.half = robot, middle, half
+    def __init__(self, paths: JointPaths, regions: Sequence[Region], clearance: Clearance | None) -> None:
+        self.robot, self.paths = paths.robot, paths
         self.regions, self.clearance = tuple(regions), clearance
         self._pairs = [] if clearance is None else [" and ".join(pair) for pair in clearance.pairs]
 
@@ -69,15 +66,15 @@ class FreeSpace:
         return bool(self.regions or self._pairs)
 
     def excess(self, q: FloatArray) -> FloatArray:
-        """Distances beyond the boundaries at configurations (k, n): shape (k, boundaries), m, negative inside."""
+        """Distances beyond the boundaries at configurations (k, nq): shape (k, boundaries), m, negative inside."""
         columns = [region.excess(self.robot, q)[:, None] for region in self.regions]
         if self.clearance is not None and self._pairs:
             columns.append(-np.asarray(self.clearance.distances(q)))
         return np.hstack(columns) if columns else np.zeros((len(q), 0))
 
     def penalty(self, q: FloatArray, margin: float) -> tuple[float, FloatArray]:
-        """Sum of the squares of what comes nearer to boundaries than a margin, m, and its slopes by q (k, n)."""
-        total, slopes = 0.0, np.zeros_like(q)
+        """Sum of the squares of what comes nearer to boundaries than a margin, m, and its slopes (k, n)."""
+        total, slopes = 0.0, np.zeros((len(q), self.robot.n))
         for region in self.regions:
             over = np.maximum(region.excess(self.robot, q) + margin, 0.0)
             total += float(np.sum(over**2))
@@ -90,7 +87,7 @@ class FreeSpace:
         return total, slopes
 
     def broken(self, q: FloatArray) -> str:
-        """What configurations (k, n) along a motion break, in words; empty if they, and those between, are free."""
+        """What configurations (k, nq) along a motion break, in words; empty if they, and those between, are free."""
         excess = self.excess(q)
         if not excess.size:
             return ""
@@ -100,15 +97,15 @@ class FreeSpace:
         return "" if worst[k] < 0.0 else self._words(k, f"up to {worst[k]:.3g} m ")
 
     def free_configurations(self, rng: np.random.Generator, room: FloatArray) -> FloatArray:
-        """Random free configurations (k, n) within room (n,) of the middle of the joint ranges."""
-        q = self.middle + rng.uniform(-1.0, 1.0, (CONFIGURATIONS, len(room))) * room
+        """Random free configurations (k, nq) within room (n,) of the middle of the joint ranges."""
+        q = self.paths.drawn(rng, CONFIGURATIONS, room)
         return np.asarray(q[(self.excess(q) < 0.0).all(axis=1)])
 
     def require_some(self, rng: np.random.Generator) -> None:
         """Raise an error if no random configuration is free; the message says what is broken most often."""
-        if not self or len(self.free_configurations(rng, self.half)):
+        if not self or len(self.free_configurations(rng, self.paths.half)):
             return
-        q = self.middle + rng.uniform(-1.0, 1.0, (CONFIGURATIONS, len(self.half))) * self.half
+        q = self.paths.drawn(rng, CONFIGURATIONS, self.paths.half)
         share = (self.excess(q) >= 0.0).mean(axis=0)
         k = int(np.argmax(share))
         raise ArgumentError(
@@ -133,7 +130,7 @@ def fitted_clearance(
     robot
         The robot.
     q
-        Random configurations, shape (k, n).
+        Random configurations, shape (k, nq).
     floor
         Height of the floor, m; None without one.
     """
