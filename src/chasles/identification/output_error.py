@@ -1,7 +1,7 @@
 """Gauss-Newton on a simulated closed loop beside its log: unknowns, simulated outputs, steps that shorten themselves.
 
-Sensitivities are exact: the loop is differentiated in forward mode (`chasles.simulation.sensitivities`). Where it does
-not run in compiled steps of a fixed length, they are central differences of simulations that run as one batch.
+Sensitivities are exact: the loop is differentiated in forward mode (`chasles.simulation.sensitivities`), along the
+steps that the error controls where it does.
 """
 
 from __future__ import annotations
@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import Controller
 from chasles.engine.validators import real
@@ -26,8 +25,8 @@ from chasles.integrators import Integrator, Steps, Within
 from chasles.model import parameter_value
 from chasles.simulation import DivergenceWarning, SaturationWarning, State, StickingWarning
 from chasles.simulation.plant import Plant
-from chasles.simulation.preparation import Setup, prepare
-from chasles.simulation.sensitivities import can_differentiate, sensitivities
+from chasles.simulation.preparation import Setup
+from chasles.simulation.sensitivities import Sensitivities, sensitivities
 from chasles.simulation.simulate import simulated
 
 if TYPE_CHECKING:
@@ -35,8 +34,6 @@ if TYPE_CHECKING:
 
 FloatArray = NDArray[np.float64]
 
-DIFFERENCE = 1e-4
-"""Step of central differences, relative to the parameter or, for one that is zero, to its prior deviation."""
 SPREAD = 1.0
 """Prior deviation of the logarithm of a positive parameter: a factor of 2.7 up or down."""
 STEP_LENGTHS = (1.0, 0.5, 0.25, 0.1, 0.03, 0.01)
@@ -136,39 +133,32 @@ class ReplayedLoop:
 
     def linearized(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Outputs (k, outputs) and their derivatives (k, outputs, p) by the unknowns (p,)."""
-        step = DIFFERENCE * np.where(self.unknowns.is_log, 1.0, np.maximum(np.abs(x), self.unknowns.prior.deviation))
-        around = np.concatenate([x[None], x + np.diag(step), x - np.diag(step)])
-        count = len(x)
-        if not self.is_differentiable:
-            outputs = self.simulated(around)
-            slopes = (outputs[1 : count + 1] - outputs[count + 1 :]) / (2.0 * step[:, None, None])
-            return outputs[0], slopes.transpose(1, 2, 0)
         rates = np.where(self.unknowns.is_log, np.exp(np.where(self.unknowns.is_log, x, 0.0)), 1.0)
-        start = np.broadcast_to(self._start(self.unknowns.values(around)), (len(around), self.plant.robot.n))
-        slopes = (start[1 : count + 1] - start[count + 1 :]) / (2.0 * step * rates)[:, None]
-        with _quiet():
-            found = sensitivities(
-                self.plant,
-                self.law,
-                self.motion,
-                self.unknowns.values(x),
-                duration=float(self.log.time[-1] - self.log.time[0]) + self.period,
-                period=self.period,
-                start=State(start[0], self.velocity),
-                start_slopes=slopes,
-                integrator=self.integrator,
-            )
+        first = self._sensitivities(x, self.period, self.log.q[0], 0.0)
+        seen, shown = (
+            found["q_measured"][..., 0, :] - found["q"][..., 0, :] if "q_measured" in found else 0.0
+            for found in (first.values, first.slopes)
+        )
+        slopes = np.broadcast_to(-np.asarray(shown), (len(x), self.plant.robot.nq))
+        duration = float(self.log.time[-1] - self.log.time[0]) + self.period
+        found = self._sensitivities(x, duration, self.log.q[0] - seen, slopes)
         both = {name: np.concatenate([found.values[name][None], found.slopes[name]]) for name in found.values}
         outputs = self._as_logged(found.time, both)
         return outputs[0], (outputs[1:] * rates[:, None, None]).transpose(1, 2, 0)
 
-    @cached_property
-    def is_differentiable(self) -> bool:
-        """Whether sensitivities are exact."""
-        values = self.unknowns.values(self.unknowns.prior.mean)
+    def _sensitivities(self, x: FloatArray, duration: float, q: FloatArray, slopes: ArrayLike) -> Sensitivities:
         with _quiet():
-            ready = prepare(self._setup(self.period, self.log.q[0]), values)
-        return can_differentiate(ready)
+            return sensitivities(
+                self.plant,
+                self.law,
+                self.motion,
+                self.unknowns.values(x),
+                duration=duration,
+                period=self.period,
+                start=State(q, self.velocity),
+                start_slopes=slopes,
+                integrator=self.integrator,
+            )
 
     def _start(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """Configurations in which the simulated encoders show the log's first sample.

@@ -4,8 +4,7 @@ The regressor needs accelerations and sees rigid joints only. Here the whole loo
 plant) is simulated instead and the parameters are changed until positions and torques agree with the log (R. Isermann &
 M. Münchhof, Identification of Dynamic Systems, Springer 2011, chapter 9; A. Janot, P.-O. Vandanjon & M. Gautier, "A
 generic instrumental variable approach for industrial robot identification", IEEE Trans. Control Systems Technology
-22(1), 2014, which compares both). Sensitivities are exact derivatives of the simulated loop if it runs in compiled
-steps of a fixed length.
+22(1), 2014, which compares both). Sensitivities are exact derivatives of the simulated loop.
 """
 
 from __future__ import annotations
@@ -56,11 +55,6 @@ MISSED = Rule(
 NOT_DETERMINED = Rule(
     "undetermined-parameters", 0.0, "the log leaves more than half of the deviation before it",
     "not determined by this log: {names}; they stay near their first values", "caution",
-)  # fmt: skip
-DIFFERENCES = Rule(
-    "central-differences", np.nan, "the loop does not run in compiled steps of a fixed length",
-    "derivatives are central differences, for the loop does not run in compiled steps of a fixed length; give "
-    "integrator=chasles.integrators.Steps(...) for exact ones",
 )  # fmt: skip
 END_OF_DELAYS = Rule(
     "end-of-delays", np.nan, "a minimum at the end of a range may lie beyond",
@@ -168,8 +162,8 @@ def refine(
     start_velocity
         Velocity at the beginning of the log, shape (n,); default that of the motion.
     integrator
-        See `chasles.simulate`. Derivatives are exact for compiled steps of fixed length; error-controlled steps use
-        central differences, with a warning.
+        See `chasles.simulate`; not one of SciPy's. Steps whose length the error controls count as constant in the
+        derivatives.
 
     Returns
     -------
@@ -179,7 +173,7 @@ def refine(
     Raises
     ------
     ArgumentError, UnknownNameError
-        An argument does not fit.
+        An argument does not fit, or the law cannot be compiled.
     IdentificationError
         Columns contradict each other or the robot, the simulation with the initial values diverges, or no values
         explain the log.
@@ -355,7 +349,6 @@ def _result(solution: OutputErrorFit, costs: Mapping[float, float]) -> Refinemen
     findings = (
         *MISSED.above(max(shares.values()), names=", ".join(missed)),
         *NOT_DETERMINED.above(len(open_ones), names=", ".join(open_ones)),
-        *(() if loop.is_differentiable else DIFFERENCES.told(np.nan)),
         *(END_OF_DELAYS.told(1e3 * loop.plant.delay) if is_at_end else ()),
     )
     return Refinement(

@@ -28,7 +28,7 @@ from chasles.simulation.initial_state import State, given_start, parts_with_moti
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.plant.plant import Plant, as_plant
 from chasles.simulation.preparation import Prepared, Setup, prepare
-from chasles.simulation.sensitivities import can_differentiate
+from chasles.simulation.sensitivities import check_compiled
 from chasles.simulation.varied_values import arguments_of
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.motion import Reference
@@ -177,11 +177,11 @@ class RunLoss:
         plant = as_plant(setup.plant)
         values = {**{name: _value(plant, name) for name in by if name in plant.parameters}, **(vary or {})}
         ready = prepare(setup, values)
-        if not can_differentiate(ready):
+        check_compiled(ready, "gradients")
+        if ready.loop.substeps is None:
             raise ArgumentError(
-                "gradients need a loop that runs compiled, in steps of one length: give "
-                "integrator=chasles.integrators.Steps(...), such as Steps('implicit-friction-euler', 4) or "
-                "Steps('rodas5p', 2) where friction is stiff, and a law that can be compiled"
+                "gradients need steps of one length: give integrator=chasles.integrators.Steps(...), such as "
+                "Steps('implicit-friction-euler', 4) or Steps('rodas5p', 2) where friction is stiff"
             )
         for name in by:
             if name not in START and name not in ready.loop.shapes:

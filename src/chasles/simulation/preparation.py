@@ -20,9 +20,10 @@ from chasles.robot.robot import Robot
 from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches, ScheduledValues
 from chasles.simulation.closed_loop import ClosedLoop, no_controller
 from chasles.simulation.compiled_loops import compiled_function
+from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.initial_state import State, given_start, initial_state
 from chasles.simulation.integrators import AUTOMATIC, chosen_steps
-from chasles.simulation.loop_programs import controlled_scan, controller_call, scan
+from chasles.simulation.loop_programs import controlled_layout, controlled_scan, controller_call, scan
 from chasles.simulation.plant.plant import Plant, as_plant
 from chasles.simulation.plant.sensors import checked_seeds
 from chasles.simulation.recording import Recording
@@ -80,6 +81,21 @@ class Prepared:
         """Return the same simulation in steps that the error controls."""
         loop = replace(self.loop, integrator=DORMAND_PRINCE, substeps=None, estimates_errors=False)
         return replace(self.in_loop(loop), compiled=_traced(loop))
+
+    @property
+    def start_of_scan(self) -> tuple[Floats, list[Any]]:
+        """State of the compiled loop at the start, and the tolerances where the error controls its steps."""
+        loop = self.loop
+        if loop.substeps is not None:
+            return self.state, []
+        start = {
+            "last_call": -np.inf,
+            "pace": first_pace(loop.period, float(loop.timing.before_call(float(self.times[0, 0])))),
+            "loop": loop.layout.split(self.state),
+            "queue": np.zeros((loop.timing.waiting_torques + 1, loop.plant.n)),
+        }
+        rtol, atol = self.tolerances
+        return controlled_layout(loop).join(start), [rtol, np.full(loop.steps.layout.size, atol)]
 
     def in_loop(self, loop: ClosedLoop) -> Prepared:
         """Return the same start in another loop of the same parts, not yet compiled."""

@@ -1,9 +1,9 @@
 """Exact sensitivities of closed loops: how a run changes with the parameters of its plant.
 
 The program of one period (sensors, controller, delay, plant) is differentiated in forward mode and scanned together
-with its directions; every direction is a lane of the batch. The step lengths of methods that choose them are those of
-the run itself ("internal numerical differentiation", H. G. Bock, "Numerical treatment of inverse problems in chemical
-reaction kinetics", Springer 1981), so the result is the derivative of what was computed.
+with its directions; every direction is a lane of the batch. Steps whose length the error controls are those of the run
+itself and do not move with the parameters ("internal numerical differentiation", H. G. Bock, "Numerical treatment of
+inverse problems in chemical reaction kinetics", Springer 1981), so the result is the derivative of what was computed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.initial_state import State, given_start, parts_with_motion, start_function
 from chasles.simulation.integrators import AUTOMATIC
-from chasles.simulation.loop_programs import scan
+from chasles.simulation.loop_programs import controlled_layout, controlled_scan, scan
 from chasles.simulation.plant.plant import Plant
 from chasles.simulation.preparation import Prepared, Setup, prepare
 from chasles.trajectories.motion import Reference
@@ -65,6 +65,8 @@ def sensitivities(
 ) -> Sensitivities:
     """Simulate a closed loop, and differentiate its samples with respect to varied parameters.
 
+    Where the error controls the steps, their lengths are those that the run chose, and count as constant.
+
     Parameters
     ----------
     plant, law, motion, duration, period, start, integrator
@@ -78,7 +80,7 @@ def sensitivities(
     Raises
     ------
     ArgumentError
-        If the loop does not run in compiled steps of fixed length; see `can_differentiate`.
+        The law cannot be compiled, or the integrator is one of SciPy's.
 
     Examples
     --------
@@ -96,47 +98,57 @@ def sensitivities(
     count = sum(np.size(value) for value in vary.values())
     slopes = reals(start_slopes, "start_slopes", (count, "nq")) if np.ndim(start_slopes) else np.zeros((count, 1))
     ready = prepare(Setup(plant, law, motion, duration, period, start, integrator), vary)
-    if not can_differentiate(ready):
-        raise ArgumentError(
-            "sensitivities need a loop that runs compiled, in steps of one length: give "
-            "integrator=chasles.integrators.Steps(...), and a law that can be compiled"
-        )
+    check_compiled(ready, "sensitivities")
     directions = _directions(ready.loop, vary)
     change = _slopes_of_start(ready, directions, given_start(start, ready.loop.plant.n), slopes)
-    state = np.concatenate([np.broadcast_to(ready.state, change.shape), change], axis=1)
+    state, tolerances = ready.start_of_scan
+    waiting = np.zeros((count, state.shape[-1] - _moving(ready.loop).start - change.shape[1]))
+    both = np.concatenate([np.broadcast_to(state, (count, state.shape[-1])), change, waiting], axis=1)
     given = ready.loop.inputs.given(ready.times, 0)
     _, *samples = compiled_function(ready.loop, _tangent_scan)(
-        state, given, *ready.loop.packed(ready.values), directions
+        both, given, *tolerances, *ready.loop.packed(ready.values), directions
     )
+    samples = samples[len(samples) % 2 :]  # where the error controls the steps, the first says which are repeated
     names = [variable.name for variable in ready.loop.variables]
     values = {name: np.asarray(sample[0]) for name, sample in zip(names, samples[: len(names)], strict=True)}
     derivatives = {name: np.asarray(sample) for name, sample in zip(names, samples[len(names) :], strict=True)}
     return Sensitivities(ready.times[:, 0], values, derivatives)
 
 
-def can_differentiate(ready: Prepared) -> bool:
-    """Whether a loop runs compiled in steps of a fixed length."""
-    loop = ready.loop
-    return ready.compiled is not None and not isinstance(loop.integrator, str) and loop.substeps is not None
+def check_compiled(ready: Prepared, wanted: str) -> None:
+    """Refuse to differentiate a loop that does not run compiled."""
+    if ready.compiled is None or isinstance(ready.loop.integrator, str):
+        raise ArgumentError(
+            f"{wanted} need a loop that runs compiled: a law that can be compiled, and an integrator of "
+            "chasles.integrators, such as 'automatic' or Within('rodas5p')"
+        )
+
+
+def _moving(loop: ClosedLoop) -> slice:
+    """Part of the compiled loop's state that moves with the parameters: all but times and lengths of steps."""
+    return slice(0 if loop.substeps is not None else controlled_layout(loop).slices["loop"].start, None)
 
 
 def _tangent_scan(loop: ClosedLoop) -> Function:
-    """Loop over time of states and their changes: (both, given (S, k, …), values, d_values) -> (both, *samples, *d)."""
-    program = compiled_function(loop, scan).program
-    size = loop.layout.size
-    moving = [argument.name for argument in program.inputs if argument.name != "given"]
+    """Loop over time of states and the changes of what moves: (both, given, …, d_values) -> (both, *samples, *d)."""
+    is_controlled = loop.substeps is None
+    program = compiled_function(loop, controlled_scan if is_controlled else scan).program
+    size, still = program.inputs[0].size, _moving(loop).start
+    moving = [argument.name for argument in program.inputs if argument.name in ("state", "values")]
     forward = Function(jvp(program, moving, values=True))
     outputs = [argument.name for argument in program.outputs[1:]]
-
-    def period(state: Array, given: Any, *values: Any) -> tuple[Any, ...]:
-        following = forward(state[:size], given, *values[:1], state[size:], *values[1:])
-        half = len(following) // 2
-        both = np.concatenate([following[0], following[half]])
-        return both, *following[1:half], *following[half + 1 :]
-
-    inputs: dict[str, Any] = {"state": (2 * size,), "given": (loop.inputs.layout.size,)}
+    inputs: dict[str, Any] = {"state": (2 * size - still,), "given": (loop.inputs.layout.size,)}
+    inputs |= {a.name: a.shape for a in program.inputs if a.name in ("rtol", "atol")}
     inputs |= {name: (Layout(loop.shapes).size,) for name in ("values", "d_values") if loop.shapes}
-    names = ["state_next", *outputs, *(f"d_{name}" for name in outputs)]
+
+    def period(state: Array, *given: Any) -> tuple[Any, ...]:
+        values, directions = given[: len(program.inputs) - 1], given[len(program.inputs) - 1 :]
+        following = forward(state[:size], *values, np.concatenate([np.zeros(still), state[size:]]), *directions)
+        half = len(following) // 2
+        both = np.concatenate([following[0], following[half][still:]])
+        return both, *following[1:half], *following[half + 1 + is_controlled :]
+
+    names = ["state_next", *outputs, *(f"d_{name}" for name in outputs[int(is_controlled) :])]
     return Function(trace(period, inputs, name="sensitivities", outputs=names), shape="scan")
 
 

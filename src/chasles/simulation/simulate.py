@@ -14,11 +14,9 @@ from chasles.engine import Function
 from chasles.integrators import Integrator, Steps, Within
 from chasles.robot.robot import Robot
 from chasles.simulation import stepping
-from chasles.simulation.controlled_period import first_pace
 from chasles.simulation.diagnosis import told
 from chasles.simulation.initial_state import State
 from chasles.simulation.integrators import AUTOMATIC
-from chasles.simulation.loop_programs import controlled_layout
 from chasles.simulation.plant.plant import Plant
 from chasles.simulation.preparation import Prepared, Setup, prepare
 from chasles.simulation.recording import Recording
@@ -198,7 +196,7 @@ def _scan(ready: Prepared, scan: Function, show: bool) -> tuple[list[Floats], Fl
     recorded = [np.empty((*batch, samples, *variable.shape)) for variable in loop.variables]
     packed = loop.packed(ready.values)
     pieces = np.linspace(0, samples, min(_PIECES, samples) + 1).astype(int) if show else [0, samples]
-    state, further = _start_of_loop(ready)
+    state, further = ready.start_of_scan
     for k in with_progress(range(len(pieces) - 1), "simulating", show=show):
         first, last = pieces[k], pieces[k + 1]
         for rows, calls in loop.inputs.parts(last - first, calls_in_row):
@@ -215,21 +213,6 @@ def _scan(ready: Prepared, scan: Function, show: bool) -> tuple[list[Floats], Fl
             out = (np.empty_like(state), *again, *kept)
             state = scan(state, given, *further, *packed, out=out)[0]
     return recorded, state
-
-
-def _start_of_loop(ready: Prepared) -> tuple[Floats, list[Any]]:
-    """State of the compiled loop at the start, and the tolerances where the error controls its steps."""
-    loop = ready.loop
-    if loop.substeps is not None:
-        return ready.state, []
-    start = {
-        "last_call": -np.inf,
-        "pace": first_pace(loop.period, float(loop.timing.before_call(float(ready.times[0, 0])))),
-        "loop": loop.layout.split(ready.state),
-        "queue": np.zeros((loop.timing.waiting_torques + 1, loop.plant.n)),
-    }
-    rtol, atol = ready.tolerances
-    return controlled_layout(loop).join(start), [rtol, np.full(loop.steps.layout.size, atol)]
 
 
 def _step(ready: Prepared, show: bool) -> tuple[list[Floats], Floats]:
