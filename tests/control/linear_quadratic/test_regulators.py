@@ -23,7 +23,6 @@ from chasles.control.linear_quadratic import (
     RegulatorError,
     discrete_riccati,
     discretize,
-    encoders,
     linear_model,
     stationary_kalman_gains,
 )
@@ -280,18 +279,21 @@ def test_scheduled_gains_are_interpolated_between_updates() -> None:
 
 @pytest.mark.parametrize("integral", [None, 0.01])
 def test_filter_and_regulator_separate(integral: float | None) -> None:
-    """The modes of the loop with estimate are those of the regulator and those of the filter."""
+    """The modes of the loop with estimate are those of the regulator and those of the filter of (δx, d)."""
     period, q = 1e-2, np.array([0.3, 0.8])
-    controller = LinearQuadraticGaussian(ARM, q, integral_error=integral, torque_error=0.5)
+    controller = LinearQuadraticGaussian(ARM, q, integral_error=integral, torque_error=0.5, lasting_error=0.2)
     times = period * np.arange(3)
     rest = Motion(np.tile(q, (3, 1)), np.zeros((3, 2)), np.zeros((3, 2)))
     row = Record({name: part[1] for name, part in controller.schedule(times, rest).items()})
     A, B = at_rest(ARM, q, period)
     modes = np.linalg.eigvals(loop_matrix(controller, A, B, q, period, row))
-    L = stationary_kalman_gains(A, encoders(2), 0.25 * B @ B.T, 1e-8).L
+    with_load = np.block([[A, B], [np.zeros((2, 4)), np.eye(2)]])
+    C, W = np.eye(2, 6), np.zeros((6, 6))
+    W[:4, :4], W[4:, 4:] = 0.25 * B @ B.T, 0.04 * np.eye(2)
+    L = stationary_kalman_gains(with_load, C, W, 1e-8).L
     regulator = LinearQuadraticRegulator(ARM, q, integral_error=integral, period=period)
     regulated = np.linalg.eigvals(loop_matrix(regulator, A, B, q, period, np.zeros(0)))
-    filtered = np.linalg.eigvals(A @ (np.eye(4) - L @ encoders(2)))
+    filtered = np.linalg.eigvals(with_load @ (np.eye(6) - L @ C))
     expected = np.concatenate([regulated, filtered])
     for mode in expected:
         assert np.abs(modes - mode).min() < 1e-6
@@ -304,7 +306,7 @@ def test_measured_velocities_are_not_used() -> None:
     controller = LinearQuadraticGaussian(ARM)
     row = Record({name: part[3] for name, part in controller.schedule(times, motion).items()})
     reference = Motion(*(part[3] for part in motion))
-    state = Record(prediction=np.array([0.01, -0.02, 0.1, 0.2]), integral=np.zeros(0), pending=np.zeros(0))
+    state = Record(prediction=np.array([0.01, -0.02, 0.1, 0.2, 3.0, -1.0]), integral=np.zeros(0), pending=np.zeros(0))
     results = [
         called(controller, np.array([0.1, 0.2]), qd, reference, state, t=0.03, period=1e-2, schedule=row)
         for qd in (np.zeros(2), np.full(2, np.nan))
@@ -317,6 +319,21 @@ def test_the_estimate_finds_a_velocity_that_nobody_told_it() -> None:
     run = ch.simulate(ARM, LinearQuadraticGaussian(ARM), REST, period=1e-3, start=ch.State(qd=[0.5, -0.4]))
     assert float(np.abs(run.error).max()) < 0.05
     assert float(np.abs(run.error.isel(time=-1)).max()) < 1e-5
+
+
+def test_a_lasting_load_leaves_no_error_of_the_velocities() -> None:
+    """The estimate of an unknown weight is the weight, and the mass moves as the filter says, at 10 Hz."""
+    lift = Joint("lift", "prismatic", "base", "carriage", axis=(0.0, 0.0, 1.0))
+    hoist = ch.Robot(Description("hoist", (Link("base"), Link("carriage", Inertia(2.0))), (lift,)))
+    plan = ch.PointToPoint([0.0], [0.5], duration=2.0)
+    law = LinearQuadraticGaussian(hoist, integral_error=1.0, torque_error=0.05)
+    wind = ch.ExternalWrench("wind", lambda t, p: np.array([0.0, 0.0, 0.0, 0.0, 0.0, -3.0]), axes="world")
+    plant = ch.Plant(hoist, wrenches=[wind])
+    run = ch.simulate(plant, law, plan, period=0.1, duration=4.0, record=ch.Recording(memory=True))
+    position, velocity, load = (run["memory"].sel(element=f"prediction[{k}]").values for k in range(3))
+    np.testing.assert_allclose(load[30:], -3.0, rtol=1e-3)
+    np.testing.assert_allclose(velocity[30:], (run.qd.values - plan(run.time.values).qd)[30:, 0], atol=1e-4)
+    np.testing.assert_allclose(position[30:], -run.error.values[30:, 0], atol=1e-4)
 
 
 def test_simulations_compute_what_the_law_says() -> None:

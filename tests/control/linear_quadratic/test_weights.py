@@ -16,8 +16,10 @@ from chasles.control.linear_quadratic import (
     discrete_riccati,
     frequency_weights,
     linear_model,
+    stationary_kalman_gains,
 )
-from chasles.control.linear_quadratic.weights import weight_matrix
+from chasles.control.linear_quadratic.weights import filtered_regulator_gains, weight_matrix
+from chasles.control.pole_design import PoleDesign
 from chasles.trajectories import Motion
 
 
@@ -163,3 +165,15 @@ def test_frequencies_and_mass_matrices_that_cannot_be_are_refused() -> None:
         frequency_weights(np.eye(2), 0.0)
     with pytest.raises(ArgumentError, match="mass_matrix must be positive definite"):
         frequency_weights(np.diag([1.0, 0.0]), 20.0)
+
+
+def test_a_lasting_torque_alone_gives_the_filter_three_poles_of_one_frequency() -> None:
+    """Those of (s + w) (s² + w s + w²), of a unit mass at a short period, where w = filter · frequency."""
+    arm, h = ch.load("planar2r"), 1e-5
+    design = PoleDesign(arm, ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0), h, frequency=20.0)
+    lasting, noise = (filtered_regulator_gains(design)[name] for name in ("lasting_error", "encoder_noise"))
+    A = np.array([[1.0, h, 0.5 * h**2], [0.0, 1.0, h], [0.0, 0.0, 1.0]])
+    W = np.diag([0.0, 0.0, (lasting[0] / design.inertia[0]) ** 2])
+    L = stationary_kalman_gains(A, np.eye(1, 3), W, noise**2).L
+    poles = np.log(np.linalg.eigvals(A @ (np.eye(3) - L @ np.eye(1, 3))).astype(complex)) / h
+    np.testing.assert_allclose(np.poly(poles / 200.0), [1.0, 2.0, 2.0, 1.0], rtol=1e-2)

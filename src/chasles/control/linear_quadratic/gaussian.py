@@ -25,7 +25,7 @@ from chasles.control.linear_quadratic.along_motion import (
     sampled_model,
     with_pending_weights,
 )
-from chasles.control.linear_quadratic.kalman import encoders, kalman_gains, stationary_kalman_gains
+from chasles.control.linear_quadratic.kalman import kalman_gains, stationary_kalman_gains
 from chasles.control.linear_quadratic.riccati import backward_riccati
 from chasles.control.linear_quadratic.weights import ENCODER_NOISE, filtered_regulator_gains
 from chasles.control.now import Now
@@ -41,25 +41,27 @@ Floats = NDArray[np.float64]
 
 
 class _Sampled(NamedTuple):
-    """Sampled model with the torques on their way, the same joined with integrals, weights, and torque noise W."""
+    """Sampled models: the filter's A, B and noise W of (δx, d), and the regulator's with integrals, and weights."""
 
     A: Floats
     B: Floats
-    joined: LinearModel
+    W: Floats
+    regulated: LinearModel
     Q: Floats
     R: Floats
-    W: Floats
 
 
 class LinearQuadraticGaussian(RobotController):
     """tau = ID(q_ref, qd_ref, qdd_ref) - K (x̂, z), with the estimate x̂ of δx = (q - q_ref, qd - qd_ref) from q alone.
 
     A Kalman filter on the linear model of the perturbations predicts δx from the torques, saturated at the model's
-    effort limits, and corrects it by the encoders. Measured velocities are not used. The gains of regulator and filter
-    vary along the motion or, with ``q``, are constant. It requires the full dynamic model, but only before the motion
-    starts.
+    effort limits, and from an estimate d̂ of lasting unmodelled torques, and corrects both by the encoders. Without d̂ a
+    payload's weight would leave an error of the velocities. Measured velocities are not used. The gains of regulator
+    and filter vary along the motion or, with ``q``, are constant. It requires the full dynamic model, but only before
+    the motion starts.
 
-    Source: Anderson and Moore, Optimal Control: Linear Quadratic Methods.
+    Sources: Anderson and Moore, Optimal Control: Linear Quadratic Methods; Pannocchia and Rawlings, AIChE Journal 49
+    (2003), for lasting disturbances as states of the filter.
 
     Parameters
     ----------
@@ -70,9 +72,12 @@ class LinearQuadraticGaussian(RobotController):
     Q, R, integral_error
         See `TimeVaryingRegulator`; z is the integral of the measured deviation.
     torque_error
-        Standard deviation of unmodelled torques (payload, friction), held for a period and independent between periods,
-        N·m (N for prismatic joints): a scalar or (n,). Default the torques of Bryson's rule. A larger value gives more
-        weight to the encoders.
+        Standard deviation of unmodelled torques that are held for a period and independent between periods, N·m (N for
+        prismatic joints): a scalar or (n,). Default the torques of Bryson's rule. A larger value gives more weight to
+        the encoders; far beyond encoder noise · inertia / period² the estimate's errors alternate and decay slowly.
+    lasting_error
+        Standard deviation of the change of lasting unmodelled torques (payload, friction) from period to period, N·m:
+        a scalar or (n,). Default `torque_error`.
     encoder_noise
         Standard deviation of measured positions, rad (m): a scalar or (n,). For an encoder of resolution r it is r /
         √12.
@@ -108,6 +113,7 @@ class LinearQuadraticGaussian(RobotController):
         R: ArrayLike | None = None,
         integral_error: ArrayLike | None = None,
         torque_error: ArrayLike | None = None,
+        lasting_error: ArrayLike | None = None,
         encoder_noise: ArrayLike = ENCODER_NOISE,
         delay: float = 0.0,
         initial_position_error: ArrayLike = 0.01,
@@ -116,7 +122,7 @@ class LinearQuadraticGaussian(RobotController):
         n = robot.n
         weights = regulator_weights(robot, Q, R, integral_error)
         self.delay = real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
-        super().__init__(robot, {}, {"prediction": np.zeros(2 * n), **regulator_memory(robot, weights, self.delay)})
+        super().__init__(robot, {}, {"prediction": np.zeros(3 * n), **regulator_memory(robot, weights, self.delay)})
         self.q = None if q is None else reals(q, "q", (robot.nq,))
         self.weights = weights
         if integral_count(weights):
@@ -125,11 +131,14 @@ class LinearQuadraticGaussian(RobotController):
             self.name += f", for a delay of {self.delay:g} periods"
         unknown = np.diagonal(self.weights.R) ** -0.5 if torque_error is None else torque_error
         self.torque_error = reals(unknown, "torque_error", (n,), broadcast=True, above=0.0)
+        lasting = self.torque_error if lasting_error is None else lasting_error
+        self.lasting_error = reals(lasting, "lasting_error", (n,), broadcast=True, above=0.0)
         self.encoder_noise = reals(encoder_noise, "encoder_noise", (n,), broadcast=True, above=0.0)
         self.initial_error = np.concatenate(
             [
                 reals(initial_position_error, "initial_position_error", (n,), broadcast=True, above=0.0),
                 reals(initial_velocity_error, "initial_velocity_error", (n,), broadcast=True, above=0.0),
+                self.torque_error,
             ]
         )
 
@@ -139,16 +148,16 @@ class LinearQuadraticGaussian(RobotController):
         return filtered_regulator_gains(design, filter) | {"delay": design.delay}
 
     def schedule(self, times: Floats, motion: Motion) -> Record:
-        """Nominal torque, gains K and L, and sampled model A, B of every call, each (..., k, *shape)."""
+        """Nominal torque, gains K and L, and sampled model A, B of δx, of every call, each (..., k, *shape)."""
         period = period_of(times)
         if period is None:
             raise ArgumentError("linear-quadratic-Gaussian control needs at least two calls")
         model = self._sampled(motion, period)
         if self.q is not None:
             return self._rows(held_torques(self.robot, motion, self.delay), model, *self._stationary(model))
-        last = discrete_riccati(model.joined.A[..., -1, :, :], model.joined.B[..., -1, :, :], model.Q, model.R).P
-        K = backward_riccati(*model.joined, model.Q, model.R, last).K
-        L = kalman_gains(model.A, encoders(self.robot.n), model.W, self.encoder_noise**2, self.initial_error**2).L
+        last = discrete_riccati(model.regulated.A[..., -1, :, :], model.regulated.B[..., -1, :, :], model.Q, model.R).P
+        K = backward_riccati(*model.regulated, model.Q, model.R, last).K
+        L = kalman_gains(model.A, self._encoders, model.W, self.encoder_noise**2, self.initial_error**2).L
         return self._rows(held_torques(self.robot, motion, self.delay), model, K, L)
 
     def settled_schedule(self, motion: Motion, period: float) -> Record:
@@ -156,27 +165,39 @@ class LinearQuadraticGaussian(RobotController):
         model, torque = self._sampled(motion, period), self.robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
         return self._rows(torque, model, *self._stationary(model))
 
+    @property
+    def _encoders(self) -> Floats:
+        """Positions among the states (δx, d) of the filter."""
+        n = self.robot.n
+        return np.eye(n, 3 * n)
+
     def _sampled(self, motion: Motion, period: float) -> _Sampled:
         n = self.robot.n
         where = motion if self.q is None else Motion(self.q, np.zeros(n), np.zeros(n))
         model = linear_model(self.robot, where)
-        A, B_late = delayed_hold(*model, period, self.delay)
         has_integral = integral_count(self.weights) > 0
-        joined = sampled_model(self.robot, where, period, integral=has_integral, delay=self.delay)
+        regulated = sampled_model(self.robot, where, period, integral=has_integral, delay=self.delay)
         weights = with_pending_weights(self.weights, self.delay)
-        scaled = discretize(*model, period).B * self.torque_error
-        W = scaled @ np.swapaxes(scaled, -1, -2)
-        return _Sampled(A, np.concatenate(B_late, axis=-1), joined, period * weights.Q, period * weights.R, W)
+        late, held = delayed_hold(*model, period, self.delay), discretize(*model, period).B
+        batch = late.A.shape[:-2]
+        A, B, W = (np.zeros((*batch, 3 * n, size)) for size in (3 * n, len(late.B_late) * n, 3 * n))
+        A[..., : 2 * n, : 2 * n], A[..., : 2 * n, 2 * n :], A[..., 2 * n :, 2 * n :] = late.A, held, np.eye(n)
+        B[..., : 2 * n, :] = np.concatenate(late.B_late, axis=-1)
+        scaled = held * self.torque_error
+        W[..., : 2 * n, : 2 * n] = scaled @ np.swapaxes(scaled, -1, -2)
+        W[..., 2 * n :, 2 * n :] = np.diag(self.lasting_error**2)
+        return _Sampled(A, B, W, regulated, period * weights.Q, period * weights.R)
 
     def _stationary(self, model: _Sampled) -> tuple[Floats, Floats]:
         """Gains K and L for all time."""
-        C, V, n = encoders(self.robot.n), self.encoder_noise**2, 2 * self.robot.n
-        each = zip(model.A.reshape(-1, n, n), model.W.reshape(-1, n, n), strict=True)
-        L = np.array([stationary_kalman_gains(A, C, W, V).L for A, W in each]).reshape(*model.A.shape[:-1], -1)
-        return discrete_riccati(*model.joined, model.Q, model.R).K, L
+        V, size = self.encoder_noise**2, model.A.shape[-1]
+        each = zip(model.A.reshape(-1, size, size), model.W.reshape(-1, size, size), strict=True)
+        L = np.array([stationary_kalman_gains(A, self._encoders, W, V).L for A, W in each])
+        return discrete_riccati(*model.regulated, model.Q, model.R).K, L.reshape(*model.A.shape[:-1], -1)
 
     def _rows(self, torque: Floats, model: _Sampled, K: Floats, L: Floats) -> Record:
-        matrices = {"K": K, "L": L, "A": model.A, "B": model.B}
+        moving = slice(2 * self.robot.n)  # lasting torques stay as they are
+        matrices = {"K": K, "L": L, "A": model.A[..., moving, :], "B": model.B[..., moving, :]}
         batch = torque.shape[:-1]
         each = {name: np.broadcast_to(part, (*batch, *part.shape[-2:])) for name, part in matrices.items()}
         return Record({"torque": torque, **each})
@@ -189,19 +210,21 @@ class LinearQuadraticGaussian(RobotController):
     def take_over(self, now: Now, tau: Any) -> None:
         """Set the estimate to the measured deviation, and the integral for the torques tau."""
         row, n, reference = now.schedule, self.robot.n, now.reference
-        now.memory.prediction = np.concatenate([deviation(self.robot, now.q, reference), now.qd - reference.qd])
-        rest = row.torque - row.K[:, : 2 * n] @ now.memory.prediction - row.K[:, 3 * n :] @ now.memory.pending
+        measured = np.concatenate([deviation(self.robot, now.q, reference), now.qd - reference.qd])
+        now.memory.prediction = np.concatenate([measured, now.memory.prediction[2 * n :]])
+        rest = row.torque - row.K[:, : 2 * n] @ measured - row.K[:, 3 * n :] @ now.memory.pending
         now.memory.integral = integral_for(self.robot, tau, rest, row.K)
 
     def law(self, now: Now) -> Any:
-        """Return the torques; the memory is the prediction of δx, its integral, and corrections still to act."""
-        row, memory = now.schedule, now.memory
+        """Return the torques; the memory is the prediction of (δx, d), an integral, and corrections still to act."""
+        row, memory, n = now.schedule, now.memory, self.robot.n
         away = deviation(self.robot, now.q, now.reference)
-        estimate = memory.prediction + row.L @ (away - memory.prediction[: self.robot.n])
-        correction = -row.K @ np.concatenate([estimate, memory.integral, memory.pending])
+        estimate = memory.prediction + row.L @ (away - memory.prediction[:n])
+        correction = -row.K @ np.concatenate([estimate[: 2 * n], memory.integral, memory.pending])
         tau = row.torque + correction
         acting = saturated(tau, self.robot.effort_limits) - row.torque
-        memory.prediction = row.A @ estimate + row.B @ np.concatenate([acting, memory.pending])
+        following = row.A @ estimate + row.B @ np.concatenate([acting, memory.pending])
+        memory.prediction = np.concatenate([following, estimate[2 * n :]])
         memory.integral = next_deviation_integral(self.robot, memory.integral, away, tau, now.period)
         memory.pending = next_pending(self.robot, memory.pending, row.torque, tau)
         return tau

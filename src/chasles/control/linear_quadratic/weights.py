@@ -255,6 +255,15 @@ def filtered_regulator_gains(design: PoleDesign, filter: float = 10.0) -> dict[s
     Encoders with noise v and a unit mass under unknown accelerations a, held for short periods, have the filter
     s² + √2 Ω s + Ω² with Ω² = a / v. The unknown torque of each joint is Ω² v times its inertia: as large as the torque
     with which a load resists, and not as the torque of the plan, which is zero at a joint that carries nothing.
+
+    A lasting torque that wanders by Ω h times that in a period h, and by no more than that, alone gives the filter
+    (s + Ω) (s² + Ω s + Ω²): its estimate is as fast.
     """
-    torque_error = (filter * design.attainable) ** 2 * ENCODER_NOISE * design.inertia
-    return regulator_gains(design) | {"torque_error": torque_error, "encoder_noise": ENCODER_NOISE}
+    bandwidth = filter * design.attainable
+    torque_error = bandwidth**2 * ENCODER_NOISE * design.inertia
+    lasting_error = min(1.0, bandwidth * design.period) * torque_error
+    return regulator_gains(design) | {
+        "torque_error": torque_error,
+        "lasting_error": lasting_error,
+        "encoder_noise": ENCODER_NOISE,
+    }
