@@ -135,6 +135,10 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         """Address of the machine code of the direct call for single samples, if there is one."""
         return self._runner.direct_address
 
+    def loop(self, samples: int) -> tuple[int, object] | None:
+        """Return the address of the loop in machine code for so many samples, and its owner, if there is one."""
+        return self._runner.loop(samples)
+
     @property
     def program(self) -> Program:
         """The function's program."""
@@ -319,8 +323,8 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
 
 #: Members by which the parts of this package work together, which users need not see.
 _BETWEEN_PARTS = {
-    "call_directly", "completed", "direct_address", "direct_call", "general_call", "general_of", "make", "option_names",
-    "signature_of_call", "usage",
+    "call_directly", "completed", "direct_address", "direct_call", "general_call", "general_of", "loop", "make",
+    "option_names", "signature_of_call", "usage",
 }  # fmt: skip
 #: The argument that all functions take beside their own.
 OUT = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None)

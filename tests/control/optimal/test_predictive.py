@@ -148,7 +148,7 @@ def test_the_last_plan_stands_in_for_solves_that_fail(monkeypatch: pytest.Monkey
     def failing(*arguments: Any, **options: Any) -> SearchResult:
         calls[0] += 1
         result = solve(*arguments, **options)
-        return replace(result, endings=[Ending.STALLED]) if calls[0] > 3 else result
+        return replace(result, ending=Ending.STALLED) if calls[0] > 3 else result
 
     monkeypatch.setattr(predictive, "solve", failing)
     run = ch.simulate(gantry(), ModelPredictive(problem), duration=0.8, start=[1.0, -2.0], period=PERIOD)

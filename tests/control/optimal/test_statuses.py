@@ -169,7 +169,7 @@ def test_an_interrupt_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     control = problem()
-    monkeypatch.setattr("chasles.control.optimal.interior_point.solve_chain", interrupt)
+    monkeypatch.setattr("chasles.control.optimal.workspace.solve_chain", interrupt)
     with pytest.raises(KeyboardInterrupt):
         control.solve([0.0, 0.0], goal=[0.3, 0.0])
 

@@ -28,7 +28,7 @@ from chasles.cli.signatures import takes
 if TYPE_CHECKING:
     from chasles.cli.problem_file import Posed
     from chasles.control.optimal import Plan
-    from chasles.control.optimal.iterates import Errors
+    from chasles.control.optimal.errors import Errors
     from chasles.robot.robot import Robot
 
 _SAVED = (".npz", ".csv")

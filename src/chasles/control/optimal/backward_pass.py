@@ -55,7 +55,15 @@ class Direction(NamedTuple):
         return np.asarray(np.isfinite(self.K[..., 0, 0, -1]))
 
 
-def solve_chain(A: Floats, B: Floats, weights: Floats, terminal: Floats, *, chooses_last: bool = False) -> Direction:
+def solve_chain(
+    A: Floats,
+    B: Floats,
+    weights: Floats,
+    terminal: Floats,
+    *,
+    chooses_last: bool = False,
+    out: Direction | None = None,
+) -> Direction:
     """Solve the linear-quadratic problems of motions, x at the first node being 0.
 
     Where the last element of the first x is free, one more step before the first one has it as its input.
@@ -68,18 +76,23 @@ def solve_chain(A: Floats, B: Floats, weights: Floats, terminal: Floats, *, choo
         Weights of (u, x, 1) at each node, (..., N, m + s + 1, m + s + 1), and of (x, 1) at the last.
     chooses_last
         Whether the last element of x at the first node is free.
+    out
+        Arrays for the solution, those of changes with zeros as the torques of the last node; default new ones.
     """
+    *batch, N, s_1, m = B.shape
+    s = s_1 - 1
+    if out is None:
+        out = Direction(np.zeros((*batch, N + 1, m + s)), np.zeros((*batch, N + 1, s)), np.zeros((*batch, N, m, s_1)))
     if chooses_last:
         dW, costates, K = solve_chain(*_with_choice(A, B, weights), terminal)
         K[~np.isfinite(K[..., 0, 0, -1])] = np.nan
-        return Direction(dW[..., 1:, :], costates[..., 1:, :], K[..., 1:, :, :])
-    *batch, N, s_1, m = B.shape
-    s = s_1 - 1
-    dW, costates = np.zeros((*batch, N + 1, m + s)), np.empty((*batch, N + 1, s))
-    K = np.empty((*batch, N, m, s_1))
+        for array, part in zip(out, (dW[..., 1:, :], costates[..., 1:, :], K[..., 1:, :, :]), strict=True):
+            array[...] = part
+        return out
+    dW, costates, K = out
     results = K, dW[..., :-1, :], dW[..., -1, m:], costates[..., :-1, :], costates[..., -1, :]
     _solver(s_1, m)(A, B, weights, terminal, results)
-    return Direction(dW, costates, K)
+    return out
 
 
 def _with_choice(A: Floats, B: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:

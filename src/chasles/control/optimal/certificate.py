@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.optimal.interior_point import FEASIBLE
+from chasles.control.optimal.errors import FEASIBLE
 from chasles.control.optimal.nodes import Nodes
 
 Floats = NDArray[np.float64]

@@ -138,10 +138,10 @@ class Elastic:
         pressure = reduce(np.maximum, list(present[soft] * sizes), 0.0) / self.price
         return most, -1.0 * least, pressure
 
-    def with_multipliers(self, z: Floats, mu: Floats) -> Elastic:
+    def with_multipliers(self, z: Array, mu: Any) -> Elastic:
         """Return the rows with other multipliers, kept within a factor of those that slacks and excesses call for."""
         called_for = mu / self.a
-        above = np.clip(z + self.p, called_for / _APART, _APART * called_for)
+        above = np.maximum(called_for / _APART, np.minimum(z + self.p, _APART * called_for))
         most = np.where(self.kinds.rigid, np.inf, self.price * (1.0 - 1e-15))
         return replace(self, z=np.minimum(above - self.p, most))
 
@@ -174,7 +174,7 @@ class Elastic:
         return replace(self, a=a, b=b, z=z)
 
 
-def first_elastic(r: Floats, kinds: Kinds, mu: Floats, price: Floats) -> Elastic:
+def first_elastic(r: Floats, kinds: Kinds, mu: float, price: float) -> Elastic:
     """Begin on the central path of the inequalities, and with ends that are not pressed."""
     a, b, z = central(r, mu, price, kinds.rigid)
     rest = mu / price

@@ -1,77 +1,114 @@
-"""The filter of a line search: a step may make the motion cheaper or nearer to its constraints, but not both worse.
+"""The line search: how far a step may go, and the filter, which takes motions that cost less or violate less.
+
+A step goes a share of the way to the nearest bound of a slack or multiplier. Half of it is tried, and half of that, and
+so on, until the filter accepts: a motion may be worse than an earlier one in its violation or in its cost, not in both.
 
 Source: Wächter and Biegler, On the implementation of an interior-point filter line-search algorithm for large-scale
-nonlinear programming (2006), section 2.3, with the constants proposed there.
+nonlinear programming (2006), section 2, with the constants proposed there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
-Flags = NDArray[np.bool_]
+from chasles.control.optimal.errors import Errors, Merit
+from chasles.engine import Function, trace
+from chasles.engine.program.scalar import Array
+
 _MARGIN = 1e-5
 _ARMIJO = 1e-4
 _SWITCH_SLOPE, _SWITCH_VIOLATION = 2.3, 1.1
 _LARGEST, _SMALLEST = 1e4, 1e-4
 _ROUNDING = 10.0 * np.finfo(np.float64).eps
-#: Pairs for which there is room at first.
-_PAIRS = 16
+_FINITE = np.finfo(np.float64).max
+#: Pairs of violation and cost that a filter remembers; the oldest are forgotten. A barrier rarely lasts that long.
+PAIRS = 48
+_TRIALS = 12
 
 
-class Merit(NamedTuple):
-    """Violation θ of the constraints and cost φ with barriers, of each problem: a step should lower them."""
+def _shares(progress: Array, mu: Any, gain: Any) -> tuple[Any, ...]:
+    """Return the largest shares of a step, of the motion and of multipliers of rows, and whether there is no step."""
+    keep = np.maximum(0.99, 1.0 - mu)  # of the way to a bound
+    shares = np.minimum(1.0, keep / np.maximum(progress[1:], 1e-300))
+    return shares[0], shares[1], np.where(np.abs(gain) <= _FINITE, 0.0, 1.0), 0.0 * mu
 
-    violation: Floats
-    cost: Floats
+
+def _sum_and_largest(before: Array, at_node: Array) -> Array:
+    return np.concatenate([before[:1] + at_node[:1], np.maximum(before[1:], at_node[1:])])
 
 
-class Filter:
-    """Pairs of violation and cost, of each of a batch of problems, that a step must improve on."""
+def _accept(
+    totals: Array,
+    sizes: Array,
+    mu: Any,
+    price: Any,
+    trial: Array,
+    progress: Array,
+    share: Any,
+    trials: Any,
+    left: Any,
+    first: Any,
+    pairs: Array,
+) -> tuple[Any, ...]:
+    """Whether a trial is to be repeated with half the share, or no share is good; iterations left, and the filter."""
+    here, there, slope = Errors(totals, sizes).merit(price, mu), Merit(*trial), progress[0]
+    is_empty = first < 0.0
+    first = np.where(is_empty, np.maximum(1.0, here.violation), first)
+    earlier = np.where(is_empty, np.inf, pairs)
+    allowed = (np.abs(there.cost) <= _FINITE) & (there.violation <= _LARGEST * first)
+    for violation, cost in earlier:
+        allowed = allowed & ~((there.violation >= violation) & (there.cost >= cost))
+    rounding = _ROUNDING * np.abs(here.cost)
+    descends = (slope < 0.0) & (share * np.abs(slope) ** _SWITCH_SLOPE > here.violation**_SWITCH_VIOLATION)
+    by_cost = descends & (here.violation <= _SMALLEST * first)
+    lower = Merit((1.0 - _MARGIN) * here.violation, here.cost - _MARGIN * here.violation)
+    is_cheaper = there.cost <= here.cost + _ARMIJO * share * slope + rounding
+    progresses = (there.violation <= lower.violation) | (there.cost <= lower.cost + rounding)
+    good = allowed & ((by_cost & is_cheaper) | (~by_cost & progresses))
+    remembers = good & ~by_cost
+    pairs = np.where(remembers, np.concatenate([np.array([lower]), earlier[:-1]]), earlier)
+    trials = trials + 1.0
+    refused = ~good & (trials >= _TRIALS)
+    again = ~good & ~refused
+    flags = (np.where(flag, 1.0, 0.0) for flag in (again, refused))
+    return *flags, np.where(good, share, 0.5 * share), trials, np.where(good, left - 1.0, left), first, pairs
 
-    def __init__(self, problems: int) -> None:
-        self._violations, self._costs = np.full((2, problems, _PAIRS), np.inf)
-        self._count = np.zeros(problems, dtype=int)
-        self._first = np.full(problems, np.nan)
 
-    def clear(self, which: NDArray[np.intp] | Flags) -> None:
-        """Forget all of some problems, as a new barrier begins another problem."""
-        self._violations[which] = self._costs[which] = np.inf
-        self._count[which], self._first[which] = 0, np.nan
-
-    def map(self, function: Callable[[Floats], Floats]) -> None:
-        """Replace all arrays by what a function makes of them."""
-        self._violations, self._costs = function(self._violations), function(self._costs)
-        self._count, self._first = function(self._count), function(self._first)
-
-    def accepts(self, who: NDArray[np.intp], now: Merit, trial: Merit, share: Floats, slope: Floats) -> Flags:
-        """Whether shares of some problems' steps are good, given the slopes of φ; if so, remember where they began."""
-        first = self._first[who]
-        first = np.where(np.isnan(first), np.maximum(1.0, now.violation), first)
-        self._first[who] = first
-        higher = trial.violation[:, None] >= self._violations[who]
-        dominated = (higher & (trial.cost[:, None] >= self._costs[who])).any(axis=1)
-        allowed = np.isfinite(trial.cost) & (trial.violation <= _LARGEST * first) & ~dominated
-        rounding = _ROUNDING * np.abs(now.cost)
-        descends = (slope < 0.0) & (share * np.abs(slope) ** _SWITCH_SLOPE > now.violation**_SWITCH_VIOLATION)
-        by_cost = descends & (now.violation <= _SMALLEST * first)
-        nearer = trial.violation <= (1.0 - _MARGIN) * now.violation
-        lower = Merit((1.0 - _MARGIN) * now.violation, now.cost - _MARGIN * now.violation)
-        progress = nearer | (trial.cost <= lower.cost + rounding)
-        good = allowed & np.where(by_cost, trial.cost <= now.cost + _ARMIJO * share * slope + rounding, progress)
-        self._remember(who[good & ~by_cost], lower, good & ~by_cost)
-        return np.asarray(good)
-
-    def _remember(self, who: NDArray[np.intp], pairs: Merit, which: Flags) -> None:
-        if not len(who):
-            return
-        if self._count[who].max() == self._costs.shape[1]:
-            room = np.full_like(self._costs, np.inf)
-            self.map(lambda array: np.concatenate([array, room], axis=1) if array.ndim > 1 else array)
-        self._violations[who, self._count[who]] = pairs.violation[which]
-        self._costs[who, self._count[who]] = pairs.cost[which]
-        self._count[who] += 1
+_PROGRESS = {"before": (3,), "at_node": (3,)}
+#: Scan over nodes: what is summed, and then what the largest counts of.
+sum_and_largest = Function(
+    lambda: trace(_sum_and_largest, _PROGRESS, name="sum_and_largest", outputs=["progress"]), shape="scan"
+)
+sums = Function(
+    lambda: trace(
+        lambda before, at_node: before + at_node, {"before": (2,), "at_node": (2,)}, name="sums", outputs=["sums"]
+    ),
+    shape="scan",
+)
+shares = Function(
+    lambda: trace(
+        _shares,
+        {"progress": (3,), "mu": (), "gain": ()},
+        name="shares",
+        outputs=["share", "share_of_multipliers", "missing", "trials"],
+    )
+)
+accept = Function(
+    lambda: trace(
+        _accept,
+        {
+            "totals": (Errors.SUMS + Errors.LARGEST,),
+            "sizes": (2,),
+            "mu": (),
+            "price": (),
+            "trial": (2,),
+            "progress": (3,),
+        }
+        | dict.fromkeys(("share", "trials", "left", "first"), ())
+        | {"pairs": (PAIRS, 2)},
+        name="accept",
+        outputs=["again", "refused", "share", "trials", "left", "first", "pairs"],
+    )
+)

@@ -1,8 +1,8 @@
-"""All that one iteration computes at a node, as three compiled programs: the linear model, the step, and a trial.
+"""All that one iteration computes at a node, as compiled programs: the linear model, the step, a trial, and the move.
 
 The node's constraints are eliminated inside (see `elastic`): what leaves the first program is a linear step and the
-weights of one more state that is always 1 (see `backward_pass`), ready for the recursion. A batch of problems is an
-axis before that of the nodes. The last node, at which no torque acts, has programs of its own.
+weights of one more state that is always 1 (see `backward_pass`), ready for the recursion. The nodes of a problem are
+the batch. The last node, at which no torque acts, has programs of its own.
 """
 
 from __future__ import annotations
@@ -34,19 +34,18 @@ class NodeModel(NamedTuple):
     A, B
         Step of (x, 1), with its defect in the last column, (..., s + 1, s + 1), (..., s + 1, m).
     weights
-        Second derivatives and gradient in (w, 1), but for the part of the gradient that goes with the barrier; the
-        upper triangle.
+        Second derivatives and gradient in (w, 1); the upper triangle.
     pull
-        That part of the gradient per unit of the barrier, (..., w).
+        What the gradient grows by with the barrier, (..., w).
     gradient
         Gradient of the cost, (..., w).
     jacobian
         Derivatives of distances and ends to the state, (..., rows, s), or a row of zeros.
     rows
         Constraints, scaled.
-    sums, largest
-        Quantities that are summed over the nodes, and those whose largest counts; see
-        `chasles.control.optimal.iterates`.
+    errors
+        Quantities that are summed over the nodes, and then those whose largest counts; see
+        `chasles.control.optimal.errors`.
     """
 
     A: Floats
@@ -56,8 +55,7 @@ class NodeModel(NamedTuple):
     gradient: Floats
     jacobian: Floats
     rows: Floats
-    sums: Floats
-    largest: Floats
+    errors: Floats
 
 
 class LastModel(NamedTuple):
@@ -68,8 +66,7 @@ class LastModel(NamedTuple):
     gradient: Floats
     jacobian: Floats
     rows: Floats
-    sums: Floats
-    largest: Floats
+    errors: Floats
 
 
 class Moved(NamedTuple):
@@ -79,17 +76,25 @@ class Moved(NamedTuple):
     ----------
     da, db, dz
         Changes, (..., rows).
-    slope
-        Derivative of the cost with barriers along the step.
-    ratios
-        Largest share of the way to a bound, of slacks and excesses and of multipliers, (..., 2).
+    progress
+        Derivative of the cost with barriers along the step, and largest shares of the way to a bound, of slacks and
+        excesses and of multipliers, (..., 3).
     """
 
     da: Floats
     db: Floats
     dz: Floats
-    slope: Floats
-    ratios: Floats
+    progress: Floats
+
+
+class Place(NamedTuple):
+    """Torques and state, costates, and rows of a node."""
+
+    w: Floats
+    costate: Floats
+    a: Floats
+    b: Floats
+    z: Floats
 
 
 class NodePrograms(Sealed):
@@ -139,10 +144,17 @@ class NodePrograms(Sealed):
 
     @cached_property
     def model(self) -> Function[Any]:
-        """Linear-quadratic model: (w, …, a, b, z, price, present, bounds, instant, given)."""
+        """Linear-quadratic model: (w, …, a, b, z, price, present, bounds, mu, instant, given)."""
         names = list((LastModel if self.is_last else NodeModel)._fields)
         ahead = {} if self.is_last else {"following": (self.states,), "costate_ahead": (self.states,), "free": ()}
-        shapes = {"w": (self.size,), "costate": (self.states,), **ahead, **self._elastic_shapes, **self._given}
+        shapes = {
+            "w": (self.size,),
+            "costate": (self.states,),
+            **ahead,
+            **self._elastic_shapes,
+            "mu": (),
+            **self._given,
+        }
         return self._compiled(self._model, shapes, "node_model", names, LastModel if self.is_last else NodeModel)
 
     @cached_property
@@ -183,7 +195,7 @@ class NodePrograms(Sealed):
             da, db = (present * each for each in elastic.step(dz, mu))
             slope = gradient @ dw + (present * elastic.barrier_slope(da, db, mu)).sum()
             ratios = [_largest(np.concatenate(parts)) for parts in elastic.shares(da, db, dz)]
-            return Moved(da, db, dz, slope, np.array(ratios))
+            return Moved(da, db, dz, np.array([slope, *ratios]))
 
         shapes = {"dw": (self.size,), "rows": (self.rows,), "jacobian": (max(1, self.general), self.states)}
         shapes |= {"gradient": (self.size,), **self._elastic_shapes, "mu": ()}
@@ -215,6 +227,33 @@ class NodePrograms(Sealed):
         shapes |= {"bounds": (3, self.size), "share": (), "mu": (), **self._given}
         return self._compiled(merit, shapes, "trial", ["merit"])
 
+    @cached_property
+    def follow(self) -> Function[Place]:
+        """What a node is after shares of a step, those of multipliers of rows apart from the others."""
+
+        def place(
+            w: Array, costate: Array, a: Array, b: Array, z: Array, dw: Array, aim: Array, da: Array, db: Array,
+            dz: Array, price: Any, mu: Any, share: Any, share_of_multipliers: Any,
+        ) -> Place:  # fmt: skip
+            rows = Elastic(a + share * da, b + share * db, z, self.kinds, price)
+            rows = rows.with_multipliers(z + share_of_multipliers * dz, mu)
+            return Place(w + share * dw, costate + share * (aim - costate), rows.a, rows.b, rows.z)
+
+        shapes: Shapes = {"w": (self.size,), "costate": (self.states,)} | dict.fromkeys(("a", "b", "z"), (self.rows,))
+        shapes |= {"dw": (self.size,), "aim": (self.states,)} | dict.fromkeys(("da", "db", "dz"), (self.rows,))
+        shapes |= dict.fromkeys(("price", "mu", "share", "share_of_multipliers"), ())
+        return self._compiled(place, shapes, "follow", list(Place._fields), Place)
+
+    @cached_property
+    def lower(self) -> Function[Floats]:
+        """Gradient with a lower barrier: (gradient, pull, change of the barrier)."""
+
+        def lowered(gradient: Array, pull: Array, change: Any) -> Array:
+            return np.asarray(gradient + change * pull)
+
+        shapes: Shapes = {"gradient": (self.size,), "pull": (self.size,), "change": ()}
+        return self._compiled(lowered, shapes, "lower", ["gradient"])
+
     def _compiled(
         self,
         function: Callable[..., Any],
@@ -238,7 +277,7 @@ class NodePrograms(Sealed):
     def _model(self, w: Array, costate: Array, *more: Any) -> tuple[Any, ...]:
         m = self.inputs
         following, ahead, free, *rest = (None, None, 1.0, *more) if self.is_last else more
-        a, b, z, price, present, bounds, *given = rest
+        a, b, z, price, present, bounds, mu, *given = rest
         elastic = Elastic(a, b, z, self.kinds, price)
         z = present * z
         cost, r = self._values(w, present, bounds, given)
@@ -260,7 +299,7 @@ class NodePrograms(Sealed):
             of_w = np.concatenate([of_w[:m], free * of_w[m:given_ends], of_w[given_ends:]])
             A = np.concatenate([np.concatenate([slopes.A, defect[:, None]], axis=1), np.eye(self.states + 1)[-1:]])
             model = (A, np.concatenate([slopes.B, np.zeros((1, m))]))
-        g = gradient - of_rows + self._transposed(G, D * r, bounds)
+        g = gradient - of_rows + self._transposed(G, D * r, bounds) + mu * pull
         weights = np.concatenate([np.concatenate([H, g[:, None]], axis=1), np.concatenate([g, np.zeros(1)])[None]])
         if not self.is_last:
             weights = np.where(np.tri(self.size + 1, k=-1) > 0.0, 0.0, weights)  # the recursion reads no more
@@ -272,7 +311,7 @@ class NodePrograms(Sealed):
         violation = np.where(self.kinds.ends, np.abs(r), -r)
         largest = [_largest(np.abs(of_w)), _largest(np.abs(misses)), _largest(violation), product, lowest, pressure]
         some = G if self.general else np.zeros((1, self.states))  # kernels are quicker without empty arrays
-        return (*model, weights, pull, gradient, some, r, np.array(sums), np.array(largest))
+        return (*model, weights, pull, gradient, some, r, np.array(sums + largest))
 
     def _values(self, w: Array, present: Array, bounds: Array, given: Sequence[Any]) -> tuple[Any, Array]:
         """Cost and rows."""

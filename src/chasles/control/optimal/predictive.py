@@ -189,7 +189,7 @@ class ModelPredictive(RobotController):
         x0 = moved(problem.robot, x, [Held(tau + load, span) for tau, span in acting], problem.step.integrator)
         if is_first:
             result = self._from_nothing(now, x0)
-            horizon = Horizon(result.iterate.W[0], result.iterate.costates[0], result.gains[0])
+            horizon = Horizon(result.iterate.W, result.iterate.costates, result.gains)
             before = later(horizon, 0.0, problem.step)
         else:
             horizon = Horizon(memory.motion, memory.costates, memory.gains)
@@ -197,7 +197,7 @@ class ModelPredictive(RobotController):
             result = self._following(now, x0, before)
         if _is_sound(result):
             self._keep(memory, result)
-            u = result.iterate.W[0, 0, :m]
+            u = result.iterate.W[0, :m]
         else:
             memory.failed += 1.0
             memory.motion, memory.costates, memory.gains = before
@@ -248,7 +248,7 @@ class ModelPredictive(RobotController):
         values = [np.asarray(getattr(self, name)) for name in problem.values]
         scale = float(now.memory.scale) or 1.0
         start = np.asarray(now.memory.start)
-        nodes = problem.at_nodes(moments, x0[None], start[None], [value[None] for value in values], scale)
+        nodes = problem.at_nodes(moments, x0, start, values, scale)
         if not load.any():
             return nodes
         m = nodes.inputs
@@ -260,9 +260,9 @@ class ModelPredictive(RobotController):
         nodes = self._at_nodes(now, x0, np.zeros(self.robot.n))
         W = first_motion(nodes, None)
         if self.problem.takes_reference:
-            W = inside(nodes, along(self.problem.motors, nodes.instants)[None])
+            W = inside(nodes, along(self.problem.motors, nodes.instants))
         scale = usual_scale(nodes, W)
-        now.memory.scale = scale[0]
+        now.memory.scale = scale
         nodes = replace(nodes, given=(scale, *nodes.given[1:]))
         begin = first_iterate(nodes, W, _FIRST_BARRIER)
         return solve(nodes, begin, iterations=_FIRST_ITERATIONS, barrier=self.barrier)
@@ -271,21 +271,21 @@ class ModelPredictive(RobotController):
         """Iterate from the motion of the call before."""
         memory, nodes = now.memory, self._at_nodes(now, x0, np.asarray(now.memory.load))
         m, rows = nodes.inputs, nodes.rows
-        W = before.W[None].copy()
-        W[0, 0, m:] = x0
-        W[0, :-1, :m] = _within(nodes, W[0, :-1, :m])
-        mu, price = np.full(1, self.barrier), np.full((1, 1), float(memory.price))
-        elastic = first_elastic(nodes.values(W).rows, rows.kinds, mu[:, None], price).counting(rows.present)
+        W = before.W.copy()
+        W[0, m:] = x0
+        W[:-1, :m] = _within(nodes, W[:-1, :m])
+        elastic = first_elastic(nodes.values(W).rows, rows.kinds, self.barrier, float(memory.price))
+        elastic = elastic.counting(rows.present)
         z = elastic.z.copy()
-        z[0, rows.kinds.ends] = memory.ends
-        begin = Iterate(W, before.costates[None], elastic.with_multipliers(z, mu[:, None]), mu)
+        z[rows.kinds.ends] = memory.ends
+        begin = Iterate(W, before.costates, elastic.with_multipliers(z, self.barrier), self.barrier)
         return solve(nodes, begin, iterations=self.iterations, barrier=self.barrier)
 
     def _keep(self, memory: Record, result: SearchResult) -> None:
         """Remember the motion for the next call."""
         last, elastic = result.iterate, result.iterate.elastic
-        memory.motion, memory.costates, memory.gains = last.W[0], last.costates[0], result.gains[0]
-        memory.ends, memory.price = elastic.z[0, elastic.kinds.ends], np.asarray(elastic.price).ravel()[0]
+        memory.motion, memory.costates, memory.gains = last.W, last.costates, result.gains
+        memory.ends, memory.price = elastic.z[elastic.kinds.ends], elastic.price
 
     def findings_after(self, memory: Mapping[str, Floats]) -> tuple[Finding, ...]:
         """Return how many solves were late, and how many failed."""
@@ -312,7 +312,7 @@ def _within(nodes: Nodes, u: Floats) -> Floats:
 def _is_sound(result: SearchResult) -> bool:
     """Whether the iterations gave torques that may be sent."""
     W = result.iterate.W
-    return bool(np.isfinite(W).all()) and result.endings[0] not in (Ending.NOT_FINITE, Ending.STALLED)
+    return bool(np.isfinite(W).all()) and result.ending not in (Ending.NOT_FINITE, Ending.STALLED)
 
 
 def _checked_values(problem: OptimalControl, values: Mapping[str, ArrayLike]) -> dict[str, Floats]:

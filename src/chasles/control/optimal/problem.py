@@ -16,9 +16,10 @@ from chasles.base.findings import Finding
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.certificate import Certificate, certify
 from chasles.control.optimal.duration import duration_of
+from chasles.control.optimal.errors import Errors
 from chasles.control.optimal.first_motion import first_motion, instants, one_motion, usual_scale
 from chasles.control.optimal.interior_point import solve_from
-from chasles.control.optimal.iterates import Ending, Errors
+from chasles.control.optimal.iterates import Ending
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
@@ -269,34 +270,38 @@ class OptimalControl(Sealed):
         qd: Floats,
         *values: Floats,
     ) -> tuple[list[Solved], float]:
-        """Solve problems (problems, …) together; also by what the duration that was found exceeds the usual one."""
+        """Solve problems (problems, …); also by what the duration that was found exceeds the usual one."""
         nodes, W = self.posed(q, qd, values, moments=moments, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
-        outcome = solve_from(nodes, W, iterations=most, watch=watch)
-        now, m, s = outcome.iterate, nodes.inputs, 2 * self.robot.n
-        W = nodes.rolled_out(now.W, outcome.gains)
-        W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, now.W)
-        certificate = certify(nodes, W, now.elastic.z, outcome.gains)
+        outcomes = [solve_from(nodes.select(k), first, iterations=most, watch=watch) for k, first in enumerate(W)]
+        found, K, z = (
+            np.stack(parts)
+            for parts in zip(*((each.iterate.W, each.gains, each.iterate.elastic.z) for each in outcomes), strict=True)
+        )
+        m, s = nodes.inputs, 2 * self.robot.n
+        W = nodes.rolled_out(found, K)
+        W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, found)
+        certificate = certify(nodes, W, z, K)
         torques = self.step.torques(W[:, :-1, :m])
         gains = np.zeros((len(q), self.nodes, self.robot.n, 2 * self.robot.n))
-        gains[:, :, self.motors] = outcome.gains[..., :s]
+        gains[:, :, self.motors] = K[..., :s]
         states = W[:, :, m : m + s]
         stretch = float(W[0, 0, -1]) if self.span.is_free else 1.0
         share = certificate.reduced_gradient / np.maximum(1.0, certificate.size)
         cost = certificate.cost / nodes.scale
         result = []
-        for k, ending in enumerate(outcome.endings):
-            status = _status(certificate, ending, k)
-            found: tuple[Finding, ...] = ()
+        for k, outcome in enumerate(outcomes):
+            status = _status(certificate, outcome.ending, k)
+            findings: tuple[Finding, ...] = ()
             if status is PlanStatus.NOT_FINITE:
-                found = not_finite(nodes.select(k), W[k])
+                findings = not_finite(nodes.select(k), W[k])
             elif not certificate.is_feasible[k]:
                 pairs = () if self.clearance is None else self.clearance.pairs
-                found = violations(self.robot, self.motors, pairs, nodes.rows, certificate.rows[k])
+                findings = violations(self.robot, self.motors, pairs, nodes.rows, certificate.rows[k])
             elif self.clearance is not None:
-                found = between_nodes(self.clearance, states[k], stretch * self.step.h)
-            numbers = float(cost[k]), status, float(share[k]), int(outcome.iterations[k])
-            result.append(Solved(states[k], torques[k], gains[k], *numbers, found))
+                findings = between_nodes(self.clearance, states[k], stretch * self.step.h)
+            numbers = float(cost[k]), status, float(share[k]), outcome.iterations
+            result.append(Solved(states[k], torques[k], gains[k], *numbers, findings))
         return result, stretch
 
     def at_nodes(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.findings import Finding, Rule
-from chasles.control.optimal.interior_point import FEASIBLE
+from chasles.control.optimal.errors import FEASIBLE
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.distances import Clearance

@@ -42,6 +42,11 @@ class CompiledKernel:
     direct_address: int | None
 
     @property
+    def loop_address(self) -> int:
+        """Address of its loop."""
+        return self.code.address(ENTRY)
+
+    @property
     def instance_address(self) -> int:
         """Address of the direct call of an instance of `chasles.engine.cpython.vectorcall.DirectlyCalled`."""
         return self.code.address(calls.INSTANCE_ENTRY)

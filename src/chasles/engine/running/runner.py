@@ -302,6 +302,22 @@ class Runner:
             if width != "few":
                 self._many = ufunc
 
+    def loop(self, samples: int) -> tuple[int, object] | None:
+        """Address of the loop in machine code for so many samples and the owner of that code; None where there is none.
+
+        It takes all arrays of the kernel, as NumPy passes them to the loops of its ufuncs.
+        """
+        if not native_available():
+            return None
+        width: Width = "few" if samples <= self._few_samples else "many"
+        if not native.has_widths(self.dtype):
+            width = "any"
+        with COMPILING:
+            if width not in self._compiled:
+                self.compile(width)
+        code = self._compiled.get(width)
+        return None if code is None else (code.loop_address, code)
+
     def give_up(self, width: Width) -> None:
         """Let the code that is there serve all calls."""
         if width == "few":
