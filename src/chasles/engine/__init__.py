@@ -4,8 +4,9 @@ In reading order: `program`, how tracing makes programs; `derivatives` of progra
 `kernels`, which run programs over many samples; `targets`, one lowering each; `cpython`, calls by the memory layout of
 CPython's and NumPy's objects; `running`, which compiles and calls; `riccati`, a recursion along a motion as one call.
 `function` is the one kind of callable and `family` one whose options choose programs; `functions` are those that
-algorithms call; `arguments` and `validators` check what callers give. `identity` says what a computation is, as a
-digest of its content, by which `trace_cache` finds programs that an earlier process traced.
+algorithms call; `schedule` repeats calls without Python in between; `arguments` and `validators` check what callers
+give. `identity` says what a computation is, as a digest of its content, by which `trace_cache` finds programs that an
+earlier process traced.
 """
 
 from chasles.base import lazy

@@ -2,9 +2,9 @@
 
 `residuals` say what is wanted, `problem` puts them together. `step`, `terms`, `rows` and `nodes` are the problem on
 nodes with its derivatives, `node_programs` what is compiled of it. `interior_point` is the solver, `iterates` what it
-works on, its Newton step the `backward_pass`, its constraints `elastic`, its line search a `filter`. `certificate`
-evaluates the result independently, `violations` says what is violated, `plan` is the result and `following` the law
-that follows it.
+begins and ends with, `workspace` one iteration in machine code: `errors` and barrier, the `backward_pass` that is
+Newton's step, the constraints as `elastic` rows, the `filter` of the line search. `certificate` evaluates the result
+independently, `violations` says what is violated, `plan` is the result and `following` the law that follows it.
 """
 
 from chasles.base import lazy
