@@ -239,8 +239,9 @@ class NodePrograms(Sealed):
             rows = rows.with_multipliers(z + share_of_multipliers * dz, mu)
             return Place(w + share * dw, costate + share * (aim - costate), rows.a, rows.b, rows.z)
 
-        shapes: Shapes = {"w": (self.size,), "costate": (self.states,)} | dict.fromkeys(("a", "b", "z"), (self.rows,))
-        shapes |= {"dw": (self.size,), "aim": (self.states,)} | dict.fromkeys(("da", "db", "dz"), (self.rows,))
+        shapes: Shapes = {"w": (self.size,), "costate": (self.states,)}
+        shapes |= dict.fromkeys(("a", "b", "z"), (self.rows,)) | {"dw": (self.size,), "aim": (self.states,)}
+        shapes |= dict.fromkeys(("da", "db", "dz"), (self.rows,))
         shapes |= dict.fromkeys(("price", "mu", "share", "share_of_multipliers"), ())
         return self._compiled(place, shapes, "follow", list(Place._fields), Place)
 
