@@ -12,6 +12,7 @@ from tests.thinning import thinned
 import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control import TimeVaryingRegulator, loop_margins
+from chasles.control.loop_margins import disk_margins
 
 ARM = ch.load("planar2r")
 MOTION = ch.PointToPoint([-1.57, 0.0], [0.78, 1.57], 1.0)
@@ -98,3 +99,13 @@ def test_filters_are_settled_before_the_margins_are_taken() -> None:
     disk = loop_margins(ARM, law, still, period=0.01, places=3).disk
     assert disk[0] > 0.3
     np.testing.assert_allclose(disk[0], disk[-1], rtol=0.02)
+
+
+def test_disk_margins_alone_are_those_of_every_so_many_calls() -> None:
+    arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.4)
+    law = ch.ComputedTorque(arm, kp=100.0, kd=20.0, ki=300.0)
+    options: dict[str, Any] = {"period": 0.01, "delay": 0.5}
+    all_calls = loop_margins(arm, law, motion, places=41, **options)
+    np.testing.assert_allclose(disk_margins(arm, law, motion, places=9, **options), all_calls.disk[::5], rtol=1e-9)
+    late = disk_margins(arm, law, motion, period=0.01, delay=8.0, places=9)  # unstable
+    np.testing.assert_array_equal(late, np.zeros(9))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import math
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -13,7 +15,8 @@ from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.now import PlannedMotion
 from chasles.control.traced_law import TracedLaw, traced_law
-from chasles.engine import Function, trace
+from chasles.engine import Function, Layout, trace
+from chasles.engine.program.program import Program
 from chasles.engine.program.records import Memory
 from chasles.engine.program.scalar import Array, Real
 from chasles.robot.robot import Robot
@@ -31,6 +34,7 @@ _DIFFERENCE = 1e-5  # their half width, relative to values above 1
 _UNFELT = 1e-9  # share of a value that counts as rounding
 _SETTLING, _MOST_SETTLING = 0.5, 500  # s, and calls at most, at rest before a motion
 _BY_EIGENVECTORS, _BEST_CONDITIONED = 40, 1e8  # memory from which on responses use them, if they lose few digits
+_MEMORY = 4  # its place among the arguments of a law, behind t, q, qd and the reference
 _DIGITS = 8  # of poles, up to which filters have the same
 
 
@@ -84,9 +88,7 @@ def linear_law(
     traced = _traced(controller, times, planned, period)
     function, schedule = _function(traced)
     given = (times, planned.q, planned.qd, traced.references)
-    memories = np.repeat(traced.initial_memory[None], len(times), axis=0)
-    for k in range(len(times) - 1 if traced.initial_memory.size else 0):
-        memories[k + 1] = function(*(part[k] for part in (*given, memories, *schedule)), *traced.further)[1]
+    memories = _memories(function, traced, (*given, *schedule))
     arguments = tuple(part[::every] for part in (*given, memories, *schedule))
     torques = np.ravel(function(*given, memories, *schedule, *traced.further)[0])
     sizes = sizes_of(memories), float(sizes_of(torques[:, None])[0])
@@ -94,7 +96,8 @@ def linear_law(
     if size <= LARGE_MEMORY:
         tau, following = (
             np.concatenate(
-                [function.jacobian(output, wrt)(*arguments, *traced.further) for wrt in ("q", "qd", "memory")], axis=-1
+                [_slopes(function.program, output, wrt)(*arguments, *traced.further) for wrt in ("q", "qd", "memory")],
+                axis=-1,
             )
             for output in ("tau", "following")
         )
@@ -120,13 +123,50 @@ def _traced(controller: Controller, times: Floats, planned: Motion, period: floa
     return traced_law(controller, times, planned, period)
 
 
+def _memories(function: Function, traced: TracedLaw, given: Sequence[Floats]) -> Floats:
+    """Memory of a law at each call, of which the arguments but the memory are given."""
+    count = len(given[0])
+    if not traced.initial_memory.size:
+        return np.zeros((count, 0))
+    rows = np.concatenate([np.reshape(part, (count, -1)) for part in given], axis=-1)
+    memories = _memory_scan(function.program, len(given))(traced.initial_memory, rows[:, None], *traced.further)[1]
+    return np.asarray(memories)
+
+
+@lru_cache(maxsize=16)
+def _memory_scan(program: Program, count: int) -> Function:
+    """Loop over the calls of a law, of which so many arguments change from call to call: (memory, given, …)."""
+    memory, *given = program.inputs[_MEMORY], *program.inputs[:_MEMORY], *program.inputs[_MEMORY + 1 : count + 1]
+    law, layout = Function(program), Layout({a.name: a.shape for a in given})
+
+    def call(memory: Array, given: Mapping[str, Array], *further: Array) -> Any:
+        before, after = list(given.values())[:_MEMORY], list(given.values())[_MEMORY:]
+        return law(*before, memory, *after, *further)[1], memory
+
+    shapes: dict[str, Any] = {"memory": memory.shape, "given": layout.shapes}
+    shapes |= {a.name: a.shape for a in program.inputs[count + 1 :]}
+    return Function(trace(call, shapes, name="memory_along", outputs=["following", "memory_now"]), shape="scan")
+
+
+@lru_cache(maxsize=16)
+def _compiled(program: Program) -> Function:
+    """Return a law as a function, the same one for the same law."""
+    return Function(program)
+
+
+@lru_cache(maxsize=16)
+def _slopes(program: Program, output: str, wrt: str) -> Function:
+    """Return the derivatives of a law, as the same function for the same law."""
+    return _compiled(program).jacobian(output, wrt)
+
+
 def _function(traced: TracedLaw) -> tuple[Function, tuple[Floats, ...]]:
     """Return a law as a function, and its schedule; one of a large memory without schedule has no argument for it.
 
     Functions with empty arguments are not compiled. That suits a few batched calls, but not the many that a large
     memory asks for.
     """
-    function = Function(traced.program)
+    function = _compiled(traced.program)
     memory = traced.initial_memory.size
     if traced.schedule.shape[1] or memory <= LARGE_MEMORY:
         return function, (traced.schedule,)

@@ -148,13 +148,40 @@ def loop_margins(
     held = delayed_hold(*linear_model(robot, Motion(*(part[::every] for part in planned))), step, late)
     loops = closed_loops(law, held.A, held.B_late)
     chosen = np.unique(np.linspace(0, len(loops) - 1, count).round().astype(np.intp))
-    frozen, left = merged(LinearLaw(*(part[chosen] for part in law)))
-    A, B_late = held.A[chosen], tuple(B[chosen] for B in held.B_late)
-    radius = np.maximum(np.abs(np.linalg.eigvals(closed_loops(frozen, A, B_late))).max(axis=-1), left)
-    disk = np.where(radius <= 1.0 + MARGINAL, _disk_margins(frozen, A, B_late), 0.0)
+    some = LinearLaw(*(part[chosen] for part in law))
+    radius, disk = _frozen_margins(some, held.A[chosen], tuple(B[chosen] for B in held.B_late))
     alone = law.D.shape[-1] + alone_and_coupled(law.A)[0]
     growth, amplification = _lifted(loops, robot.n, step, every, alone)
     return LoopMargins(times[::every][chosen], disk, radius, growth, amplification)
+
+
+def disk_margins(
+    robot: Robot,
+    controller: Controller,
+    motion: JointTrajectory,
+    *,
+    period: float,
+    delay: float = 0.0,
+    velocity: Velocity = "differentiated",
+    places: int = 21,
+) -> Floats:
+    """Disk margins of a sampled loop at equally spaced calls along a motion, at least so many; see `loop_margins`.
+
+    Other calls are not linearised.
+    """
+    times = float(motion.start_time) + period * np.arange(max(2, math.floor(motion.duration / period + 1e-9) + 1))
+    every = max(1, (len(times) - 1) // max(1, places - 1))
+    planned = on_manifold(robot, motion)(times)
+    law = law_along(robot, controller, times, planned, period, every, velocity)
+    held = delayed_hold(*linear_model(robot, Motion(*(part[::every] for part in planned))), period, delay)
+    return _frozen_margins(law, held.A, held.B_late)[1]
+
+
+def _frozen_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> tuple[Floats, Floats]:
+    """Return spectral radius and disk margin of frozen loops; the margin of an unstable loop is 0."""
+    frozen, left = merged(law)
+    radius = np.maximum(np.abs(np.linalg.eigvals(closed_loops(frozen, A, B_late))).max(axis=-1), left)
+    return radius, np.where(radius <= 1.0 + MARGINAL, _disk_margins(frozen, A, B_late), 0.0)
 
 
 def _disk_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:

@@ -17,7 +17,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.control import Controller
 from chasles.control.linear_law import Velocity
-from chasles.control.loop_margins import loop_margins
+from chasles.control.loop_margins import disk_margins
 from chasles.engine import maximum
 from chasles.engine.validators import real
 from chasles.simulation.gain_box import GainBox
@@ -86,8 +86,8 @@ class TuningProblem:
         plant, motion, period = as_plant(self.setup.plant), self.setup.motion, self.setup.period
         sensors, delay = plant.sensors, plant.delay / period
         velocity: Velocity = "measured" if sensors is None or sensors.velocity == "measured" else "differentiated"
-        margins = loop_margins(plant.robot, law, motion, period=period, delay=delay, velocity=velocity, places=places)
-        return float(margins.disk.min())
+        margins = disk_margins(plant.robot, law, motion, period=period, delay=delay, velocity=velocity, places=places)
+        return float(margins.min())
 
 
 def split_draws(over: Mapping[str, ArrayLike]) -> tuple[dict[str, Floats], dict[str, Floats] | None]:
