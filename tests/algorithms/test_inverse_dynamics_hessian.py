@@ -121,3 +121,14 @@ def test_friction_of_motors_and_of_their_load(coupled: bool, trees: SimpleNamesp
     blocks = [rows[:2, :2], rows[:2, 2:4], rows[:2, 4:], rows[2:4, 2:4], rows[2:4, 4:]]
     assert np.abs(blocks[4]).max() > 0.1  # inertia is a load too
     require_same(alg.inverse_dynamics_hessian(tree, q, qd, qdd, y), blocks, 1e-7)
+
+    def gradient_of_motion(x: np.ndarray) -> Any:
+        return np.concatenate([y @ by[2:] for by in alg.linearize(tree, *np.split(x, 3))])
+
+    model = alg.quadratic_model(tree, q, qd, qdd, y)
+    assert np.allclose(model.qdd, alg.forward_dynamics(tree, q, qd, qdd), rtol=1e-12)
+    rows = trees.central_difference(gradient_of_motion, np.concatenate([q, qd, qdd])).T
+    assert np.abs(rows[4:, 4:]).max() < 1e-6 * np.abs(rows).max()
+    blocks = [rows[:2, :2], rows[:2, 2:4], rows[:2, 4:], rows[2:4, 2:4], rows[2:4, 4:]]
+    assert np.abs(blocks[4]).max() > 0.1
+    require_same(alg.TorqueHessian(*model[3:]), blocks, 1e-6)

@@ -42,6 +42,7 @@ ALGORITHMS: dict[str, tuple[Callable[..., Any], int]] = {
     "inverse_dynamics_derivatives": (alg.inverse_dynamics_derivatives, 3),
     "inverse_dynamics_hessian": (alg.inverse_dynamics_hessian, 4),
     "linearize": (alg.linearize, 3),
+    "quadratic_model": (alg.quadratic_model, 4),
 }
 
 
@@ -119,6 +120,7 @@ def full_panda() -> Any:
         (alg.inverse_dynamics_derivatives, 3, 3150),
         (alg.inverse_dynamics_hessian, 4, 5050),
         (alg.linearize, 3, 5250),
+        (alg.quadratic_model, 4, 9600),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )

@@ -100,6 +100,18 @@ def test_called_programs_stay_calls_or_join_the_caller() -> None:
         trace(lambda a: call_traced(inner, [a, 0.0], inline=True), {"a": (2,)})
 
 
+def test_results_of_calls_fold_where_they_are_known() -> None:
+    inner = trace(lambda x, y: np.array([0.0, x, x * y, x * y, y * y]), {"x": (), "y": ()}, name="inner")
+
+    def outer(a: Any) -> Any:
+        zero, same, product, again, _ = call_traced(inner, [a, 2.0 * a], inline=False)
+        return zero * a + same + (product - again)
+
+    program = trace(outer, {"a": ()})
+    assert program.operation_count == 0  # a itself
+    assert program.replay([3.0]) == [3.0]
+
+
 def test_equal_calls_are_one_call() -> None:
     inner = trace(lambda x: sin(x), {"x": ()})
     program = trace(lambda x: call_traced(inner, [x], inline=False) * call_traced(inner, [x], inline=False), {"x": ()})

@@ -35,6 +35,7 @@ CALLS: dict[str, tuple[tuple[str, ...], dict[str, Any]]] = {
     "inverse_dynamics_derivatives": (("q", "qd", "qdd"), {}),
     "inverse_dynamics_hessian": (("q", "qd", "qdd", "weights"), {}),
     "linearize": (("q", "qd", "tau"), {}),
+    "quadratic_model": (("q", "qd", "tau", "weights"), {}),
     "regressors.torque": (("q", "qd", "qdd"), {}),
     "regressors.momentum": (("q", "qd"), {}),
     "regressors.energy": (("q", "qd"), {}),

@@ -178,14 +178,28 @@ def _linear_model(m: ClosedMotion) -> tuple[np.ndarray, np.ndarray]:
     return A, np.vstack([np.zeros((m.n, m.n)), np.linalg.inv(m.M)])
 
 
-def _weighted_hessian(m: ClosedMotion) -> tuple[np.ndarray, ...]:
-    def gradient(q: np.ndarray, qd: np.ndarray, qdd: np.ndarray) -> np.ndarray:
-        return np.concatenate([m.weights @ by for by in m.declared("inverse_dynamics_derivatives", q, qd, qdd)])
+def _rows_of_hessian(m: ClosedMotion, name: str, last: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Differences, by q and by qd, of the weighted derivatives to q, qd and another argument."""
 
-    units, n = np.eye(m.n), m.n
-    by_q = np.array([m.along(lambda q: gradient(q, m.qd, m.qdd), unit) for unit in units])
-    by_qd = np.array([slope(lambda s, unit=unit: gradient(m.q, m.qd + s * unit, m.qdd), 1e-3) for unit in units])
+    def gradient(q: np.ndarray, qd: np.ndarray) -> np.ndarray:
+        by = m.declared(name, q, qd, last)
+        rows = np.concatenate([part[m.n :] for part in by], axis=1) if name == "linearize" else np.hstack(by)
+        return m.weights @ rows
+
+    by_q = [m.along(lambda q: gradient(q, m.qd), unit) for unit in np.eye(m.n)]
+    by_qd = [slope(lambda s, unit=unit: gradient(m.q, m.qd + s * unit), 1e-3) for unit in np.eye(m.n)]
+    return np.array(by_q), np.array(by_qd)
+
+
+def _weighted_hessian(m: ClosedMotion) -> tuple[np.ndarray, ...]:
+    n, (by_q, by_qd) = m.n, _rows_of_hessian(m, "inverse_dynamics_derivatives", m.qdd)
     return by_q[:, :n], by_q[:, n : 2 * n], by_q[:, 2 * n :], by_qd[:, n : 2 * n], by_qd[:, 2 * n :]
+
+
+def _quadratic_model(m: ClosedMotion) -> tuple[np.ndarray, ...]:
+    n, (by_q, by_qd) = m.n, _rows_of_hessian(m, "linearize", m.tau)
+    second = by_q[:, :n], by_q[:, n : 2 * n], by_q[:, 2 * n :], by_qd[:, n : 2 * n], by_qd[:, 2 * n :]
+    return m.acceleration, *m.declared("linearize", m.q, m.qd, m.tau), *second
 
 
 def _over_a_step(m: ClosedMotion) -> np.ndarray:
@@ -286,6 +300,7 @@ EXPECTED: dict[str, Callable[[ClosedMotion], Any]] = {
     "inverse_dynamics_derivatives": lambda m: (*m.derivatives("inverse_dynamics", m.qdd), m.M),
     "inverse_dynamics_hessian": _weighted_hessian,
     "linearize": _linear_model,
+    "quadratic_model": _quadratic_model,
     "loops.actuator_forces": _motor_forces,
     "loops.generalized_forces": lambda m: _motors(m).T @ m.actuator_forces,
     # Regressors and reference motions.
@@ -325,7 +340,8 @@ def cases_and_computations() -> Iterator[ParameterSet]:
     """One of the quick cases for each computation in the default run, in turn; the small linkage takes the dearest."""
     for case in (*MACHINES, *range(5)):
         for k, name in enumerate(OF_LEGS if case in LEGS else EXPECTED):
-            turn = QUICK[0] if "derivative" in name or "hessian" in name or name == "linearize" else QUICK[k % 2]
+            dear = any(part in name for part in ("derivative", "hessian", "linear", "model"))
+            turn = QUICK[0] if dear else QUICK[k % 2]
             yield pytest.param(case, name, marks=[] if case == turn else [pytest.mark.slow])
 
 

@@ -64,6 +64,8 @@ from chasles.algorithms.mobility import regular_configurations as regular_config
 from chasles.algorithms.multipliers import ClosedState as ClosedState
 from chasles.algorithms.multipliers import closed_state as closed_state
 from chasles.algorithms.multipliers import constrained_accelerations as constrained_accelerations
+from chasles.algorithms.quadratic_model import QuadraticModel as QuadraticModel
+from chasles.algorithms.quadratic_model import quadratic_model as quadratic_model
 from chasles.algorithms.reference_motion import MomentumAndDrift as MomentumAndDrift
 from chasles.algorithms.reference_motion import momentum_and_drift as momentum_and_drift
 from chasles.algorithms.reference_motion import momentum_drift_regressor as momentum_drift_regressor

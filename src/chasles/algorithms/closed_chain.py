@@ -43,6 +43,7 @@ from chasles.algorithms.mass_matrix import coriolis_matrix as tree_coriolis_matr
 from chasles.algorithms.mass_matrix import mass_matrix as tree_mass_matrix
 from chasles.algorithms.mass_matrix import massless
 from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
+from chasles.algorithms.quadratic_model import QuadraticModel, with_curvature
 from chasles.algorithms.reference_motion import MomentumAndDrift
 from chasles.algorithms.regressors import EnergyRegressors
 from chasles.engine import trace
@@ -347,6 +348,15 @@ def linearize(
     G = velocity_map(tree, q)
     transport = (of_tree.transport_of_displacement(tree, G @ qd) @ G)[list(tree.independent)]
     return linearization.linear_model(transport, inverse(_factor(tree, M)), by_q, by_qd)
+
+
+def quadratic_model(
+    tree: Tree, q: Array, qd: Array, tau: Array, weights: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
+) -> QuadraticModel:
+    """Second-order model in displacements of the independent coordinates."""
+    qdd, model = forward_dynamics(tree, q, qd, tau, wrenches), linearize(tree, q, qd, tau, wrenches)
+    y = model.B[len(tree.independent) :].T @ weights
+    return with_curvature(qdd, model, inverse_dynamics_hessian(tree, q, qd, qdd, y, wrenches))
 
 
 def _joint_motion(tree: Tree, q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:

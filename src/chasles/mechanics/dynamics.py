@@ -5,7 +5,7 @@ from __future__ import annotations
 from numpy.typing import ArrayLike
 
 from chasles import algorithms
-from chasles.algorithms import Linearization, TorqueDerivatives, TorqueHessian, closed_chain
+from chasles.algorithms import Linearization, QuadraticModel, TorqueDerivatives, TorqueHessian, closed_chain
 from chasles.mechanics.computation import Array, Out, Vary, Wrenches, computes
 from chasles.mechanics.described import Described
 
@@ -125,3 +125,18 @@ class Dynamics(Described):
         vary: Vary = None,
         out: Out = None,
     ) -> Linearization: ...
+
+    @computes(
+        algorithms.quadratic_model, closed=closed_chain.quadratic_model, outputs=QuadraticModel, needs_masses=True
+    )
+    def quadratic_model(
+        self,
+        q: ArrayLike,
+        qd: ArrayLike,
+        tau: ArrayLike,
+        weights: ArrayLike,
+        *,
+        wrenches: Wrenches = None,
+        vary: Vary = None,
+        out: Out = None,
+    ) -> QuadraticModel: ...

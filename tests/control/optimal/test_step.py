@@ -7,7 +7,7 @@ import pytest
 from scipy.integrate import solve_ivp
 from tests.control.optimal.robots import acrobot, pendulum
 
-from chasles.control.optimal.step import INTEGRATORS, HeldStep, Slopes
+from chasles.control.optimal.step import INTEGRATORS, Expansion, HeldStep
 from chasles.engine import Function, trace
 
 
@@ -20,21 +20,18 @@ def test_derivatives_are_those_of_the_step(integrator: str, motors: list[bool], 
     m, s = sum(motors), 4 + stretches
     x, u, costate = rng.normal(size=(3, s)), rng.normal(size=(3, m)), rng.normal(size=(3, s))
     shapes = {"x": (s,), "u": (m,), "costate": (s,)}
-    first = Function(trace(lambda x, u, costate: step.slopes(x, u), shapes, name="slopes", outputs=[*Slopes._fields]))
-    second = Function(
-        trace(lambda x, u, costate: step.curvature(x, u, costate, step.slopes(x, u)), shapes, name="curvature")
-    )
-    slopes = Slopes(*first(x, u, costate))
+    program = trace(step.expansion, shapes, name="expansion", outputs=[*Expansion._fields])
+    following, A, B, curvature = Function(program)(x, u, costate)
+    np.testing.assert_allclose(following, step(x, u), atol=1e-13)
     w, e = np.concatenate([u, x], axis=1), 1e-5
     for i, unit in enumerate(np.eye(m + s)):
         high, low = w + e * unit, w - e * unit
         expected = (step(high[:, m:], high[:, :m]) - step(low[:, m:], low[:, :m])) / (2.0 * e)
-        computed = slopes.B[..., i] if i < m else slopes.A[..., i - m]
+        computed = B[..., i] if i < m else A[..., i - m]
         np.testing.assert_allclose(computed, expected, atol=1e-9)
     by_u, by_x = step.adjoint(u, x, costate)
-    np.testing.assert_allclose(by_u, np.einsum("kxu,kx->ku", slopes.B, costate), atol=1e-13)
-    np.testing.assert_allclose(by_x, np.einsum("kxy,kx->ky", slopes.A, costate), atol=1e-13)
-    curvature = second(x, u, costate)
+    np.testing.assert_allclose(by_u, np.einsum("kxu,kx->ku", B, costate), atol=1e-13)
+    np.testing.assert_allclose(by_x, np.einsum("kxy,kx->ky", A, costate), atol=1e-13)
     for i, unit in enumerate(np.eye(m + s)):
         high, low = (
             np.concatenate(step.adjoint(v[:, :m], v[:, m:], costate), axis=1) for v in (w + e * unit, w - e * unit)

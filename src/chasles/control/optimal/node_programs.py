@@ -21,6 +21,7 @@ from chasles.control.optimal.step import HeldStep
 from chasles.control.optimal.terms import Terms
 from chasles.engine import Function, trace
 from chasles.engine.program.scalar import Array
+from chasles.engine.program.tracing import call_traced
 
 Floats = NDArray[np.float64]
 Shapes = dict[str, tuple[int, ...]]
@@ -165,8 +166,8 @@ class NodePrograms(Sealed):
             w: Array, a: Array, b: Array, z: Array, price: Any, present: Array, bounds: Array, *given: Any
         ) -> Any:
             elastic = Elastic(a, b, z, self.kinds, price)
-            G = self._jacobian(w, given)[0]
-            cost = self.costs.slopes(w, *given).gauss_newton
+            G = self._jacobian(w, given)
+            cost = inlined(self.costs.gauss_newton, w, *given)
             return cost, self._squared(G, present * elastic.stiffness(), bounds)
 
         shapes = {"w": (self.size,), **self._elastic_shapes, **self._given}
@@ -282,7 +283,7 @@ class NodePrograms(Sealed):
         elastic = Elastic(a, b, z, self.kinds, price)
         z = present * z
         cost, r = self._values(w, present, bounds, given)
-        G, gradient = self._jacobian(w, given)
+        G, gradient = self._jacobian(w, given), inlined(self.costs.gradient, w, *given)
         D = present * elastic.stiffness()
         of_rows = self._transposed(G, z, bounds)
         pull = -self._transposed(G, D * elastic.pull_of_barrier(), bounds)
@@ -292,14 +293,14 @@ class NodePrograms(Sealed):
         model: tuple[Any, ...] = ()
         if following is not None:
             x, u = w[m:], w[:m]
-            slopes = self.step.slopes(x, u)
-            H = H + self.step.curvature(x, u, ahead, slopes)
-            defect = self.step(x, u) - following
-            of_w = of_w + np.concatenate([slopes.B.T @ ahead, slopes.A.T @ ahead])
+            step = self.step.expansion(x, u, ahead)
+            H = H + step.curvature
+            defect = step.following - following
+            of_w = of_w + np.concatenate([step.B.T @ ahead, step.A.T @ ahead])
             given_ends = m + 2 * self.step.robot.n  # the stretch of time is free at the first node too
             of_w = np.concatenate([of_w[:m], free * of_w[m:given_ends], of_w[given_ends:]])
-            A = np.concatenate([np.concatenate([slopes.A, defect[:, None]], axis=1), np.eye(self.states + 1)[-1:]])
-            model = (A, np.concatenate([slopes.B, np.zeros((1, m))]))
+            A = np.concatenate([np.concatenate([step.A, defect[:, None]], axis=1), np.eye(self.states + 1)[-1:]])
+            model = (A, np.concatenate([step.B, np.zeros((1, m))]))
         g = gradient - of_rows + self._transposed(G, D * r, bounds) + mu * pull
         weights = np.concatenate([np.concatenate([H, g[:, None]], axis=1), np.concatenate([g, np.zeros(1)])[None]])
         if not self.is_last:
@@ -316,29 +317,28 @@ class NodePrograms(Sealed):
 
     def _values(self, w: Array, present: Array, bounds: Array, given: Sequence[Any]) -> tuple[Any, Array]:
         """Cost and rows."""
-        cost, ends = self.costs.values(w, *given)
+        cost, ends = inlined(self.costs.values, w, *given)
         general = [ends] if self.ends else []
         if self.distances.count:
-            general.insert(0, self.distances.values(w[self.inputs :], *given)[1])
+            general.insert(0, inlined(self.distances.values, w[self.inputs :], *given)[1])
         low, high, scale = bounds
         return cost, present * np.concatenate([(w - low) * scale, (high - w) * scale, *general])
 
-    def _jacobian(self, w: Array, given: Sequence[Any]) -> tuple[Array, Array]:
-        """Derivatives of distances and ends to the state, and of the cost to w."""
-        costs = self.costs.slopes(w, *given)
-        general = [costs.jacobian] if self.ends else []
+    def _jacobian(self, w: Array, given: Sequence[Any]) -> Array:
+        """Derivatives of distances and ends to the state."""
+        general = [inlined(self.costs.jacobian, w, *given)] if self.ends else []
         if self.distances.count:
-            general.insert(0, self.distances.slopes(w[self.inputs :], *given).jacobian)
-        return np.concatenate([np.zeros((0, self.states)), *general]), costs.gradient
+            general.insert(0, inlined(self.distances.jacobian, w[self.inputs :], *given))
+        return np.concatenate([np.zeros((0, self.states)), *general])
 
     def _curvature(self, w: Array, z: Array, given: Sequence[Any]) -> Array:
         """Second derivatives of the cost and the rows."""
         of_ends = z[len(z) - self.ends :] if self.is_last else np.zeros(self.costs.count)
-        H = self.costs.curvature(w, *given, of_ends)
+        H = inlined(self.costs.curvature, w, *given, of_ends)
         if not self.distances.count:
             return np.asarray(H)
         of_distances = z[2 * self.size : 2 * self.size + self.distances.count]
-        m, inner = self.inputs, self.distances.curvature(w[self.inputs :], *given, of_distances)
+        m, inner = self.inputs, inlined(self.distances.curvature, w[self.inputs :], *given, of_distances)
         return np.concatenate([H[:m], np.concatenate([H[m:, :m], H[m:, m:] + inner], axis=1)])
 
     def _times(self, G: Array, dw: Array, present: Array, bounds: Array) -> Array:
@@ -359,6 +359,11 @@ class NodePrograms(Sealed):
         inner = G.T @ (D[2 * w :, None] * G)
         of_state = np.concatenate([np.zeros((self.states, m)), inner], axis=1)
         return np.asarray(diagonal + np.concatenate([np.zeros((m, w)), of_state]))
+
+
+def inlined(function: Function[Any], *arguments: Any) -> Any:
+    """Result of a function in a trace, whose operations join it: each is used once, and they share much."""
+    return call_traced(function.program, arguments, inline=True)
 
 
 def _largest(v: Array) -> Any:

@@ -9,10 +9,6 @@ The state x is (q, q̇), or (q, q̇, s) where the duration is free: then each st
 With σ = ½ it is the leapfrog (position Verlet) method: the acceleration is constant between two nodes, so that the
 motion is a parabola through both. With σ = 0 it is the semi-implicit Euler method.
 
-Second derivatives need no tensors. With y = M⁻¹ w, differentiating ID(q, q̇, FD(q, q̇, τ)) = τ twice gives
-
-    ∂² (wᵀ FD) / ∂(q, q̇, τ)² = - Sᵀ [∂² (yᵀ ID) / ∂(q, q̇, q̈)²] S,    S = ∂(q, q̇, q̈) / ∂(q, q̇, τ).
-
 Source: Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), sections I.1 and I.3.1.
 """
 
@@ -24,9 +20,10 @@ from typing import Any, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.algorithms import QuadraticModel
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
-from chasles.engine import Function, jacobian, trace, vjp
+from chasles.engine import Function, trace, vjp
 from chasles.engine.program.scalar import Array
 from chasles.robot.robot import Robot
 
@@ -39,23 +36,23 @@ _DRIFT = {"leapfrog": 0.5, "semi-implicit-euler": 0.0}
 _SMOOTH = 0.1
 
 
-class Slopes(NamedTuple):
-    """First derivatives of a step.
+class Expansion(NamedTuple):
+    """A step to second order.
 
     Attributes
     ----------
+    following
+        The next state x⁺, (states,).
     A, B
-        Derivatives of the next state to the state and to the torques of the motors, (states, states) and (states, m).
-    accelerations
-        Derivatives of the accelerations to (u, x), (n, m + states).
-    M_inverse
-        Inverse mass matrix, the derivative of q̈ to all torques, (n, n).
+        Derivatives of x⁺ to the state and to the torques of the motors, (states, states) and (states, m).
+    curvature
+        Second derivatives of λᵀ x⁺ to (u, x) for a costate λ, (m + states, m + states).
     """
 
+    following: Array
     A: Array
     B: Array
-    accelerations: Array
-    M_inverse: Array
+    curvature: Array
 
 
 @dataclass(frozen=True)
@@ -125,50 +122,38 @@ class HeldStep:
             velocities.append(np.zeros((n, 1)))
         return np.concatenate(positions, axis=1), np.concatenate(velocities, axis=1)
 
-    def slopes(self, x: Array, u: Array) -> Slopes:
-        """Exact first derivatives at a node, x (states,) and u (m,), of traced scalars."""
+    def expansion(self, x: Array, u: Array, costate: Array) -> Expansion:
+        """The step to second order at a node, x (states,), u (m,) and λ (states,), of traced scalars."""
         n, m, h, drift = self.robot.n, len(u), self._span(x), self.drift
         q, qd = self._drifted(x)
-        rates = self.robot.linearize(q, qd, self.torques(u))
-        by_positions, by_velocities = self._moments(x)
-        no_states = np.zeros((n, self.states))
-        of_torques = np.concatenate([rates.B[n:, self.motors], no_states], axis=1)
-        qdd = of_torques + rates.A[n:, :n] @ by_positions + rates.A[n:, n:] @ by_velocities
-        qd_next = by_velocities + h * qdd
-        q_next = by_positions + (1.0 - drift) * h * qd_next
-        rows = [q_next, qd_next]
-        if self.stretches:
-            accelerations = np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
-            by_stretch = self.h * accelerations
-            moved = (1.0 - drift) * (self.h * (qd + h * accelerations) + h * by_stretch)
-            last = np.eye(m + self.states)[-1:]
-            rows = [q_next + moved[:, None] * last, qd_next + by_stretch[:, None] * last, last]
-        both = np.concatenate(rows)
-        return Slopes(both[:, m:], both[:, :m], qdd, rates.B[n:])
-
-    def curvature(self, x: Array, u: Array, costate: Array, slopes: Slopes) -> Array:
-        """Second derivatives of λᵀ x⁺ to (u, x), (m + states, m + states), for λ (states,), of traced scalars."""
-        n, h = self.robot.n, self._span(x)
-        w = h * (costate[n : 2 * n] + (1.0 - self.drift) * h * costate[:n])
-        q, qd = self._drifted(x)
-        qdd = np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
-        inner = self._inverse_dynamics_hessian(np.concatenate([q, qd, qdd]), slopes.M_inverse @ w)
-        # Accelerations enter the inverse dynamics linearly.
-        qq, qv, vv, qa = inner[:n, :n], inner[:n, n : 2 * n], inner[n : 2 * n, n : 2 * n], inner[:n, 2 * n :]
+        w = h * (costate[n : 2 * n] + (1.0 - drift) * h * costate[:n])
+        dynamics = self.robot.quadratic_model(q, qd, self.torques(u), w)
+        qdd, by_tau = dynamics.qdd, dynamics.B[n:, self.motors]
         Q, V = self._moments(x)
-        mixed = Q.T @ (qv @ V + qa @ slopes.accelerations)
-        result = -(Q.T @ qq @ Q + V.T @ vv @ V + mixed + mixed.T)
+        of_torques = np.concatenate([by_tau, np.zeros((n, self.states))], axis=1)
+        accelerations = of_torques + dynamics.A[n:, :n] @ Q + dynamics.A[n:, n:] @ V
+        qd_next = qd + h * qdd
+        following = [x[:n] + drift * h * qd + (1.0 - drift) * h * qd_next, qd_next]
+        by_velocities = V + h * accelerations
+        rows = [Q + (1.0 - drift) * h * by_velocities, by_velocities]
+        curvature = _curvature(dynamics, Q, V, self.motors)
         if self.stretches:
-            result = result + self._curvature_of_stretch(x, costate, w, qdd, slopes)
-        return np.asarray(result)
+            by_stretch = self.h * qdd
+            moved = (1.0 - drift) * (self.h * qd_next + h * by_stretch)
+            last = np.eye(m + self.states)[-1:]
+            rows = [rows[0] + moved[:, None] * last, rows[1] + by_stretch[:, None] * last, last]
+            following.append(x[2 * n :])
+            curvature = curvature + self._curvature_of_stretch(x, costate, w, qdd, accelerations)
+        by_w = np.concatenate(rows)
+        return Expansion(np.concatenate(following), by_w[:, m:], by_w[:, :m], curvature)
 
-    def _curvature_of_stretch(self, x: Array, costate: Array, w: Array, qdd: Array, slopes: Slopes) -> Array:
+    def _curvature_of_stretch(self, x: Array, costate: Array, w: Array, qdd: Array, accelerations: Array) -> Array:
         """What the stretch s adds: λᵀ x⁺ = λqᵀ (q + s h q̇) + λvᵀ q̇ + wᵀ FD, where w and q½ depend on s too."""
         n, m, h, drift = self.robot.n, int(self.motors.sum()), self.h, self.drift
         by_q = costate[:n]
         w_by_s = h * (costate[n : 2 * n] + 2.0 * (1.0 - drift) * self._span(x) * by_q)
-        row = w_by_s @ slopes.accelerations
-        by_velocities = h * by_q + drift * h * (w @ slopes.accelerations[:, m : m + n])
+        row = w_by_s @ accelerations
+        by_velocities = h * by_q + drift * h * (w @ accelerations[:, m : m + n])
         twice = (1.0 - drift) * h**2 * (by_q @ qdd)
         row = row + np.concatenate([np.zeros(m + n), by_velocities, np.array([twice])])
         corner = np.eye(len(row))[-1]
@@ -210,16 +195,14 @@ class HeldStep:
         sizes = {"u": (int(self.motors.sum()),), "x": (self.states,)}
         return Function(vjp(trace(lambda u, x: self(x, u), sizes, name="step", outputs=["next"])))
 
-    @cached_property
-    def _inverse_dynamics_hessian(self) -> Function:
-        """Second derivatives of yᵀ ID(q, q̇, q̈), (3n, 3n)."""
-        n = self.robot.n
 
-        def work(state: Array, y: Array) -> Any:
-            return y @ np.asarray(self.robot.inverse_dynamics(state[:n], state[n : 2 * n], state[2 * n :]))
-
-        program = trace(work, {"state": (3 * n,), "y": (n,)}, name="inverse_dynamics_work", outputs=["work"])
-        return Function(jacobian(jacobian(program, wrt="state", mode="reverse"), wrt="state"))
+def _curvature(dynamics: QuadraticModel, Q: Array, V: Array, motors: NDArray[np.bool_]) -> Array:
+    """Second derivatives of weighted accelerations to (u, x), which give positions and velocities Q and V."""
+    U = np.eye(len(Q), Q.shape[1])[np.cumsum(motors) - 1] * motors[:, None]  # joint torques, by (u, x)
+    by_q = 0.5 * (dynamics.by_q_q @ Q) + dynamics.by_q_qd @ V + dynamics.by_q_tau @ U
+    by_qd = 0.5 * (dynamics.by_qd_qd @ V) + dynamics.by_qd_tau @ U
+    half = Q.T @ by_q + V.T @ by_qd
+    return np.asarray(half + half.T)
 
 
 def require_smooth(robot: Robot) -> None:

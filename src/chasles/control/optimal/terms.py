@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,24 +19,6 @@ from chasles.robot.robot import Robot
 Floats = NDArray[np.float64]
 #: Operations whose derivatives miss a jump.
 _JUMPS = {"sign", "floor"}
-
-
-class TermSlopes(NamedTuple):
-    """Derivatives of the terms of a node to w.
-
-    Attributes
-    ----------
-    gradient
-        Gradient of the cost, (..., w).
-    jacobian
-        Derivatives of the rows, (..., rows, w).
-    gauss_newton
-        Second derivatives of the cost without the curvature of its residuals, never negative, (..., w, w).
-    """
-
-    gradient: Floats
-    jacobian: Floats
-    gauss_newton: Floats
 
 
 class Terms(Sealed):
@@ -112,22 +94,32 @@ class Terms(Sealed):
         )
 
     @cached_property
-    def slopes(self) -> Function[TermSlopes]:
-        """(w, instant, scale, start, values) -> gradient, jacobian, gauss_newton."""
-        residual = self._program("residual", lambda *a: stacked(self.costs, self._known(*a)), ["r"])
+    def gradient(self) -> Function:
+        """(w, instant, scale, start, values) -> gradient of the cost to w, by reverse accumulation."""
+        require_smooth(self._residual)
+        return Function(jacobian(self._program("cost", self._cost, ["cost"]), wrt="w", mode="reverse"))
+
+    @cached_property
+    def jacobian(self) -> Function:
+        """(w, instant, scale, start, values) -> derivatives of the rows to w, (rows, w)."""
         rows = self._program("rows", lambda *a: self.rows(self._known(*a)), ["rows"])
-        require_smooth(residual, rows)
-        by_w, rows_by_w = Function(jacobian(residual, "r", "w")), Function(jacobian(rows, "rows", "w"))
+        require_smooth(rows)
+        return Function(jacobian(rows, wrt="w"))
 
-        def slopes(w: Array, instant: Array, scale: Any, *given: Any) -> TermSlopes:
-            a = (w, instant, scale, *given)
-            J, r, weight = by_w(*a), stacked(self.costs, self._known(*a)), self._weight(w, scale)
-            gradient = weight * (J.T @ r)
-            if self._lasts:
-                gradient = gradient + 0.5 * self.duration * scale * (r @ r) * np.eye(self.size)[-1]
-            return TermSlopes(gradient, rows_by_w(*a), weight * (J.T @ J))
+    @cached_property
+    def gauss_newton(self) -> Function:
+        """(w, instant, scale, start, values) -> second derivatives of the cost without the curvature of residuals."""
+        by_w = Function(jacobian(self._residual, wrt="w"))
 
-        return Function(self._program("slopes", slopes, list(TermSlopes._fields)), result=TermSlopes)
+        def second(w: Array, instant: Array, scale: Any, *given: Any) -> Array:
+            J = by_w(w, instant, scale, *given)
+            return np.asarray(self._weight(w, scale) * (J.T @ J))
+
+        return Function(self._program("gauss_newton", second, ["second"]))
+
+    @cached_property
+    def _residual(self) -> Program:
+        return self._program("residual", lambda *a: stacked(self.costs, self._known(*a)), ["r"])
 
     @cached_property
     def curvature(self) -> Function:

@@ -280,12 +280,24 @@ def where(condition: bool | Condition, a: Number, b: Number) -> Number:
     return _record("where", condition, a, b)
 
 
-def call(program: Called, operands: Sequence[Number]) -> list[Scalar]:
-    """Use a whole program as one operation: its flattened outputs, computed by a call in every target."""
+def call(program: Called, operands: Sequence[Number]) -> list[Number]:
+    """Use a whole program as one operation: its flattened outputs, computed by a call in every target.
+
+    Outputs that are constants, operands, or other outputs fold with what surrounds the call.
+    """
     graph = _shared_graph(operands)
     indices = [x.index if isinstance(x, Scalar) else _constant(graph, x) for x in operands]
     index = graph.add(("call", graph.program_number(program), *indices))
-    return [Scalar(graph, graph.add(("item", index, k))) for k in range(len(program.results))]
+    outputs: dict[int, Number] = {}
+    for k, result in enumerate(program.results):
+        operation, *rest = program.instructions[result]
+        if operation == "constant":
+            outputs[result] = rest[0]
+        elif operation == "input":
+            outputs[result] = operands[rest[0]]
+        elif result not in outputs:
+            outputs[result] = Scalar(graph, graph.add(("item", index, k)))
+    return [outputs[result] for result in program.results]
 
 
 #: Every operation of the table as a function of numbers and traced values that folds.

@@ -18,8 +18,12 @@ class Called(Protocol):
         """Content hash."""
 
     @property
+    def instructions(self) -> Sequence[Instruction]:
+        """What is computed, in order."""
+
+    @property
     def results(self) -> Sequence[int]:
-        """One entry for each number that a call gives."""
+        """Position among the instructions of each number that a call gives."""
 
 
 class Graph:
