@@ -152,13 +152,37 @@ def test_infinite_partials_of_what_is_not_selected_stay_outside() -> None:
     np.testing.assert_array_equal(scan.vjp("x")([[0.0], [16.0]], np.zeros((2, 1)), [1.0]), [[0.0], [1.0 / 32.0]])
 
 
-def test_what_has_no_adjoint_is_refused() -> None:
-    def repeated(x: Any, t: Any) -> Any:
-        return 0.5 * x, where(x[0] > 1.0, 1.0, 0.0)
+@pytest.mark.parametrize("substeps", [1, 2])
+def test_steps_that_are_repeated_are_differentiated_as_often_as_they_ran(substeps: int) -> None:
+    """x falls by the factor p until it is below t: p^m x after m repetitions, each sample with its own m."""
 
-    scan = Function(trace(repeated, {"x": (1,), "t": ()}, name="halving", outputs=["x_next", "again"]), shape="scan")
-    with pytest.raises(ArgumentError, match=r"halving repeats steps .* Take steps of a fixed length"):
-        scan.vjp()
+    def fall(x: Any, t: Any, p: Any) -> Any:
+        return np.array([where(x[0] > t, p * x[0], x[0])]), where(p * x[0] > t, 1.0, 0.0), x[0]
+
+    shapes = {"x": (1,), "t": (), "p": ()}
+    scan = Function(trace(fall, shapes, name="falling", outputs=["x_next", "again", "before"]), shape="scan")
+    x, p, limits = (
+        np.array([[64.0], [3.0]]),
+        np.array([0.5, 0.7]),
+        np.array([20.0, 8.0, 2.0, 0.6]).reshape(-1, substeps),
+    )
+    final = scan(x, limits, p)[0]
+    falls = np.log(final / x)[:, 0] / np.log(p)
+    np.testing.assert_allclose(falls, [7.0, 5.0], rtol=1e-12)
+    samples = np.zeros(len(limits))
+    of_x, of_t, of_p = scan.vjp()(x, limits, p, [1.0], samples, samples)
+    np.testing.assert_allclose(of_x, final / x, rtol=1e-12)
+    np.testing.assert_allclose(of_p, falls * final[:, 0] / p, rtol=1e-12)
+    assert of_t.shape == (2, *limits.shape)
+    assert not of_t.any()
+    kernel = scan.kernel
+    _, (_, before) = LoopAdjoint(kernel, ["p"], "float64", held=3).with_samples(x, limits, p, [1.0], samples, samples)
+    np.testing.assert_allclose(before[:, ::substeps], scan(x, limits, p)[2], rtol=1e-12)
+    still = LoopAdjoint(kernel, ["x", "p"], "float64", still=1)(x, limits, p, [1.0], samples, samples)
+    assert not np.any(still[0])  # a state that counts as constant
+
+
+def test_what_has_no_adjoint_is_refused() -> None:
     growth = Function(trace(lambda x, t: 2.0 * x, {"x": (1,), "t": ()}, name="g", outputs=["x_next"]), shape="scan")
     with pytest.raises(UnknownNameError, match="'r'"):
         growth.vjp("r")

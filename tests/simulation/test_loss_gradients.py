@@ -140,8 +140,8 @@ def test_what_has_no_gradient_is_refused() -> None:
     arm, motion, law = planar()
     with pytest.raises(UnknownNameError, match=r"controller\.kq"):
         ch.loss_gradient(arm, law, motion, loss, ["controller.kq"], integrator=RK4)
-    with pytest.raises(ArgumentError, match="steps of one length"):
-        ch.loss_gradient(arm, law, motion, loss, ["controller.kp"], integrator="dormand-prince")
+    with pytest.raises(ArgumentError, match="gradients need a loop that runs compiled"):
+        ch.loss_gradient(arm, law, motion, loss, ["controller.kp"], integrator="RK45")
     with pytest.raises(ArgumentError, match="one number"):
         ch.loss_gradient(arm, law, motion, lambda now: now.error, ["controller.kp"], integrator=RK4)
     with pytest.raises(ArgumentError, match="by is empty"):
@@ -151,3 +151,44 @@ def test_what_has_no_gradient_is_refused() -> None:
     noisy = ch.Plant(arm, sensors=ch.Sensors(arm, position_noise=1e-4))
     with pytest.raises(ArgumentError, match="numbers a random sequence"):
         ch.loss_gradient(noisy, law, motion, loss, ["sensors.seed"], integrator=RK4)
+
+
+def test_encoders_do_not_round_in_what_is_differentiated() -> None:
+    """The derivative of rounding is zero, which would say that gains of a law that reads encoders have no effect."""
+    arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=0.2)
+    law = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
+    gradients = [
+        ch.loss_gradient(
+            ch.Plant(arm, sensors=ch.Sensors(arm, position_resolution=step)), law, motion,
+            lambda now: now.error @ now.error, ["controller.kp"], start=[0.1, 0.0], period=0.01,
+        ).gradient["controller.kp"]
+        for step in (0.0, 1e-3)
+    ]  # fmt: skip
+    np.testing.assert_array_equal(gradients[0], gradients[1])
+    assert np.abs(gradients[0]).min() > 0.0
+    plant = ch.Plant(arm, sensors=ch.Sensors(arm, position_resolution=1e-3))
+    name = "sensors.position_resolution"
+    with pytest.raises(ArgumentError, match=f"no derivative with respect to '{name}': rounding has none"):
+        ch.loss_gradient(plant, law, motion, lambda now: now.error @ now.error, [name], period=0.01)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("method", ["dormand-prince", "rodas5p"])
+def test_steps_that_the_error_controls_have_the_gradient_of_fine_ones(method: str) -> None:
+    """Both converge to the gradient of a loop that is continuous between the calls, each run by itself."""
+    arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, -0.5], duration=0.3)
+    law = ch.ComputedTorque(arm, kp=[100.0, 80.0], kd=[20.0, 15.0], ki=50.0)
+    late = ch.Plant(arm).with_drives(delay=0.003)
+    names = ["controller.kp", "payload.mass", "start.q"]
+    within = ch.integrators.Within(method, rtol=1e-10, atol=1e-12)
+
+    def gradient(integrator: Any) -> Any:
+        return ch.loss_gradient(
+            late, law, motion, lambda now: now.error @ now.error, names, vary={"payload.mass": [0.0, 2.0]},
+            final=lambda now: now.qd @ now.qd, start=[0.1, 0.0], period=0.01, integrator=integrator,
+        )  # fmt: skip
+
+    ours, fine = gradient(within), gradient(ch.integrators.Steps("rk4", 8))
+    np.testing.assert_allclose(ours.loss, fine.loss, rtol=1e-8)
+    for name in names:
+        np.testing.assert_allclose(ours.gradient[name], fine.gradient[name], rtol=1e-6, atol=1e-9)

@@ -245,8 +245,8 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         """Return the function of adjoint derivatives; see `chasles.engine.vjp`.
 
         The adjoint of a scan runs back along its states, which it computes again from checkpoints where there are many.
-        The adjoint of a solve is that of its solution, by the implicit-function rule; it is NaN where the solve is not
-        done, and zero for its start.
+        Repetitions of its steps, as error estimates demand, are steps like others. The adjoint of a solve is that of
+        its solution, by the implicit-function rule; it is NaN where the solve is not done, and zero for its start.
 
         Parameters
         ----------
@@ -257,11 +257,6 @@ class Function(DirectlyCalled, Exports, Generic[Result]):
         -------
         Function or LoopAdjoint
             Function of its arguments and a vector for each of its results; for a solve, of the solution alone.
-
-        Raises
-        ------
-        ArgumentError
-            If it is a scan whose steps are repeated as an error estimate demands.
 
         Examples
         --------

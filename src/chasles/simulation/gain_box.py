@@ -42,7 +42,7 @@ class GainBox:
 
     @classmethod
     def of(cls, law: Controller, by: Sequence[str] | None, bounds: Mapping[str, tuple[float, float]]) -> GainBox:
-        """Return the box of the parameters named by `by`, or of all that are positive."""
+        """Return the box of the parameters named by `by`, or of all that are positive and finite."""
         gains = {name: np.asarray(law.parameters[name], dtype=float) for name in _names(law, by)}
         for name in bounds:
             if name not in gains:
@@ -98,7 +98,8 @@ def _names(law: Controller, by: Sequence[str] | None) -> tuple[str, ...]:
     for name in by or ():
         if name not in known:
             raise UnknownNameError(f"parameter of {type(law).__name__}", name, known)
-    names = tuple(name for name, value in known.items() if np.all(np.asarray(value) > 0.0)) if by is None else tuple(by)
+    is_gain = {name: bool(np.all((np.asarray(x) > 0.0) & np.isfinite(x))) for name, x in known.items()}
+    names = tuple(name for name in known if is_gain[name]) if by is None else tuple(by)
     if not names:
         raise ArgumentError(f"{type(law).__name__} has no positive parameters to find; name them in by=, with bounds=")
     return names

@@ -13,6 +13,7 @@ from chasles.engine.program.scalar import Array, Real
 from chasles.integrators.attempts import IntegrationStatus
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.controlled_period import PACE, new_period
+from chasles.simulation.sampled_controller import CallResult
 
 #: Values of a loop without any.
 _NO_VALUES = Record()
@@ -44,39 +45,51 @@ def controlled_scan(loop: ClosedLoop) -> Function:
     state has the parts of `controlled_layout`. A run calls the controller once a period and repeats the rest until the
     period is over.
     """
-    layout, of_loop, pace = controlled_layout(loop), loop.layout, Layout(PACE)
+    layout = controlled_layout(loop)
 
     def attempt(state: Record, given: Record, rtol: Real, atol: Array, values: Record = _NO_VALUES) -> tuple[Any, ...]:
-        called = loop.call(given, state.loop, values)
-        fresh = called.t > state.last_call
-        pace_now = pace.split(where(fresh, pace.join(new_period(state.pace)), pace.join(state.pace)))
-        queue = where(fresh, np.array(called.queue), state.queue)
-        after_call = of_loop.join({"plant": state.loop.plant, **called.following})
-        state_now = of_loop.split(where(fresh, after_call, of_loop.join(state.loop)))
-        pace_now, x = loop.controlled_period.attempt(
-            pace_now,
-            state_now.plant,
-            called.t,
-            loop.stages_of(given, values),
-            queue,
-            loop.outside_of(given),
-            values,
-            rtol,
-            atol,
-        )
-        again = where(pace_now.progress.status == IntegrationStatus.RUNNING, 1.0, 0.0)
-        following = {
-            "last_call": where(fresh, called.t, state.last_call),
-            "pace": pace_now,
-            "loop": {**state_now, "plant": x},
-            "queue": queue,
-        }
+        following, again, called = attempt_of(loop, state, given, rtol, atol, values)
         return layout.join(following), again, *called.recorded
 
     inputs: dict[str, Shapes] = {"state": layout.shapes, "given": loop.inputs.layout.shapes}
     inputs |= {"rtol": (), "atol": (loop.steps.layout.size,), **_values_of(loop)}
     outputs = ["state_next", "again", *(variable.name for variable in loop.variables)]
     return Function(trace(attempt, inputs, name="controlled_loop", outputs=outputs), shape="scan")
+
+
+def attempt_of(
+    loop: ClosedLoop, state: Record, given: Record, rtol: Real, atol: Array, values: Record
+) -> tuple[dict[str, Any], Real, CallResult]:
+    """One attempt of a loop whose steps the error controls; on traced scalars.
+
+    It gives the parts of the state that follows, whether the run needs another attempt, and the controller's call.
+    """
+    of_loop, pace = loop.layout, Layout(PACE)
+    called = loop.call(given, state.loop, values)
+    fresh = called.t > state.last_call
+    pace_now = pace.split(where(fresh, pace.join(new_period(state.pace)), pace.join(state.pace)))
+    queue = where(fresh, np.array(called.queue), state.queue)
+    after_call = of_loop.join({"plant": state.loop.plant, **called.following})
+    state_now = of_loop.split(where(fresh, after_call, of_loop.join(state.loop)))
+    pace_now, x = loop.controlled_period.attempt(
+        pace_now,
+        state_now.plant,
+        called.t,
+        loop.stages_of(given, values),
+        queue,
+        loop.outside_of(given),
+        values,
+        rtol,
+        atol,
+    )
+    again = where(pace_now.progress.status == IntegrationStatus.RUNNING, 1.0, 0.0)
+    following = {
+        "last_call": where(fresh, called.t, state.last_call),
+        "pace": pace_now,
+        "loop": {**state_now, "plant": x},
+        "queue": queue,
+    }
+    return following, again, called
 
 
 def controller_call(loop: ClosedLoop) -> Function:

@@ -1,8 +1,8 @@
 """Gradients of a loss of a whole run: by initial state, gains, model parameters, friction, payload and motion.
 
 The period of the loop (sensors, controller, delay, plant) is one program; the adjoint of its scan runs back through the
-whole simulation once, however many parameters there are (`chasles.engine.adjoints`). The step lengths are fixed, so the
-result is the derivative of what was computed.
+whole simulation once, however many parameters there are (`chasles.engine.adjoints`). Steps whose length the error
+controls are those of the run itself and count as constant, so the result is the derivative of what was computed.
 """
 
 from __future__ import annotations
@@ -26,8 +26,10 @@ from chasles.robot.robot import Robot
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.initial_state import State, given_start, parts_with_motion, start_function
 from chasles.simulation.integrators import AUTOMATIC
+from chasles.simulation.loop_programs import attempt_of, controlled_layout
 from chasles.simulation.plant.plant import Plant, as_plant
-from chasles.simulation.preparation import Prepared, Setup, prepare
+from chasles.simulation.plant.sensors import RESOLUTIONS
+from chasles.simulation.preparation import Prepared, Setup, prepare_without_rounding
 from chasles.simulation.sensitivities import check_compiled
 from chasles.simulation.varied_values import arguments_of
 from chasles.trajectories import JointTrajectory
@@ -89,13 +91,15 @@ def loss_gradient(
 ) -> LossGradient:
     """Simulate a closed loop, and differentiate a loss of the whole run by reverse accumulation.
 
-    One simulation back through the run gives the derivatives with respect to all parameters at once.
+    One simulation back through the run gives the derivatives with respect to all parameters at once. Sensors do not
+    round what they read: the derivative of rounding is zero.
 
     Parameters
     ----------
     plant, law, motion, vary, duration, period, start, integrator
-        See `chasles.simulate`. Steps must have a fixed length; ``"automatic"`` takes one of the classical Runge–Kutta
-        method a period and does not check its error.
+        See `chasles.simulate`. Where the error controls the steps, their lengths are those that the run chose, and
+        count as constant. ``"automatic"`` takes one step of the classical Runge–Kutta method a period, and does not
+        check its error, where nothing acts fast.
     loss
         Loss of a sample, averaged over the samples: a function ``loss(now)`` in operations that can be traced. ``now``
         has the time ``t`` and the recorded variables by name: ``q``, ``qd``, ``tau``, ``q_reference``,
@@ -108,8 +112,8 @@ def loss_gradient(
     Raises
     ------
     ArgumentError
-        The loop does not run in compiled steps of a fixed length; or something that `by` names acts on what is computed
-        before the run.
+        The law cannot be compiled, or the integrator is one of SciPy's; or something that `by` names acts on what is
+        computed before the run.
     UnknownNameError
         `by` names something that does not exist.
 
@@ -172,17 +176,13 @@ class RunLoss:
         if not by:
             raise ArgumentError("by is empty: name what the loss is to be differentiated by")
         for name in by:
-            if name.endswith(".seed"):
-                raise ArgumentError(f"a loss has no derivative with respect to '{name}': it numbers a random sequence")
+            if name.endswith((".seed", *RESOLUTIONS)):
+                reason = "it numbers a random sequence" if name.endswith(".seed") else "rounding has none"
+                raise ArgumentError(f"a loss has no derivative with respect to '{name}': {reason}")
         plant = as_plant(setup.plant)
         values = {**{name: _value(plant, name) for name in by if name in plant.parameters}, **(vary or {})}
-        ready = prepare(setup, values)
+        ready = prepare_without_rounding(setup, values)
         check_compiled(ready, "gradients")
-        if ready.loop.substeps is None:
-            raise ArgumentError(
-                "gradients need steps of one length: give integrator=chasles.integrators.Steps(...), such as "
-                "Steps('implicit-friction-euler', 4) or Steps('rodas5p', 2) where friction is stiff"
-            )
         for name in by:
             if name not in START and name not in ready.loop.shapes:
                 raise UnknownNameError("parameter of the loop", name, [*START, *ready.loop.shapes, *plant.parameters])
@@ -206,16 +206,21 @@ class RunLoss:
         start = [place.q, place.qd, *loop.packed(arguments)]
         if self._start_moves:
             state = self._start_function(*start)
+        if self._is_controlled:
+            first = self._layout.split(ready.start_of_scan[0])
+            state = self._layout.join({**first, "loop": loop.layout.split(np.asarray(state))})
         samples = ready.times.size
         weights = [np.full(samples, 1.0 / samples)]
         if self.final is not None:
             weights.append(np.arange(samples) == samples - 1.0)
         pieces = self._pieces
         unweighted = [np.zeros((samples, len(pieces)))] if pieces else []
+        again = [np.zeros(samples)] * self._is_controlled
         given = loop.inputs.given(ready.times.reshape(-1, 1), 0)
         adjoints, recorded = self._adjoint.with_samples(
-            state, given, *packed, np.zeros(loop.layout.size), *weights, *unweighted
+            state, given, *packed, np.zeros(self._layout.size), *again, *weights, *unweighted
         )
+        recorded = recorded[len(again) :]
         total = sum((np.einsum("...t,t->...", x, w) for x, w in zip(recorded, weights, strict=False)), np.zeros(()))
         gradient = self._by_name(adjoints, start)
         switches, saturated = _switches(pieces, recorded[-1]) if pieces else ({}, np.zeros(np.shape(total)))
@@ -224,6 +229,8 @@ class RunLoss:
     def _by_name(self, adjoints: Sequence[Floats], start: Sequence[Floats]) -> dict[str, Floats]:
         """Gradient by name, from the adjoints of the state at the start and of the wanted values."""
         of_state, *of_values = adjoints
+        if self._is_controlled:
+            of_state = of_state[..., self._layout.slices["loop"]]
         parts = dict(self._wanted.split(of_values[0])) if of_values else {}
         if self._start_moves:
             of_q, of_qd, of_all = self._start_function.vjp()(*start, of_state)
@@ -266,20 +273,38 @@ class RunLoss:
 
         def step(state: Record, given: Record, *packed: Array) -> tuple[Any, ...]:
             values = self._values(packed)
-            called = loop.call(given, state, values)
-            x = loop.advance(called.t, state.plant, called.queue, loop.outside_of(given), values)
+            if self._is_controlled:
+                following, again, called = attempt_of(loop, state, given, *self.ready.start_of_scan[1], values)
+                results = [self._layout.join(following), again]
+            else:
+                called = loop.call(given, state, values)
+                x = loop.advance(called.t, state.plant, called.queue, loop.outside_of(given), values)
+                results = [loop.layout.join({"plant": x, **called.following})]
             now = _sample(loop, called.t, called.recorded)
-            results = [loop.layout.join({"plant": x, **called.following}), _number(self.loss, now, "loss")]
+            results.append(_number(self.loss, now, "loss"))
             if self.final is not None:
                 results.append(_number(self.final, now, "final"))
             if self._pieces:
                 results.append(np.array(_pieces(loop, now)))
             return tuple(results)
 
-        inputs = {"state": loop.layout.shapes, "given": loop.inputs.layout.shapes, **self._inputs}
-        outputs = ["state_next", "loss", *["final"] * (self.final is not None), *["pieces"] * bool(self._pieces)]
+        inputs = {"state": self._layout.shapes, "given": loop.inputs.layout.shapes, **self._inputs}
+        outputs = ["state_next", *["again"] * self._is_controlled, "loss"]
+        outputs += [*["final"] * (self.final is not None), *["pieces"] * bool(self._pieces)]
         function = Function(trace(step, inputs, name="loss_of_run", outputs=outputs), shape="scan")
-        return LoopAdjoint(function.kernel, ["state", *["wanted"] * bool(self._wanted.size)], "float64")
+        still = self._layout.slices["loop"].start if self._is_controlled else 0
+        wrt = ["state", *["wanted"] * bool(self._wanted.size)]
+        return LoopAdjoint(function.kernel, wrt, "float64", still=still)
+
+    @property
+    def _is_controlled(self) -> bool:
+        """Whether the error controls the steps."""
+        return self.ready.loop.substeps is None
+
+    @cached_property
+    def _layout(self) -> Layout:
+        """Parts of the state of the loop over time."""
+        return controlled_layout(self.ready.loop) if self._is_controlled else self.ready.loop.layout
 
     @cached_property
     def _start_moves(self) -> bool:

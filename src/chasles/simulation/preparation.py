@@ -25,7 +25,7 @@ from chasles.simulation.initial_state import State, given_start, initial_state
 from chasles.simulation.integrators import AUTOMATIC, chosen_steps
 from chasles.simulation.loop_programs import controlled_layout, controlled_scan, controller_call, scan
 from chasles.simulation.plant.plant import Plant, as_plant
-from chasles.simulation.plant.sensors import checked_seeds
+from chasles.simulation.plant.sensors import RESOLUTIONS, checked_seeds
 from chasles.simulation.recording import Recording
 from chasles.simulation.references import LoopReference, TangentReference, loop_reference
 from chasles.simulation.step_errors import STEP_ERRORS, has_estimate
@@ -179,6 +179,13 @@ def prepare(
     if estimate_errors and loop.substeps is not None and has_estimate(loop.integrator):
         ready = ready.in_loop(replace(loop, estimates_errors=True))
     return replace(ready, compiled=_traced(ready.loop))
+
+
+def prepare_without_rounding(setup: Setup, vary: Mapping[str, ArrayLike] | None = None) -> Prepared:
+    """Prepare a loop to be differentiated: its sensors do not round, for the derivative of rounding is zero."""
+    rounding = [f"sensors.{name}" for name in RESOLUTIONS]
+    values = {name: np.zeros_like(x, float) if name in rounding else x for name, x in (vary or {}).items()}
+    return prepare(replace(setup, plant=as_plant(setup.plant).without_rounding()), values)
 
 
 def _planned(setup: Setup, robot: Robot, start: State) -> Any:

@@ -27,7 +27,7 @@ from chasles.simulation.initial_state import State, given_start, parts_with_moti
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.loop_programs import controlled_layout, controlled_scan, scan
 from chasles.simulation.plant.plant import Plant
-from chasles.simulation.preparation import Prepared, Setup, prepare
+from chasles.simulation.preparation import Prepared, Setup, prepare_without_rounding
 from chasles.trajectories.motion import Reference
 
 Floats = NDArray[np.float64]
@@ -65,7 +65,8 @@ def sensitivities(
 ) -> Sensitivities:
     """Simulate a closed loop, and differentiate its samples with respect to varied parameters.
 
-    Where the error controls the steps, their lengths are those that the run chose, and count as constant.
+    Where the error controls the steps, their lengths are those that the run chose, and count as constant. Sensors do
+    not round: the derivative of rounding is zero.
 
     Parameters
     ----------
@@ -97,7 +98,7 @@ def sensitivities(
     """
     count = sum(np.size(value) for value in vary.values())
     slopes = reals(start_slopes, "start_slopes", (count, "nq")) if np.ndim(start_slopes) else np.zeros((count, 1))
-    ready = prepare(Setup(plant, law, motion, duration, period, start, integrator), vary)
+    ready = prepare_without_rounding(Setup(plant, law, motion, duration, period, start, integrator), vary)
     check_compiled(ready, "sensitivities")
     directions = _directions(ready.loop, vary)
     change = _slopes_of_start(ready, directions, given_start(start, ready.loop.plant.n), slopes)

@@ -55,14 +55,13 @@ def tune(
     Parameters
     ----------
     plant, motion, duration, period, start, integrator
-        See `chasles.simulate`. Steps must have a fixed length; ``"automatic"`` takes one of the classical Runge–Kutta
-        method a period and does not check its error.
+        See `chasles.simulate`, and `chasles.loss_gradient` for steps. Sensors do not round what they read.
     law
         Law whose gains are the first start.
     loss, final
         See `chasles.loss_gradient`; the default loss is the squared tracking error.
     by
-        Names of the law's parameters to find; default all whose values are positive. Each joint has its own.
+        Names of the law's parameters to find; default all whose values are positive and finite. Each joint has its own.
     over
         Drawn values of plant parameters by name, each with a leading axis of draws. The first 64, or three quarters if
         they are fewer than 86, train; the others judge. Default: the plant as it is.

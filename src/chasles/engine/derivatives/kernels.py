@@ -98,11 +98,11 @@ def adjoints(
 
 
 def check_differentiable(kernel: Kernel) -> None:
-    """Refuse scans that repeat steps."""
+    """Refuse scans that repeat steps, whose number a graph of arrays does not know."""
     if kernel.repeats:
         raise ArgumentError(
-            f"{kernel.program.name} repeats steps whose length their error controls: it has no adjoint. Take steps "
-            "of a fixed length"
+            f"{kernel.program.name} repeats steps whose length their error controls: it has no derivative here. Take "
+            "steps of a fixed length"
         )
 
 
@@ -115,9 +115,13 @@ def scan_adjoints(
     held: int = HELD,
     *,
     samples: bool = False,
+    still: int = 0,
 ) -> tuple[list[Array], list[Array]]:
-    """Return the adjoints of a scan and, if asked for, its samples, one for each run of its step."""
-    run = _Backward.of(kernel, wrt, arguments, of_results, library, samples)
+    """Return the adjoints of a scan and, if asked for, its samples, one for each run of its step.
+
+    So many numbers at the beginning of the state, `still`, count as constant.
+    """
+    run = _Backward.of(kernel, wrt, arguments, of_results, library, samples, still)
     return run.through_segments(held)
 
 
@@ -138,6 +142,8 @@ class _Backward(NamedTuple):
         Steps for each row of samples.
     samples
         Whether the scan's samples are wanted, too.
+    still
+        Numbers at the beginning of the state that count as constant.
     """
 
     kernel: Kernel
@@ -151,6 +157,7 @@ class _Backward(NamedTuple):
     of_samples: Array
     substeps: int
     samples: bool
+    still: int
 
     @classmethod
     def of(
@@ -161,6 +168,7 @@ class _Backward(NamedTuple):
         of_results: Sequence[Array],
         library: ArrayLibrary,
         samples: bool,
+        still: int,
     ) -> _Backward:
         state, given, *parameters = arguments
         ranks = [*map(_rank, kernel.inputs), *map(_rank, kernel.outputs)]
@@ -169,14 +177,14 @@ class _Backward(NamedTuple):
         given = given.reshape((*given.shape[: given.ndim - ranks[1]], rows * substeps, kernel.program.inputs[1].size))
         final, *of_samples = of_results
         joined = _joined(of_samples, kernel.program.outputs[1:], substeps, (*batch, rows), library, _zero(final))
-        return cls(kernel, wrt, library, batch, state, given, parameters, final, joined, substeps, samples)
+        return cls(kernel, wrt, library, batch, state, given, parameters, final, joined, substeps, samples, still)
 
     def through_segments(self, held: int) -> tuple[list[Array], list[Array]]:
         """Run forward in segments, then backward through one after another, the last one first."""
         xp, inputs = self.library.functions, self.kernel.program.inputs
         steps, size = self.given.shape[-2], inputs[0].size
         summed = [a for a in inputs[2:] if a.name in self.wrt]
-        backward = Kernel(_adjoint_scan(self.kernel.program, self.wrt), "scan")
+        backward = Kernel(_adjoint_scan(self.kernel.program, self.wrt, self.still), "scan")
         recorder = self._recorder(self.samples)
         width = backward.program.inputs[1].size
         length = max(math.isqrt(max(steps - 1, 0)) + 1, held // max(1, math.prod(self.batch) * width))

@@ -98,7 +98,22 @@ def recording_scan(program: Program, *, samples: bool) -> Program:
     return Program.from_graph(f"{program.name}_states", arguments, outputs, graph, recorded)
 
 
-def adjoint_scan(program: Program, wrt: Sequence[str]) -> Program:
+def counting_scan(program: Program) -> Program:
+    """Return the step of a scan that repeats steps and counts them: (state and count, …) -> (next, again, count)."""
+    state, given, *parameters = program.inputs
+    graph = Graph()
+    counted = Argument("state_and_count", (state.size + 1,))
+    scalars = input_scalars(graph, [counted, Argument("given", (given.size,)), *parameters])
+    count = scalars.pop(state.size)
+    values = program_values(program, scalars)
+    results = [values[k] for k in program.results[: state.size + 1]]
+    outputs = [Argument("state_and_count_next", counted.shape), Argument("again", ()), Argument("count", ())]
+    inputs = [counted, Argument("given", (given.size,)), *parameters]
+    ends = [*results[: state.size], add(count, 1.0), results[state.size], count]
+    return Program.from_graph(f"{program.name}_count", inputs, outputs, graph, ends)
+
+
+def adjoint_scan(program: Program, wrt: Sequence[str], still: int = 0) -> Program:
     """Return the step of the scan backward.
 
     Parameters
@@ -107,6 +122,8 @@ def adjoint_scan(program: Program, wrt: Sequence[str]) -> Program:
         Step of a scan: (state, given, *parameters) -> (next state, *samples).
     wrt
         Names of the inputs whose adjoints are wanted.
+    still
+        Numbers at the beginning of the state that count as constant: their adjoint is zero.
 
     Returns
     -------
@@ -128,12 +145,12 @@ def adjoint_scan(program: Program, wrt: Sequence[str]) -> Program:
     adjoint, rest = scalars[: carried.size], scalars[carried.size :]
     ends = list(accumulate(sizes, initial=0))
     of_state, tape, of_given, of_samples = (rest[start:end] for start, end in pairwise(ends))
-    seeds: dict[int, Sparse] = {k: {0: x} for k, x in enumerate([*adjoint[: state.size], *of_samples])}
+    seeds: dict[int, Sparse] = {k: {0: x} for k, x in enumerate([*adjoint[: state.size], *of_samples]) if k >= still}
     wanted = [state, *summed, *([given] if given.name in wrt else [])]
     inputs_of_step = [*of_state, *of_given, *rest[record.size :]]
     known = dict(zip(items, tape, strict=True))
-    _, sparse = reverse(program, inputs_of_step, seeds, positions(program.inputs, wanted), known)
-    terms = [entry.get(0, 0.0) for entry in sparse]
+    _, sparse = reverse(program, inputs_of_step, seeds, positions(program.inputs, wanted)[still:], known)
+    terms = [0.0] * still + [entry.get(0, 0.0) for entry in sparse]
     sums = [add(before, term) for before, term in zip(adjoint[state.size :], terms[state.size :], strict=False)]
     outputs = [Argument("adjoint_before", carried.shape)]
     if given.name in wrt:

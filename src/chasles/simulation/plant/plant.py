@@ -246,21 +246,29 @@ class Plant(Sealed):
         >>> plant.with_drives(delay=2e-3).delay
         0.002
         """
-        return Plant(
-            self.robot,
-            friction=self.friction,
-            motors=self.motors,
-            elastic_joints=self.elastic_joints,
-            payloads=self.payloads.values(),
-            wrenches=self.wrenches.values(),
-            contacts=self.contacts.values(),
-            sensors=self.sensors,
-            base=self.base,
-            timing=self.timing,
-            delay=self.delay if delay is None else delay,
-            effort_limits=self.effort_limits if effort_limits is None else effort_limits,
-            velocity_limits=self.velocity_limits if velocity_limits is None else velocity_limits,
-        )
+        changes = {"delay": delay, "effort_limits": effort_limits, "velocity_limits": velocity_limits}
+        return self._changed(**{name: value for name, value in changes.items() if value is not None})
+
+    def without_rounding(self) -> Plant:
+        """Return a copy whose sensors do not round what they read."""
+        return self if self.sensors is None else self._changed(sensors=self.sensors.without_rounding())
+
+    def _changed(self, **changes: Any) -> Plant:
+        own = {
+            "friction": self.friction,
+            "motors": self.motors,
+            "elastic_joints": self.elastic_joints,
+            "payloads": self.payloads.values(),
+            "wrenches": self.wrenches.values(),
+            "contacts": self.contacts.values(),
+            "sensors": self.sensors,
+            "base": self.base,
+            "timing": self.timing,
+            "delay": self.delay,
+            "effort_limits": self.effort_limits,
+            "velocity_limits": self.velocity_limits,
+        }
+        return Plant(self.robot, **{**own, **changes})
 
     @property
     def is_robot(self) -> bool:

@@ -21,6 +21,9 @@ SIDES = ("link", "motor")
 #: Largest seed that a float holds exactly.
 _LARGEST_SEED = 2.0**53
 
+#: Parameters that round what is read.
+RESOLUTIONS = ("position_resolution", "velocity_resolution")
+
 
 class Sensors(Effect):
     """Sensors of joint positions and velocities, read once per call of the controller.
@@ -131,6 +134,12 @@ class Sensors(Effect):
     def noises(self) -> tuple[str, ...]:
         """Names of the parameters that are standard deviations of noise, in the order of drawing."""
         return tuple(name for name in ("position_noise", "velocity_noise") if name in self.parameters)
+
+    def without_rounding(self) -> Sensors:
+        """Return a copy that does not round what it reads."""
+        parameters: dict[str, Any] = {name: x for name, x in self.parameters.items() if name not in RESOLUTIONS}
+        kinds: dict[str, Any] = {"velocity": self.velocity, "side": self.side}
+        return Sensors(self.n, **parameters, **kinds, delay=self.delay, seed=self.seed)
 
     def delay_periods(self, period: float) -> int:
         """Return the delay as a number of periods."""
