@@ -15,9 +15,9 @@ from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.base.sealed import Sealed
+from chasles.control.optimal.pose_residual import PoseResidual
 from chasles.engine.program.scalar import Array
-from chasles.engine.validators import choice, reals
-from chasles.geometry import relative_twist
+from chasles.engine.validators import reals
 from chasles.robot.robot import Robot
 
 #: Names of what every residual may take; all others are values given to `OptimalControl.solve`.
@@ -93,7 +93,11 @@ class Residual(Sealed):
         """Return √w r (m,), for numbers or traced scalars by name."""
         if "tau" in self.arguments and "tau" not in known:
             raise ArgumentError(f"{self!r} depends on torques, but no torque acts at the end of a motion")
-        r = np.atleast_1d(np.asarray(self.function(*(known[name] for name in self.arguments))))
+        if isinstance(self.function, PoseResidual) and "twists" in known:
+            value = known["twists"].value(self.function, self.arguments, known)
+        else:
+            value = self.function(*(known[name] for name in self.arguments))
+        r = np.atleast_1d(np.asarray(value))
         if r.ndim > 1 or (self.weight.ndim and self.weight.shape != r.shape):
             raise ArgumentError(f"{self!r} has shape {r.shape}, its weight {self.weight.shape}; expected (m,) for both")
         return np.asarray(np.sqrt(self.weight) * r)
@@ -154,22 +158,12 @@ def pose(target: str | ArrayLike, *, frame: str = "") -> Residual:
     >>> 1e3 * pose("goal")
     <Residual of robot, q, goal, weight 1000>
     """
-
-    def pose_of(robot: Robot, q: Array) -> Array:
-        if not frame:
-            return np.asarray(robot.forward_kinematics(q))
-        choice(frame, "frame", robot.frame_names)
-        return np.asarray(robot.forward_kinematics(q, target=frame))
-
-    def twist(robot: Robot, q: Array, T_world_target: Array) -> Array:
-        return np.asarray(relative_twist(T_world_target, pose_of(robot, q)))
-
-    def twist_from_reference(robot: Robot, q: Array, q_reference: Array) -> Array:
-        return twist(robot, q, pose_of(robot, q_reference))
-
     if isinstance(target, str) and target == _MOTION:
-        return Residual(twist_from_reference)
-    return _from_target(twist, "q", target, (4, 4))
+        return Residual(PoseResidual(frame, follows=True), arguments=("robot", "q", "q_reference"))
+    if isinstance(target, str):
+        return _from_target(PoseResidual(frame), "q", target, (4, 4))
+    constant = PoseResidual(frame, tuple(reals(target, "target", (4, 4)).ravel().tolist()))
+    return Residual(constant, arguments=("robot", "q"))
 
 
 def position(target: str | ArrayLike = "start") -> Residual:

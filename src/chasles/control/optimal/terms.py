@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
+from chasles.control.optimal.pose_residual import SIZE, PoseResidual, Twists, has_order
 from chasles.control.optimal.residuals import REFERENCE, Residual, stacked
 from chasles.engine import Function, Program, jacobian, trace
 from chasles.engine.program.scalar import Array
+from chasles.engine.program.tracing import call_traced
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
 #: Operations whose derivatives miss a jump.
 _JUMPS = {"sign", "floor"}
+#: Inputs to which terms are differentiated: w, and the twists of poses, which depend on it.
+_MOVING = ("w", "twists")
 
 
 class Terms(Sealed):
@@ -71,7 +75,9 @@ class Terms(Sealed):
         known |= {name: instant[1 + i * n : 1 + (i + 1) * n] for i, name in enumerate(REFERENCE)}
         if m:
             known["tau"] = w[:m] @ np.eye(n)[self.motors]
-        return known | dict(zip(list(self.shapes)[4:], values, strict=True))
+        names = list(self.shapes)[4:]
+        known |= dict(zip(names, values, strict=False))
+        return known | ({"twists": values[-1]} if len(values) > len(names) else {})
 
     def _weight(self, w: Array, scale: Any) -> Any:
         """Weight of |r|² / 2."""
@@ -83,48 +89,122 @@ class Terms(Sealed):
         return self.stretches and self.inputs > 0
 
     def _cost(self, w: Array, instant: Array, scale: Any, *given: Any) -> Any:
-        r = stacked(self.costs, self._known(w, instant, scale, *given))
+        r = self._residuals(w, instant, scale, *given)
         return 0.5 * self._weight(w, scale) * (r @ r)
+
+    def _residuals(self, *a: Any) -> Array:
+        return stacked(self.costs, self._known(*a))
+
+    def _rows(self, *a: Any) -> Array:
+        return self.rows(self._known(*a))
+
+    def _lagrangian(self, *a: Any) -> Any:
+        """Cost less weighted rows, of what is known, the weights z, and, if they are inputs, the twists of poses."""
+        known, (z, *twists) = a[: len(self.shapes)], a[len(self.shapes) :]
+        return self._cost(*known, *twists) - self._rows(*known, *twists) @ z
 
     @cached_property
     def values(self) -> Function:
         """(w, instant, scale, start, values) -> cost, rows."""
-        return Function(
-            self._program("values", lambda *a: (self._cost(*a), self.rows(self._known(*a))), ["cost", "rows"])
-        )
+        return Function(self._program("values", lambda *a: (self._cost(*a), self._rows(*a)), ["cost", "rows"]))
 
     @cached_property
     def gradient(self) -> Function:
-        """(w, instant, scale, start, values) -> gradient of the cost to w, by reverse accumulation."""
-        require_smooth(self._residual)
-        return Function(jacobian(self._program("cost", self._cost, ["cost"]), wrt="w", mode="reverse"))
+        """(w, instant, scale, start, values) -> gradient of the cost to w."""
+        require_smooth(self._program("residual", self._residuals, ["r"]))
+        program = jacobian(self._with_twists("cost", self._cost), wrt=_MOVING, mode="reverse")
+
+        def gradient(*a: Any) -> Array:
+            by_w, by_twists = call_traced(program, [*a, self._twists(*a)], inline=True)
+            return np.asarray(by_w + by_twists @ self._slopes(*a))
+
+        return Function(self._program("gradient", gradient, ["by_w"]))
 
     @cached_property
     def jacobian(self) -> Function:
         """(w, instant, scale, start, values) -> derivatives of the rows to w, (rows, w)."""
-        rows = self._program("rows", lambda *a: self.rows(self._known(*a)), ["rows"])
-        require_smooth(rows)
-        return Function(jacobian(rows, wrt="w"))
+        require_smooth(self._program("rows", self._rows, ["rows"]))
+        return self._by_w("rows", self._rows)
+
+    def _by_w(self, name: str, function: Callable[..., Any]) -> Function:
+        """Derivatives of an array to w."""
+        program = jacobian(self._with_twists(name, function), wrt=_MOVING)
+
+        def by_w(*a: Any) -> Array:
+            direct, by_twists = call_traced(program, [*a, self._twists(*a)], inline=True)
+            return np.asarray(direct + by_twists @ self._slopes(*a))
+
+        return Function(self._program(f"{name}_by_w", by_w, ["by_w"]))
 
     @cached_property
     def gauss_newton(self) -> Function:
         """(w, instant, scale, start, values) -> second derivatives of the cost without the curvature of residuals."""
-        by_w = Function(jacobian(self._residual, wrt="w"))
+        by_w = self._by_w("residual", self._residuals)
 
         def second(w: Array, instant: Array, scale: Any, *given: Any) -> Array:
-            J = by_w(w, instant, scale, *given)
+            J = call_traced(by_w.program, [w, instant, scale, *given], inline=True)
             return np.asarray(self._weight(w, scale) * (J.T @ J))
 
         return Function(self._program("gauss_newton", second, ["second"]))
 
     @cached_property
-    def _residual(self) -> Program:
-        return self._program("residual", lambda *a: stacked(self.costs, self._known(*a)), ["r"])
+    def curvature(self) -> Function:
+        """(w, instant, scale, start, values, z) -> second derivatives of cost - z · rows to w, (w, w).
+
+        The twists of poses are inputs of the engine's differentiation, and have their own derivatives in closed form.
+        """
+        first = jacobian(
+            self._with_twists("lagrangian", self._lagrangian, multiplier=(self.count,)), wrt=_MOVING, mode="reverse"
+        )
+        second = jacobian(first, wrt=_MOVING)
+
+        def curvature(*a: Any) -> Array:
+            given = a[:-1]
+            twists, slopes = self._twists(*given), self._slopes(*given)
+            _, by_twists = call_traced(first, [*a, twists], inline=True)
+            by_w_w, by_w_twists, _, by_twists_twists = call_traced(second, [*a, twists], inline=True)
+            mixed = by_w_twists @ slopes
+            H = by_w_w + mixed + mixed.T + slopes.T @ by_twists_twists @ slopes
+            m, n = self.inputs, self.robot.n
+            for k, (residual, arguments) in enumerate(self._poses):
+                g = by_twists[SIZE * k : SIZE * (k + 1)]
+                known = self._known(*given)
+                of_twist = residual.curvature(g, *(known[name] for name in arguments))
+                H = H + np.pad(of_twist, (m, self.size - m - n))
+            return np.asarray(H)
+
+        shapes = {**self.shapes, "multiplier": (self.count,)}
+        return Function(trace(curvature, shapes, name="curvature", outputs=["by_w_w"]))
 
     @cached_property
-    def curvature(self) -> Function:
-        """(w, instant, scale, start, values, z) -> second derivatives of cost - z · rows to w, (w, w)."""
-        return Function(jacobian(self._lagrangian_gradient, wrt="w"))
+    def _poses(self) -> list[tuple[PoseResidual, tuple[str, ...]]]:
+        """Residuals of poses, with the names of their arguments."""
+        if not has_order(self.robot):
+            return []
+        record = Twists()
+        self._program("poses", lambda *a: self._lagrangian(*a, np.zeros(self.count), record), ["lagrangian"])
+        return list(record.residuals)
+
+    def _twists(self, *a: Any) -> Array:
+        """Values of the residuals of poses, one after the other."""
+        known = self._known(*a)
+        values = [residual(*(known[name] for name in arguments)) for residual, arguments in self._poses]
+        return np.concatenate([np.zeros(0), *values])
+
+    def _slopes(self, *a: Any) -> Array:
+        """Derivatives of the residuals of poses to w."""
+        known, m, n = self._known(*a), self.inputs, self.robot.n
+        parts = [residual.slopes(*(known[name] for name in arguments)) for residual, arguments in self._poses]
+        around = ((0, 0), (m, self.size - m - n))
+        return np.concatenate([np.zeros((0, self.size)), *(np.pad(part, around) for part in parts)])
+
+    def _with_twists(self, name: str, function: Callable[..., Any], **more: tuple[int, ...]) -> Program:
+        """Program of a function in which the twists of poses are inputs, the last ones."""
+        shapes = {**self.shapes, **more, "twists": (SIZE * len(self._poses),)}
+        poses = self._poses
+        return trace(
+            lambda *a: function(*a[:-1], *([Twists(a[-1])] if poses else [])), shapes, name=name, outputs=[name]
+        )
 
     @cached_property
     def lagrangian_gradient(self) -> Function:
@@ -133,13 +213,8 @@ class Terms(Sealed):
 
     @cached_property
     def _lagrangian_gradient(self) -> Program:
-        def lagrangian(*a: Any) -> Any:
-            *known, z = a
-            return self._cost(*known) - self.rows(self._known(*known)) @ z
-
-        count = self.count
-        program = trace(lagrangian, {**self.shapes, "multiplier": (count,)}, name="lagrangian", outputs=["lagrangian"])
-        return jacobian(program, wrt="w", mode="reverse")
+        shapes = {**self.shapes, "multiplier": (self.count,)}
+        return jacobian(trace(self._lagrangian, shapes, name="lagrangian", outputs=["l"]), wrt="w", mode="reverse")
 
     @cached_property
     def count(self) -> int:
