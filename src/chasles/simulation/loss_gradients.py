@@ -233,7 +233,7 @@ class RunLoss:
             of_state = of_state[..., self._layout.slices["loop"]]
         parts = dict(self._wanted.split(of_values[0])) if of_values else {}
         if self._start_moves:
-            of_q, of_qd, of_all = self._start_function.vjp()(*start, of_state)
+            of_q, of_qd, of_all = self._start_adjoint(*start, of_state)
             by_start = Layout(self.ready.loop.shapes).split(of_all)
             parts = {name: part + by_start[name] for name, part in parts.items()}
             parts |= dict(zip(START, (of_q, of_qd), strict=True))
@@ -321,6 +321,10 @@ class RunLoss:
     @cached_property
     def _start_function(self) -> Function:
         return start_function(self.ready.loop, self.starts_with_motion)
+
+    @cached_property
+    def _start_adjoint(self) -> Function | LoopAdjoint:
+        return self._start_function.vjp()
 
 
 def _value(plant: Plant, name: str) -> Floats:
