@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
+from tests.oracles import closed_machines
+
 import chasles as ch
-from chasles.model import parse_toml
+from chasles.geometry import pose
+from chasles.model import Description, Inertia, Joint, JointKind, Link, parse_toml
 
 _ROD = """
 [[dh]]
@@ -64,3 +68,36 @@ mass = 2.0
 def pendulum() -> ch.Robot:
     """Point of 1 kg at 1 m, which hangs at q = 0: q̈ = τ - 9.81 sin q."""
     return ch.Robot(parse_toml('[robot]\nname = "pendulum"\ngravity = [9.81, 0.0, 0.0]\n[[dh]]\na = 1.0\nmass = 1.0\n'))
+
+
+_BODY = Inertia(mass=2.0, center_of_mass=[0.05, 0.0, -0.3], matrix=np.diag([0.1, 0.12, 0.05]))
+_ELBOW = Joint(
+    "elbow", "revolute", "upper", "lower", axis=[0.0, 1.0, 0.0], T_parent_joint=pose(np.eye(3), [0, 0, -0.6])
+)
+
+
+def ball() -> ch.Robot:
+    """Two bodies that hang from a spherical joint, with an elbow between them."""
+    shoulder = Joint("shoulder", "spherical", "ground", "upper")
+    links = (Link("ground"), Link("upper", _BODY), Link("lower", _BODY))
+    return ch.Robot(Description("ball", links=links, joints=(shoulder, _ELBOW)))
+
+
+def satellite() -> ch.Robot:
+    """Two bodies with a driven elbow between them, free in space."""
+    links = (Link("upper", _BODY), Link("lower", _BODY))
+    return ch.Robot(Description("satellite", links=links, joints=(_ELBOW,), gravity=[0.0, 0.0, 0.0])).with_free_base()
+
+
+def hanging_body(kind: JointKind, isotropic: float = 0.0) -> ch.Robot:
+    """A body on a hinge or ball; or one with equal moments of inertia about its centre, without gravity."""
+    body = Inertia(1.0, matrix=isotropic * np.eye(3)) if isotropic else _BODY
+    hinge = Joint("hinge", kind, "ground", "body", **({"axis": [0.0, 1.0, 0.0]} if kind == "revolute" else {}))
+    gravity = [0.0, 0.0, 0.0 if isotropic else -9.81]
+    return ch.Robot(Description("body", links=(Link("ground"), Link("body", body)), joints=(hinge,), gravity=gravity))
+
+
+def four_bar() -> ch.Robot:
+    """A crank, a coupler and a rocker, without friction."""
+    robot = ch.Robot(closed_machines.four_bar()).with_friction(viscous=0.0, coulomb=0.0)
+    return ch.Robot(robot.description.replace(home=robot.loops.close(robot.home).q))

@@ -46,8 +46,6 @@ def problem(**changes: Any) -> OptimalControl:
         ({"running": [lambda q: sign(q)]}, "uses 'sign', which jumps"),
         ({"running": [Residual(lambda q, scale: q - scale, scale=())]}, "cannot be called 'scale'"),
         ({"final": [TORQUE]}, "no torque acts at the end"),
-        ({"robot": ch.load("panda").with_free_base()}, "quaternions"),
-        ({"robot": ch.load("stewart")}, "loops"),
     ],
 )
 def test_what_is_no_problem(changes: dict[str, Any], message: str) -> None:
@@ -73,7 +71,7 @@ def test_friction_that_jumps_is_refused() -> None:
         ({"goal": [0.0, np.nan]}, "goal"),
         ({"target": 1.0}, "there is no value 'target'"),
         ({"iterations": -1}, "iterations"),
-        ({"guess": ch.PointToPoint([0.0], [1.0], duration=1.0)}, "one motion of 2 joints"),
+        ({"guess": ch.PointToPoint([0.0], [1.0], duration=1.0)}, "one motion of 2 coordinates"),
         ({"start": np.zeros((3, 2)), "goal": np.zeros((2, 2))}, "do not broadcast"),
         ({"start": np.zeros((0, 2))}, "no problems"),
     ],

@@ -83,20 +83,20 @@ def certify(nodes: Nodes, W: Floats, z: Floats, K: Floats | None = None) -> Cert
         Gains of a regulator that holds the motion while a torque changes, (..., N, m, 2n); default none. The gradient
         vanishes with any regulator or with none; along unstable motions it can only be computed with one.
     """
-    m, t, rows, given = nodes.inputs, nodes.instants, nodes.rows, nodes.given_by_node
+    m, rows, given = nodes.inputs, nodes.rows, nodes.given_by_node
+    t, t_N = nodes.data
     values = nodes.values(W)
     of_distances, of_ends = rows.of_terms(z)
     x = W[..., m:]
     by_w = -rows.gradient(z)
-    by_w[..., :-1, :] += nodes.running.lagrangian_gradient(
-        W[..., :-1, :], t[:-1], *given, np.zeros(nodes.running.count)
-    )
-    by_w[..., -1, m:] += nodes.final.lagrangian_gradient(x[..., -1, :], t[-1], *nodes.given, of_ends)
+    by_w[..., :-1, :] += nodes.running.lagrangian_gradient(W[..., :-1, :], t, *given, np.zeros(nodes.running.count))
+    by_w[..., -1, m:] += nodes.final.lagrangian_gradient(x[..., -1, :], t_N, *nodes.given, of_ends)
     if nodes.distances.count:
-        by_w[..., m:] += nodes.distances.lagrangian_gradient(x, t, *given, of_distances)
+        by_w[..., m:] += nodes.distances.lagrangian_gradient(x, nodes.instants, *given, of_distances)
     shape = (*W.shape[:-2], rows.nodes, m * x.shape[-1])
     gains = np.zeros(shape) if K is None else K.reshape(shape)
-    backward = np.concatenate([W[..., :-1, :], by_w[..., :-1, :], gains], axis=-1)[..., ::-1, None, :]
+    of_steps = np.concatenate([W[..., :-1, :], by_w[..., :-1, :], gains, nodes.of_steps(W)], axis=-1)
+    backward = of_steps[..., ::-1, None, :]
     first, reduced, costates = nodes.step.adjoint_sweep(by_w[..., -1, m:], backward)
     size = np.maximum(np.abs(by_w[..., -1, m:]).max(axis=-1), np.abs(costates).max(axis=(-1, -2)))
     products = np.where(rows.kinds.ends, 0.0, rows.present * z * values.rows)

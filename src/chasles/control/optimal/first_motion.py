@@ -6,7 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.nodes import Nodes
+from chasles.control.optimal.step import HeldStep
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 
@@ -17,20 +19,40 @@ _INSIDE = 0.99
 _USUAL_COST = 10.0
 
 
-def instants(robot: Robot, times: Floats, reference: JointTrajectory | None) -> Floats:
-    """Return the data of each node, (N + 1, 1 + 3n): time, and positions, velocities and torques of a motion to follow.
+def instants(robot: Robot, times: Floats, reference: JointTrajectory | None, centres: Floats | None = None) -> Floats:
+    """Return the data of each node, (..., N + 1, 1 + nq + 2n + count): time, a motion to follow, and centres.
 
     Torques are those that the motion needs in the middle of the step that begins at the node.
 
+    Parameters
+    ----------
+    robot
+        The robot.
+    times
+        Times of the nodes, (N + 1,), s.
+    reference
+        Motion to follow, or None.
+    centres
+        Configurations (..., N + 1, nq) near which coordinates are those of the nodes; default none, as for robots
+        without quaternions and loops.
+
+    Examples
+    --------
     >>> import chasles as ch
     >>> instants(ch.load("planar2r"), np.array([0.0, 0.5]), None)[1]
     array([0.5, 0. , 0. , 0. , 0. , 0. , 0. ])
     """
     if reference is None:
-        return np.concatenate([times[:, None], np.zeros((len(times), 3 * robot.n))], axis=1)
-    motion = reference(times)
-    tau = np.asarray(robot.inverse_dynamics(*reference(times + 0.5 * (times[1] - times[0]))))
-    return np.concatenate([times[:, None], motion.q, motion.qd, tau], axis=1)
+        parts = [np.zeros((len(times), robot.nq + 2 * robot.n))]
+    else:
+        motion = reference(times)
+        tau = np.asarray(robot.inverse_dynamics(*reference(times + 0.5 * (times[1] - times[0]))))
+        parts = [motion.q, motion.qd, tau]
+    data = np.concatenate([times[:, None], *parts], axis=1)
+    if centres is None:
+        return data
+    of_nodes = Coordinates(robot).of_nodes(centres)
+    return np.concatenate([np.broadcast_to(data, (*of_nodes.shape[:-1], data.shape[-1])), of_nodes], axis=-1)
 
 
 def one_motion(motion: JointTrajectory, robot: Robot, name: str) -> JointTrajectory:
@@ -41,32 +63,52 @@ def one_motion(motion: JointTrajectory, robot: Robot, name: str) -> JointTraject
     ArgumentError
         It is a batch, is of other joints, or is no trajectory.
     """
-    if not isinstance(motion, JointTrajectory) or motion.n != robot.n or motion.batch:
-        raise ArgumentError(f"{name} must be one motion of {robot.n} joints, not {motion!r}")
+    if not isinstance(motion, JointTrajectory) or (motion.n, motion.nv) != (robot.nq, robot.n) or motion.batch:
+        raise ArgumentError(
+            f"{name} must be one motion of {robot.nq} coordinates and {robot.n} velocities, as robot '{robot.name}' "
+            f"has them, not {motion!r}"
+        )
     return motion
+
+
+def centres_along(robot: Robot, times: Floats, guess: JointTrajectory | None, start: Floats) -> Floats | None:
+    """Configurations near which motions lie at the nodes, those of a guess or the start, (..., N + 1, nq)."""
+    if Coordinates(robot).is_plain:
+        return None
+    if guess is None:
+        return np.repeat(start[..., None, :], len(times), axis=-2)
+    along_guess = np.asarray(guess(times).q)
+    return np.broadcast_to(along_guess, (*start.shape[:-1], *along_guess.shape))
 
 
 def first_motion(nodes: Nodes, guess: JointTrajectory | None) -> Floats:
     """Torques and states to begin at, (..., N + 1, m + 2n): a guess, or the robot held at its start, within limits."""
     step, m = nodes.step, nodes.inputs
-    robot, motors = step.robot, step.motors
+    robot = step.robot
     start = nodes.x0[..., : robot.n]
-    W = np.zeros((*start.shape[:-1], len(nodes.instants), len(nodes.rows.lower)))
+    W = np.zeros((*start.shape[:-1], nodes.rows.nodes + 1, len(nodes.rows.lower)))
     if guess is None:
         W[..., m : m + robot.n] = start[..., None, :]
-        W[..., :-1, :m] = np.asarray(robot.gravity_torque(start))[..., None, motors]
+        W[..., :-1, :m] = np.asarray(robot.gravity_torque(nodes.start))[..., None, step.motors]
     else:
-        times = np.linspace(0.0, guess.duration, len(nodes.instants)) if step.stretches else nodes.instants[:, 0]
-        W[..., : m + 2 * robot.n] = along(motors, instants(robot, times, guess))
+        times = node_times(nodes.rows.nodes, nodes.step, guess)
+        W[..., : m + 2 * robot.n] = along(step, instants(robot, times, guess))
     W[..., m + 2 * robot.n :] = nodes.x0[..., None, 2 * robot.n :]
     return inside(nodes, W)
 
 
-def along(motors: NDArray[np.bool_], moments: Floats) -> Floats:
-    """Torques and states (N + 1, m + 2n) of a motion at the nodes, as `instants` gives it."""
-    n = len(motors)
-    W = np.concatenate([moments[:, 1 + 2 * n :][:, motors], moments[:, 1 : 1 + 2 * n]], axis=1)
-    W[-1, : int(motors.sum())] = 0.0
+def node_times(count: int, step: HeldStep, guess: JointTrajectory | None) -> Floats:
+    """Times of the nodes of a guess: those of the problem, or where the duration is free those of its own duration."""
+    stretched = guess is not None and step.stretches
+    return np.linspace(0.0, guess.duration if guess is not None and stretched else count * step.h, count + 1)
+
+
+def along(step: HeldStep, moments: Floats) -> Floats:
+    """Torques and states (N + 1, m + 2n) of a motion at the nodes, as `instants` gives it, with centres on it."""
+    nq, n = step.robot.nq, step.robot.n
+    q, qd, tau = np.split(moments[:, 1 : 1 + nq + 2 * n], [nq, nq + n], axis=1)
+    W = np.concatenate([tau[:, step.motors], step.coordinates.of_centre(q), qd], axis=1)
+    W[-1, : int(step.motors.sum())] = 0.0
     return W
 
 
@@ -86,7 +128,7 @@ def usual_scale(nodes: Nodes, W: Floats) -> Floats:
     The cost of a motion is estimated from the first one, with torques that also move each joint by a radian (m).
     """
     moving, step = W.copy(), nodes.step
-    inertia = np.asarray(step.robot.mass_matrix(nodes.x0[..., : step.robot.n]))
+    inertia = np.asarray(step.robot.mass_matrix(nodes.start))
     effort = 4.0 / (step.h * nodes.rows.nodes) ** 2 * np.diagonal(inertia, axis1=-2, axis2=-1)
     moving[..., :-1, : nodes.inputs] += effort[..., None, step.motors]
     cost = nodes.values(moving).cost

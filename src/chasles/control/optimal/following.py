@@ -53,8 +53,11 @@ class PlanFollowing(RobotController):
     def __init__(self, robot: Robot, plan: Plan) -> None:
         if plan.batch:
             raise ArgumentError(f"the plan is a batch {plan.batch}; a law follows one")
-        if plan.n != robot.n:
-            raise ArgumentError(f"the plan is of {plan.n} joints, but robot '{robot.name}' has {robot.n}")
+        if (plan.n, plan.nv) != (robot.nq, robot.n):
+            raise ArgumentError(
+                f"the plan is of {plan.n} coordinates and {plan.nv} velocities, but robot '{robot.name}' has "
+                f"{robot.nq} and {robot.n}"
+            )
         super().__init__(robot, {}, {"integral": np.zeros(0), "pending": np.zeros(0)})
         self.plan = plan
 

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.control.floating_base import has_motors
+from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.duration import Duration
 from chasles.engine.validators import choice, reals
 from chasles.robot.robot import Robot
@@ -19,8 +21,16 @@ LIMITS = ("position", "velocity", "torque")
 def motors_of(robot: Robot, names: Sequence[str] | None) -> NDArray[np.bool_]:
     """Whether each joint has a motor, (n,)."""
     if names is None:
-        has_motor = np.zeros(robot.n, dtype=bool)
-        has_motor[list(robot.description.actuated_indices)] = True
+        description = robot.description
+        for index in description.actuated_indices:
+            if index not in description.independent_indices:
+                name = description.joint_velocity_names[index]
+                raise ArgumentError(
+                    f"motor '{name}' of robot '{robot.name}' moves a joint that follows from the others; make its "
+                    "joint one of the independent ones (robot.description.replace(independent=…)), or name others in "
+                    "motors="
+                )
+        has_motor = np.isin(description.independent_indices, description.actuated_indices) & has_motors(robot)
     else:
         if isinstance(names, str):
             raise ArgumentError(f"motors must be a list of joint names, not {names!r}")
@@ -63,7 +73,10 @@ def bounds(
     torque, velocity = largest("torque", robot.effort_limits)[motors], largest("velocity", robot.velocity_limits)
     low, high = -none, none
     if "position" in wanted:
-        low, high = robot.lower_limits, robot.upper_limits
+        coordinates = Coordinates(robot)
+        places, is_position = coordinates.places, coordinates.is_position
+        low = np.where(is_position, robot.lower_limits[places], -np.inf)
+        high = np.where(is_position, robot.upper_limits[places], np.inf)
         if wanted["position"] is not None:
             high = largest("position", none)
             low = -high

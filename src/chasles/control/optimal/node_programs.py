@@ -17,11 +17,10 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.elastic import Elastic, Kinds
-from chasles.control.optimal.step import HeldStep
+from chasles.control.optimal.step import HeldStep, inlined
 from chasles.control.optimal.terms import Terms
 from chasles.engine import Function, trace
 from chasles.engine.program.scalar import Array
-from chasles.engine.program.tracing import call_traced
 
 Floats = NDArray[np.float64]
 Shapes = dict[str, tuple[int, ...]]
@@ -215,7 +214,8 @@ class NodePrograms(Sealed):
             cost, r = self._values(w, present, bounds, given)
             violation = np.abs(elastic.missed(r)).sum()
             if ahead is not None:
-                defect = self.step(w[self.inputs :], w[: self.inputs]) - (ahead[0] + share * ahead[1])
+                following = self.step(w[self.inputs :], w[: self.inputs], *self._centres(given))
+                defect = following - (ahead[0] + share * ahead[1])
                 violation = violation + np.abs(defect).sum()
             priced, logs = elastic.barrier(present)
             return np.array([violation, cost + price * priced - mu * logs])
@@ -293,7 +293,7 @@ class NodePrograms(Sealed):
         model: tuple[Any, ...] = ()
         if following is not None:
             x, u = w[m:], w[:m]
-            step = self.step.expansion(x, u, ahead)
+            step = self.step.expansion(x, u, ahead, *self._centres(given))
             H = H + step.curvature
             defect = step.following - following
             of_w = of_w + np.concatenate([step.B.T @ ahead, step.A.T @ ahead])
@@ -314,6 +314,10 @@ class NodePrograms(Sealed):
         largest = [_largest(np.abs(of_w)), _largest(np.abs(misses)), _largest(violation), product, lowest, pressure]
         some = G if self.general else np.zeros((1, self.states))  # kernels are quicker without empty arrays
         return (*model, weights, pull, gradient, some, r, np.array(sums + largest))
+
+    def _centres(self, given: Sequence[Any]) -> tuple[Array, ...]:
+        """Centres of the step's coordinates, from the data of the node."""
+        return self.step.coordinates.centres(given[0])
 
     def _values(self, w: Array, present: Array, bounds: Array, given: Sequence[Any]) -> tuple[Any, Array]:
         """Cost and rows."""
@@ -359,11 +363,6 @@ class NodePrograms(Sealed):
         inner = G.T @ (D[2 * w :, None] * G)
         of_state = np.concatenate([np.zeros((self.states, m)), inner], axis=1)
         return np.asarray(diagonal + np.concatenate([np.zeros((m, w)), of_state]))
-
-
-def inlined(function: Function[Any], *arguments: Any) -> Any:
-    """Result of a function in a trace, whose operations join it: each is used once, and they share much."""
-    return call_traced(function.program, arguments, inline=True)
 
 
 def _largest(v: Array) -> Any:

@@ -49,7 +49,8 @@ class Nodes:
     rows
         Constraints, and the programs of the nodes.
     instants
-        Data of each node, (N + 1, 1 + 3n): time, s, and positions, velocities and torques of the reference.
+        Data of each node, (..., N + 1, data): time, s, positions, velocities and torques of the reference, and the
+        centres of the coordinates; see `first_motion.instants`.
     x0
         Initial state, (..., 2n).
     given
@@ -87,9 +88,40 @@ class Nodes:
         return np.asarray(self.given[0])
 
     @property
+    def data(self) -> tuple[Floats, Floats]:
+        """Data of all nodes but the last, and of the last."""
+        return self.instants[..., :-1, :], self.instants[..., -1, :]
+
+    @property
+    def start(self) -> Floats:
+        """Configuration at the first node, (..., nq)."""
+        return np.asarray(self.given[1])
+
+    @property
     def inputs(self) -> int:
         """Number of torques m."""
         return self.rows.inputs
+
+    def configurations(self, p: Floats) -> Floats:
+        """Configurations (..., N + 1, nq) of coordinates at the nodes."""
+        coordinates = self.step.coordinates
+        return np.asarray(coordinates.configuration(p, *coordinates.centres(self.instants)[:1]))
+
+    def by_displacements(self, p: Floats, K: Floats) -> Floats:
+        """Gains (..., N, m, 2n) of displacements from those of coordinates, p (..., N + 1, n)."""
+        coordinates = self.step.coordinates
+        if coordinates.is_position.all():
+            return K
+        n = p.shape[-1]
+        centres = coordinates.centres(self.instants[..., :-1, :])[:1]
+        T = np.asarray(self.step.displacement_slopes(p[..., :-1, :], *centres))
+        return np.concatenate([K[..., :n] @ np.linalg.inv(T), K[..., n:]], axis=-1)
+
+    def of_steps(self, W: Floats) -> Floats:
+        """Centres of the coordinates of each step of motions, (..., N, count)."""
+        count = self.step.coordinates.count
+        centres = self.instants[..., :-1, self.instants.shape[-1] - count :]
+        return np.broadcast_to(centres, (*W.shape[:-2], *centres.shape[-2:]))
 
     @property
     def given_by_node(self) -> list[Floats]:
@@ -102,16 +134,19 @@ class Nodes:
 
     def select(self, which: Any) -> Nodes:
         """Return some of a batch of problems."""
-        return replace(self, x0=self.x0[which], given=tuple(part[which] for part in self.given))
+        instants = self.instants if self.instants.ndim == 2 else self.instants[which]
+        return replace(self, instants=instants, x0=self.x0[which], given=tuple(part[which] for part in self.given))
 
     def values(self, W: Floats) -> Values:
         """Values of motions."""
-        m, t, given = self.inputs, self.instants, self.given_by_node
+        m, given = self.inputs, self.given_by_node
+        t, t_N = self.data
         x = W[..., m:]
-        costs = self.running.values(W[..., :-1, :], t[:-1], *given)[0]
-        distances = self.distances.values(x, t, *given)[1]
-        final, ends = self.final.values(x[..., -1, :], t[-1], *self.given)
-        defects = self.step(x[..., :-1, :], W[..., :-1, :m]) - x[..., 1:, :]
+        costs = self.running.values(W[..., :-1, :], t, *given)[0]
+        distances = self.distances.values(x, self.instants, *given)[1]
+        final, ends = self.final.values(x[..., -1, :], t_N, *self.given)
+        centres = self.step.coordinates.centres(t)
+        defects = self.step(x[..., :-1, :], W[..., :-1, :m], *centres) - x[..., 1:, :]
         return Values(defects, np.sum(costs, axis=-1) + final, self.rows.values(W, distances, ends))
 
     def rolled_out(self, W: Floats, K: Floats | None = None) -> Floats:
@@ -119,7 +154,7 @@ class Nodes:
         m, N = self.inputs, self.rows.nodes
         s = W.shape[-1] - m
         gains = np.zeros((*W.shape[:-2], N, m, s)) if K is None else K
-        given = np.concatenate([W[..., :-1, :], gains.reshape(*W.shape[:-2], N, m * s)], axis=-1)
+        given = np.concatenate([W[..., :-1, :], gains.reshape(*W.shape[:-2], N, m * s), self.of_steps(W)], axis=-1)
         last, stages = self.step.rollout(W[..., 0, m:], given[..., None, :])
         result = np.zeros(W.shape)
         result[..., :-1, :], result[..., -1, m:] = stages, last

@@ -10,7 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.findings import Finding, text
 from chasles.engine.program.scalar import Count, Quantity
+from chasles.robot.robot import Robot
+from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
+from chasles.trajectories.joint.tangent import ManifoldTrajectory
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +51,7 @@ class Solved(NamedTuple):
     Attributes
     ----------
     states, torques, gains
-        (N + 1, 2n), (N, n) and (N, n, 2n).
+        (N + 1, nq + n), (N, n) and (N, n, 2n).
     cost
         Cost.
     status
@@ -71,7 +74,7 @@ class Solved(NamedTuple):
     findings: tuple[Finding, ...]
 
 
-class Plan(PiecewisePolynomial):
+class Plan(JointTrajectory):
     """Motion of optimal control; made by `OptimalControl.solve`.
 
     It is a joint trajectory of constant acceleration between nodes, which can be checked, plotted, viewed and followed.
@@ -79,11 +82,11 @@ class Plan(PiecewisePolynomial):
     Attributes
     ----------
     states
-        Positions and velocities at the nodes, (..., N + 1, 2n).
+        Positions and velocities at the nodes, (..., N + 1, nq + n).
     torques
         Torques held from node to node, (..., N, n), N·m (N for prismatic joints).
     gains
-        Gains of the regulator along the motion, (..., N, n, 2n): τ = torques - gains (q - q_plan, q̇ - q̇_plan).
+        Gains of the regulator along the motion, (..., N, n, 2n): τ = torques - gains (q ⊟ q_plan, q̇ - q̇_plan).
         They vanish where a torque is at its limit.
     cost
         Cost, (...).
@@ -97,29 +100,29 @@ class Plan(PiecewisePolynomial):
         Violated constraints, worst first, each with ``value`` in the unit that its sentence names; of all problems.
     """
 
-    def __init__(self, times: Floats, solved: list[Solved], batch: tuple[int, ...]) -> None:
+    states: Floats
+    torques: Floats
+    gains: Floats
+    cost: Quantity
+    status: Any
+    reduced_gradient: Quantity
+    iterations: Count
+    findings: tuple[Finding, ...]
+
+    def _take(self, solved: list[Solved], batch: tuple[int, ...]) -> None:
+        """Take the results of problems."""
         states, torques, gains, cost, status, reduced, iterations, findings = zip(*solved, strict=True)
 
         def shaped(parts: ArrayLike) -> Any:
             array = np.array(parts)
             return array.reshape((*batch, *array.shape[1:]))
 
-        self.states = np.asarray(shaped(states), dtype=float)
-        n = self.states.shape[-1] // 2
-        h = float(times[1] - times[0])
-        qd = self.states[..., n:]
-        traveled = 0.5 * h * np.cumsum(qd[..., 1:, :] + qd[..., :-1, :], axis=-2)
-        first = self.states[..., :1, :n]
-        begins = np.concatenate([first, first + traveled[..., :-1, :]], axis=-2)
-        pieces = np.stack([begins, qd[..., :-1, :], 0.5 / h * np.diff(qd, axis=-2)], axis=-2)
-        super().__init__(times, pieces)
-        self.torques = np.asarray(shaped(torques), dtype=float)
-        self.gains = np.asarray(shaped(gains), dtype=float)
-        self.cost: Quantity = shaped(cost)[()]
-        self.status: Any = shaped(np.array(status, dtype=object))[()]
-        self.reduced_gradient: Quantity = shaped(reduced)[()]
-        self.iterations: Count = shaped(iterations)[()]
-        self.findings: tuple[Finding, ...] = tuple(finding for found in findings for finding in found)
+        self.states, self.torques, self.gains = (
+            np.asarray(shaped(parts), dtype=float) for parts in (states, torques, gains)
+        )
+        self.cost, self.reduced_gradient, self.iterations = (shaped(parts)[()] for parts in (cost, reduced, iterations))
+        self.status = shaped(np.array(status, dtype=object))[()]
+        self.findings = tuple(finding for found in findings for finding in found)
 
     @property
     def success(self) -> NDArray[np.bool_] | bool:
@@ -139,4 +142,47 @@ class Plan(PiecewisePolynomial):
         return f"{words}. {text(self.findings)}".rstrip()
 
     def __repr__(self) -> str:
-        return f"<Plan of {self.n} joints over {self.duration:g} s: {str(self).split(':')[0]}>"
+        return f"<Plan of {self.nv} joints over {self.duration:g} s: {str(self).split(':')[0]}>"
+
+
+class PlainPlan(Plan, PiecewisePolynomial):
+    """Plan of a robot without quaternions and loops."""
+
+    def __init__(self, times: Floats, solved: list[Solved], batch: tuple[int, ...]) -> None:
+        self._take(solved, batch)
+        n = self.states.shape[-1] // 2
+        h = float(times[1] - times[0])
+        qd = self.states[..., n:]
+        traveled = 0.5 * h * np.cumsum(qd[..., 1:, :] + qd[..., :-1, :], axis=-2)
+        first = self.states[..., :1, :n]
+        begins = np.concatenate([first, first + traveled[..., :-1, :]], axis=-2)
+        pieces = np.stack([begins, qd[..., :-1, :], 0.5 / h * np.diff(qd, axis=-2)], axis=-2)
+        PiecewisePolynomial.__init__(self, times, pieces)
+
+
+class ManifoldPlan(Plan, ManifoldTrajectory):
+    """Plan of a robot with quaternions or loops: between nodes, displacements from the node before."""
+
+    def __init__(self, robot: Robot, times: Floats, solved: list[Solved], batch: tuple[int, ...]) -> None:
+        self._take(solved, batch)
+        self.robot, self.knots, self.batch = robot, times, batch
+        self._q, qd = self.states[..., : robot.nq], self.states[..., robot.nq :]
+        h = float(times[1] - times[0])
+        turns = np.diff(qd, axis=-2)
+        moved = np.asarray(robot.difference(self._q[..., :-1, :], self._q[..., 1:, :]))
+        rest = moved - 0.5 * h * (qd[..., 1:, :] + qd[..., :-1, :])  # is left where rotations change their axes
+        begins = qd[..., :-1, :]
+        shares = [np.zeros_like(rest), begins, 0.5 / h * turns + 3.0 / h**2 * rest, -2.0 / h**3 * rest]
+        self._displacements = PiecewisePolynomial(times, np.stack(shares, axis=-2))
+        self._velocities = PiecewisePolynomial(times, np.stack([begins, turns / h], axis=-2))
+
+    def derivatives(self, t: Floats) -> tuple[Any, Any, Any, Any]:
+        """Configurations (..., nq); velocities, accelerations and jerks (..., n) in the tangent space."""
+        piece = np.clip(np.searchsorted(self.knots, t, side="right") - 1, 0, len(self.knots) - 2)
+        displacement = self._displacements.derivatives(t)[0]
+        shape = displacement.shape[:-1]
+        spread = np.broadcast_to(self._q, (*shape, *self._q.shape[-2:]))
+        before = np.take_along_axis(spread, np.broadcast_to(piece, shape)[..., None, None], axis=-2)[..., 0, :]
+        qd, qdd, jerk, _ = self._velocities.derivatives(t)
+        beyond = np.broadcast_to((t < self.knots[0]) | (t > self.knots[-1]), shape)[..., None]
+        return np.asarray(self.robot.integrate(before, displacement)), np.where(beyond, 0.0, qd), qdd, jerk

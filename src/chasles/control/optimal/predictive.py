@@ -25,6 +25,7 @@ from chasles.control.pid import saturated
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
 from chasles.engine.validators import choice, real, reals, whole_number
+from chasles.mechanics.plain_coordinates import require_plain_coordinates
 from chasles.trajectories.motion import Motion
 
 Floats = NDArray[np.float64]
@@ -123,6 +124,7 @@ class ModelPredictive(RobotController):
     ) -> None:
         if not isinstance(problem, OptimalControl):
             raise ArgumentError(f"problem must be a chasles.OptimalControl, not {problem!r}")
+        require_plain_coordinates(problem.robot, "chasles.ModelPredictive")
         if problem.span.is_free:
             raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")
         self.problem = problem
@@ -260,7 +262,7 @@ class ModelPredictive(RobotController):
         nodes = self._at_nodes(now, x0, np.zeros(self.robot.n))
         W = first_motion(nodes, None)
         if self.problem.takes_reference:
-            W = inside(nodes, along(self.problem.motors, nodes.instants))
+            W = inside(nodes, along(self.problem.step, nodes.instants))
         scale = usual_scale(nodes, W)
         now.memory.scale = scale
         nodes = replace(nodes, given=(scale, *nodes.given[1:]))

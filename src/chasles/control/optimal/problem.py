@@ -12,23 +12,27 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
-from chasles.base.findings import Finding
 from chasles.base.sealed import Sealed
-from chasles.control.optimal.certificate import Certificate, certify
 from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.errors import Errors
-from chasles.control.optimal.first_motion import first_motion, instants, one_motion, usual_scale
+from chasles.control.optimal.evaluation import evaluated
+from chasles.control.optimal.first_motion import (
+    centres_along,
+    first_motion,
+    instants,
+    node_times,
+    one_motion,
+    usual_scale,
+)
 from chasles.control.optimal.interior_point import solve_from
-from chasles.control.optimal.iterates import Ending
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
-from chasles.control.optimal.plan import Plan, PlanStatus, Solved
+from chasles.control.optimal.plan import ManifoldPlan, PlainPlan, Plan, Solved
 from chasles.control.optimal.residuals import REFERENCE, Residual, as_residuals, shapes_of_values, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_smooth
 from chasles.control.optimal.terms import Terms
-from chasles.control.optimal.violations import between_nodes, not_finite, violations
 from chasles.distances import Clearance
 from chasles.engine.validators import choice, real, reals, whole_number
 from chasles.robot.robot import Robot
@@ -47,7 +51,7 @@ class OptimalControl(Sealed):
     Parameters
     ----------
     robot
-        Robot with revolute and prismatic joints, in a chain or a tree.
+        Robot: a chain, a tree, with a free base or spherical joints, or with loops.
     duration
         Duration of the motion, s; or the shortest and the longest one, between which it is free and chosen at least
         cost, as with `residuals.time` among the running ones.
@@ -70,7 +74,8 @@ class OptimalControl(Sealed):
     margin
         Smallest distance, m.
     motors
-        Names of the joints that have a motor; default those that the description states as actuated, or all.
+        Names of the joint velocities that have a motor; default those that the description states as actuated, or
+        all but those of free joints.
     integrator
         ``"leapfrog"``, of second order where forces depend on positions, or ``"semi-implicit-euler"``, of first order,
         as in many programs.
@@ -78,8 +83,8 @@ class OptimalControl(Sealed):
     Raises
     ------
     ArgumentError
-        The robot has loops, joints with quaternions, or friction that jumps; limits contradict each other; or a value
-        is not what it should be.
+        The robot has friction that jumps, or a motor in a joint that follows from others; limits contradict each
+        other; or a value is not what it should be.
     UnknownNameError
         A limit, a joint or an argument of a residual does not exist.
 
@@ -126,7 +131,6 @@ class OptimalControl(Sealed):
         motors: Sequence[str] | None = None,
         integrator: Integrator = "leapfrog",
     ) -> None:
-        _require_tree(robot)
         require_smooth(robot)
         self.robot, self.nodes = robot, whole_number(nodes, "nodes", 1, _MOST_NODES)
         self.span = duration_of(duration)
@@ -146,7 +150,7 @@ class OptimalControl(Sealed):
             )
         self.step = HeldStep(robot, self.motors, self.duration / self.nodes, integrator, self.span.is_free)
         self.lower, self.upper, self.scale = bounds(self.robot, self.motors, limits, self.span)
-        self.values = shapes_of_values((*self.running, *self.final, *self.exact_end, *self.keep), robot.n)
+        self.values = shapes_of_values((*self.running, *self.final, *self.exact_end, *self.keep), robot)
 
     def solve(
         self,
@@ -164,7 +168,7 @@ class OptimalControl(Sealed):
         Parameters
         ----------
         start, velocity
-            Initial positions and velocities, (..., n); leading axes are a batch of problems.
+            Initial positions (..., nq) and velocities (..., n); leading axes are a batch of problems.
         guess
             Motion to begin at, with its velocities and the torques that it needs; default the reference, or the robot
             held at `start`.
@@ -189,14 +193,16 @@ class OptimalControl(Sealed):
         UnknownNameError
             No residual takes a value of this name.
         """
-        n = self.robot.n
+        n, nq = self.robot.n, self.robot.nq
         for name in values:
             choice(name, "value", self.values)
         for name in self.values:
             if name not in values:
                 raise ArgumentError(f"the residuals take the value '{name}'; give {name}=, shape {self.values[name]}")
         most = whole_number(iterations, "iterations", 0, _MOST_ITERATIONS)
-        q = reals(start, "start", (..., n))
+        q = np.asarray(self.robot.normalize(reals(start, "start", (..., nq))))
+        if not np.isfinite(q).all():
+            raise ArgumentError("start is no configuration: its loops are open or a quaternion is zero")
         qd = (
             reals(velocity, "velocity", (n,), broadcast=True)
             if np.ndim(velocity) == 0
@@ -219,13 +225,15 @@ class OptimalControl(Sealed):
         ]
         if batch and self.span.is_free:
             raise ArgumentError(f"this is a batch {batch} of problems, but one of free duration is solved alone")
-        times = np.linspace(0.0, self.duration, self.nodes + 1)
-        moments = instants(self.robot, times, self._reference(reference))
+        reference = self._reference(reference)
         guess = reference if guess is None else guess
         count = int(np.prod(batch, dtype=int))
         flat = [part.reshape(count, *part.shape[part.ndim - core :]) for part, core in zip(whole, cores, strict=True)]
-        solved, stretch = self._solved(moments, guess, most, watch, *flat)
-        return Plan(stretch * times, solved, batch)
+        solved, stretch = self._solved(reference, guess, most, watch, *flat)
+        times = np.linspace(0.0, stretch * self.duration, self.nodes + 1)
+        if self.robot.nq == n:
+            return PlainPlan(times, solved, batch)
+        return ManifoldPlan(self.robot, times, solved, batch)
 
     def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
         """Return the same problem with other limits, which need no compilation.
@@ -262,7 +270,7 @@ class OptimalControl(Sealed):
 
     def _solved(
         self,
-        moments: Floats,
+        reference: JointTrajectory | None,
         guess: JointTrajectory | None,
         most: int,
         watch: Callable[[int, Errors], None] | None,
@@ -271,38 +279,10 @@ class OptimalControl(Sealed):
         *values: Floats,
     ) -> tuple[list[Solved], float]:
         """Solve problems (problems, …); also by what the duration that was found exceeds the usual one."""
-        nodes, W = self.posed(q, qd, values, moments=moments, guess=guess)
+        nodes, W = self.posed(q, qd, values, reference=reference, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
         outcomes = [solve_from(nodes.select(k), first, iterations=most, watch=watch) for k, first in enumerate(W)]
-        found, K, z = (
-            np.stack(parts)
-            for parts in zip(*((each.iterate.W, each.gains, each.iterate.elastic.z) for each in outcomes), strict=True)
-        )
-        m, s = nodes.inputs, 2 * self.robot.n
-        W = nodes.rolled_out(found, K)
-        W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, found)
-        certificate = certify(nodes, W, z, K)
-        torques = self.step.torques(W[:, :-1, :m])
-        gains = np.zeros((len(q), self.nodes, self.robot.n, 2 * self.robot.n))
-        gains[:, :, self.motors] = K[..., :s]
-        states = W[:, :, m : m + s]
-        stretch = float(W[0, 0, -1]) if self.span.is_free else 1.0
-        share = certificate.reduced_gradient / np.maximum(1.0, certificate.size)
-        cost = certificate.cost / nodes.scale
-        result = []
-        for k, outcome in enumerate(outcomes):
-            status = _status(certificate, outcome.ending, k)
-            findings: tuple[Finding, ...] = ()
-            if status is PlanStatus.NOT_FINITE:
-                findings = not_finite(nodes.select(k), W[k])
-            elif not certificate.is_feasible[k]:
-                pairs = () if self.clearance is None else self.clearance.pairs
-                findings = violations(self.robot, self.motors, pairs, nodes.rows, certificate.rows[k])
-            elif self.clearance is not None:
-                findings = between_nodes(self.clearance, states[k], stretch * self.step.h)
-            numbers = float(cost[k]), status, float(share[k]), outcome.iterations
-            result.append(Solved(states[k], torques[k], gains[k], *numbers, findings))
-        return result, stretch
+        return evaluated(nodes, outcomes, self.clearance)
 
     def at_nodes(
         self, instants: Floats, x0: Floats, start: Floats, values: Sequence[Floats], scale: Floats | float = 1.0
@@ -312,11 +292,11 @@ class OptimalControl(Sealed):
         Parameters
         ----------
         instants
-            Times of the nodes and the motion to follow, (N + 1, 1 + 3n); see `instants`.
+            Data of the nodes; see `first_motion.instants`.
         x0
             State at the first node, (..., 2n), with the stretch of time where the duration is free.
         start
-            Positions that residuals know as ``start``, (..., n).
+            Positions that residuals know as ``start``, (..., nq).
         values
             Values of the residuals in the order of `values`, each (..., *shape).
         scale
@@ -330,16 +310,18 @@ class OptimalControl(Sealed):
         qd: Floats,
         values: Sequence[Floats],
         *,
-        moments: Floats | None = None,
+        reference: JointTrajectory | None = None,
         guess: JointTrajectory | None = None,
     ) -> tuple[Nodes, Floats]:
         """Return problems with their numbers, and the motions at which iterations begin."""
-        if moments is None:
-            moments = instants(self.robot, np.linspace(0.0, self.duration, self.nodes + 1), None)
+        times = np.linspace(0.0, self.duration, self.nodes + 1)
         guess = None if guess is None else one_motion(guess, self.robot, "guess")
+        centres = centres_along(self.robot, node_times(self.nodes, self.step, guess), guess, q)
+        of_nodes = instants(self.robot, times, reference, centres)
+        p = self.step.coordinates.of(q, *(() if centres is None else (centres[..., 0, :],)))
         stretch = self.span.first_stretch(guess)
-        x0 = np.concatenate([q, qd, np.broadcast_to(stretch, (*q.shape[:-1], len(stretch)))], axis=-1)
-        nodes = self.at_nodes(moments, x0, q, values)
+        x0 = np.concatenate([p, qd, np.broadcast_to(stretch, (*q.shape[:-1], len(stretch)))], axis=-1)
+        nodes = self.at_nodes(of_nodes, x0, q, values)
         return nodes, first_motion(nodes, guess)
 
     @cached_property
@@ -394,26 +376,5 @@ class OptimalControl(Sealed):
         return f"<OptimalControl of robot '{self.robot.name}' over {self.span} in {self.nodes} steps>"
 
 
-def _status(certificate: Certificate, ending: Ending, k: int) -> PlanStatus:
-    """Status of a problem of a batch."""
-    if not certificate.is_finite[k] or ending is Ending.NOT_FINITE:
-        return PlanStatus.NOT_FINITE
-    if certificate.is_optimal[k]:
-        return PlanStatus.OPTIMAL
-    if certificate.is_feasible[k]:
-        return PlanStatus.FEASIBLE
-    return PlanStatus.NO_MOTION if ending is Ending.INFEASIBLE else PlanStatus.STOPPED
-
-
 def _no_rows(known: Mapping[str, Any]) -> Any:
     return np.zeros(0)
-
-
-def _require_tree(robot: Robot) -> None:
-    if robot.description.loops:
-        raise ArgumentError(f"robot '{robot.name}' has loops, and optimal control takes chains and trees only")
-    if robot.nq != robot.n:
-        raise ArgumentError(
-            f"robot '{robot.name}' has joints whose positions are quaternions, and optimal control takes only joints "
-            "with one position for each velocity"
-        )

@@ -37,16 +37,16 @@ class Residual(Sealed):
     ----------
     function
         Function that returns the residual, a number or an array (m,), in operations that `chasles.function` traces. It
-        takes what it needs by name: ``q``, ``qd``, ``tau`` (n,), ``t`` (s), ``start`` (the initial positions, (n,)),
-        ``robot``, ``q_reference``, ``qd_reference``, ``tau_reference`` (the motion to follow and the torques that it
-        needs in the middle of a step, (n,)), and the values named below.
+        takes what it needs by name: ``q`` (nq,), ``qd``, ``tau`` (n,), ``t`` (s), ``start`` (the initial positions,
+        (nq,)), ``robot``, ``q_reference``, ``qd_reference``, ``tau_reference`` (the motion to follow and the torques
+        that it needs in the middle of a step), and the values named below.
     weight
         Weight w of ½ w r², one number or (m,), not negative. In running costs it is a rate, per second.
     arguments
         Names of the function's arguments in order; default those in its signature.
     **values
         Shape of each named value that the function takes and `OptimalControl.solve` is given, such as ``()`` or
-        ``(3,)``; ``"n"`` stands for the number of joints.
+        ``(3,)``; ``"n"`` stands for the number of velocities, ``"nq"`` for that of coordinates.
 
     Raises
     ------
@@ -123,16 +123,18 @@ def stacked(residuals: Sequence[Residual], known: Mapping[str, Any]) -> Array:
     return np.concatenate([np.zeros(0), *(each.weighted(known) for each in residuals)])
 
 
-def shapes_of_values(residuals: Sequence[Residual], n: int) -> dict[str, tuple[int, ...]]:
-    """Return the shapes of the values that residuals of a robot with n joints name.
+def shapes_of_values(residuals: Sequence[Residual], robot: Robot) -> dict[str, tuple[int, ...]]:
+    """Return the shapes of the values that residuals of a robot name.
 
-    >>> shapes_of_values([position("goal")], 2)
+    >>> import chasles as ch
+    >>> shapes_of_values([position("goal")], ch.load("planar2r"))
     {'goal': (2,)}
     """
     shapes: dict[str, tuple[int, ...]] = {}
     for residual in residuals:
         for name, given in residual.values.items():
-            shape = tuple(n if size == "n" else int(size) for size in given)
+            sizes = {"n": robot.n, "nq": robot.nq}
+            shape = tuple(sizes[size] if isinstance(size, str) else size for size in given)
             if name in _TAKEN:
                 raise ArgumentError(
                     f"a value cannot be called '{name}': that is an argument of all residuals or of solve"
@@ -167,12 +169,12 @@ def pose(target: str | ArrayLike, *, frame: str = "") -> Residual:
 
 
 def position(target: str | ArrayLike = "start") -> Residual:
-    """Joint positions less a target, (n,), rad (m for prismatic joints).
+    """Joint positions less a target, (n,), rad (m for prismatic joints); displacements from it, `Robot.difference`.
 
     Parameters
     ----------
     target
-        Positions (n,), the name under which `OptimalControl.solve` is given them, ``"start"``, the initial ones, or
+        Positions (nq,), the name under which `OptimalControl.solve` is given them, ``"start"``, the initial ones, or
         ``"reference"``, those of the motion to follow.
 
     Examples
@@ -180,7 +182,7 @@ def position(target: str | ArrayLike = "start") -> Residual:
     >>> position([0.0, 1.0])
     <Residual of robot, q, weight 1>
     """
-    return _from_target(_difference, "q", target, _JOINTS)
+    return _from_target(_displacement, "q", target, ("nq",))
 
 
 def velocity(target: str | ArrayLike = 0.0) -> Residual:
@@ -218,6 +220,10 @@ def time() -> Residual:
     <Residual of nothing, weight 2>
     """
     return Residual(lambda: np.sqrt(2.0), arguments=())
+
+
+def _displacement(robot: Robot, q: Array, target: Array) -> Array:
+    return np.asarray(robot.difference(target, q))
 
 
 def _difference(robot: Robot, value: Array, target: Array) -> Array:

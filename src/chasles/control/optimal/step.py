@@ -4,7 +4,8 @@ The step is explicit and symplectic, and needs the forward dynamics a = FD(q, q�
 
     q½ = q + σ h q̇,   q̇⁺ = q̇ + h FD(q½, q̇, τ),   q⁺ = q½ + (1 - σ) h q̇⁺.
 
-The state x is (q, q̇), or (q, q̇, s) where the duration is free: then each step lasts s h, and s is a constant.
+The state x is (p, q̇) with the coordinates p of q (see `coordinates`), or (p, q̇, s) where the duration is free: then
+each step lasts s h, and s is a constant.
 
 With σ = ½ it is the leapfrog (position Verlet) method: the acceleration is constant between two nodes, so that the
 motion is a parabola through both. With σ = 0 it is the semi-implicit Euler method.
@@ -14,6 +15,7 @@ Source: Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), secti
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, get_args
 
@@ -23,8 +25,10 @@ from numpy.typing import NDArray
 from chasles.algorithms import QuadraticModel
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
-from chasles.engine import Function, trace, vjp
+from chasles.control.optimal.coordinates import Coordinates
+from chasles.engine import Function, jacobian, trace, vjp
 from chasles.engine.program.scalar import Array
+from chasles.engine.program.tracing import call_traced
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
@@ -93,82 +97,138 @@ class HeldStep:
         """Torques of all joints (..., n) from those of the motors (..., m)."""
         return np.asarray(u @ np.eye(self.robot.n)[self.motors])
 
-    def __call__(self, x: Array, u: Array) -> Array:
+    @cached_property
+    def coordinates(self) -> Coordinates:
+        """Coordinates of the configurations, of which the state is made."""
+        return Coordinates(self.robot)
+
+    def __call__(self, x: Array, u: Array, *centres: Array) -> Array:
         """Next states; for a single sample also of traced scalars."""
-        h, n = self._span(x), self.robot.n
-        q, qd = self._drifted(x)
-        qd_next = qd + h * np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u)))
-        q_next = q + (1.0 - self.drift) * h * qd_next
-        return np.concatenate([q_next, qd_next, *([x[..., 2 * n :]] if self.stretches else [])], axis=-1)
+        q, qd = self._midway(x, *centres)
+        return self._arrived(x, np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u))), *centres)
 
     def _span(self, x: Array) -> Any:
         """Time that a step lasts, s: one number, or (..., 1)."""
         return self.h * x[..., -1:] if self.stretches else self.h
 
-    def _drifted(self, x: Array) -> tuple[Array, Array]:
-        """Positions q½ and velocities at which the dynamics are taken."""
+    def _velocities(self, x: Array) -> Array:
         n = self.robot.n
-        qd = x[..., n : 2 * n]
-        return x[..., :n] + self.drift * self._span(x) * qd, qd
+        return x[..., n : 2 * n]
 
-    def _moments(self, x: Array) -> tuple[Array, Array]:
-        """Derivatives to (u, x) of the positions and velocities at which the dynamics are taken, (n, m + states)."""
-        n, m = self.robot.n, int(self.motors.sum())
-        of_torques, identity = np.zeros((n, m)), np.eye(n)
-        positions = [of_torques, identity, self.drift * self._span(x) * identity]
-        velocities = [of_torques, np.zeros((n, n)), identity]
-        if self.stretches:
-            positions.append(self.drift * self.h * x[n : 2 * n, None])
-            velocities.append(np.zeros((n, 1)))
-        return np.concatenate(positions, axis=1), np.concatenate(velocities, axis=1)
+    def _drifted(self, x: Array, *centres: Array) -> Array:
+        """Coordinates of the configurations q½ at which the dynamics are taken."""
+        p, shift = x[..., : self.robot.n], self.drift * self._span(x) * self._velocities(x)
+        return self.coordinates.moved(p, shift, *centres[:1], *centres[:1])
 
-    def expansion(self, x: Array, u: Array, costate: Array) -> Expansion:
-        """The step to second order at a node, x (states,), u (m,) and λ (states,), of traced scalars."""
-        n, m, h, drift = self.robot.n, len(u), self._span(x), self.drift
-        q, qd = self._drifted(x)
-        w = h * (costate[n : 2 * n] + (1.0 - drift) * h * costate[:n])
-        dynamics = self.robot.quadratic_model(q, qd, self.torques(u), w)
-        qdd, by_tau = dynamics.qdd, dynamics.B[n:, self.motors]
-        Q, V = self._moments(x)
-        of_torques = np.concatenate([by_tau, np.zeros((n, self.states))], axis=1)
-        accelerations = of_torques + dynamics.A[n:, :n] @ Q + dynamics.A[n:, n:] @ V
-        qd_next = qd + h * qdd
-        following = [x[:n] + drift * h * qd + (1.0 - drift) * h * qd_next, qd_next]
-        by_velocities = V + h * accelerations
-        rows = [Q + (1.0 - drift) * h * by_velocities, by_velocities]
-        curvature = _curvature(dynamics, Q, V, self.motors)
-        if self.stretches:
-            by_stretch = self.h * qdd
-            moved = (1.0 - drift) * (self.h * qd_next + h * by_stretch)
-            last = np.eye(m + self.states)[-1:]
-            rows = [rows[0] + moved[:, None] * last, rows[1] + by_stretch[:, None] * last, last]
-            following.append(x[2 * n :])
-            curvature = curvature + self._curvature_of_stretch(x, costate, w, qdd, accelerations)
-        by_w = np.concatenate(rows)
-        return Expansion(np.concatenate(following), by_w[:, m:], by_w[:, :m], curvature)
+    def _midway(self, x: Array, *centres: Array) -> tuple[Array, Array]:
+        """Configurations q½ and velocities at which the dynamics are taken."""
+        return self.coordinates.configuration(self._drifted(x, *centres), *centres[:1]), self._velocities(x)
 
-    def _curvature_of_stretch(self, x: Array, costate: Array, w: Array, qdd: Array, accelerations: Array) -> Array:
-        """What the stretch s adds: λᵀ x⁺ = λqᵀ (q + s h q̇) + λvᵀ q̇ + wᵀ FD, where w and q½ depend on s too."""
-        n, m, h, drift = self.robot.n, int(self.motors.sum()), self.h, self.drift
-        by_q = costate[:n]
-        w_by_s = h * (costate[n : 2 * n] + 2.0 * (1.0 - drift) * self._span(x) * by_q)
-        row = w_by_s @ accelerations
-        by_velocities = h * by_q + drift * h * (w @ accelerations[:, m : m + n])
-        twice = (1.0 - drift) * h**2 * (by_q @ qdd)
-        row = row + np.concatenate([np.zeros(m + n), by_velocities, np.array([twice])])
-        corner = np.eye(len(row))[-1]
-        return np.asarray(corner[:, None] * row + row[:, None] * corner)
+    def _arrived(self, x: Array, qdd: Array, *centres: Array) -> Array:
+        """Next states for accelerations (..., n)."""
+        h, n = self._span(x), self.robot.n
+        qd_next = self._velocities(x) + h * qdd
+        p_next = self.coordinates.moved(self._drifted(x, *centres), (1.0 - self.drift) * h * qd_next, *centres)
+        return np.concatenate([p_next, qd_next, x[..., 2 * n :]], axis=-1)
+
+    def _displaced(self, x: Array, q: Array, *centres: Array) -> Array:
+        """Displacement from q to the configuration at which the dynamics are taken."""
+        return self.coordinates.displacement(q, self._drifted(x, *centres), *centres[:1])
+
+    def expansion(self, x: Array, u: Array, costate: Array, *centres: Array) -> Expansion:
+        """The step to second order at a node, x (states,), u (m,) and λ (states,), of traced scalars.
+
+        With x⁺ = Φ(x, q̈) and w = Φ_q̈ᵀ λ its second derivatives are those of λᵀ Φ and of wᵀ FD(q½(x), q̇, τ).
+        """
+        n, m, s = self.robot.n, len(u), self.states
+        q, qd = self._midway(x, *centres)
+        tau = self.torques(u)
+        x_qdd = np.concatenate([x, np.asarray(self.robot.forward_dynamics(q, qd, tau))])
+        arrival = np.asarray(inlined(self._arrival_slopes, x_qdd, *centres))
+        w = arrival[:, s:].T @ costate
+        dynamics = self.robot.quadratic_model(q, qd, tau, w)
+        displaced = np.asarray(inlined(self._displaced_slopes, x, q, *centres))
+        Q = np.concatenate([np.zeros((n, m)), displaced], axis=1)
+        V = np.eye(m + s)[m + n : m + 2 * n]
+        by_tau = np.concatenate([dynamics.B[n:, self.motors], np.zeros((n, s))], axis=1)
+        accelerations = by_tau + dynamics.A[n:, :n] @ Q + dynamics.A[n:, n:] @ V
+        by_w = np.concatenate([np.zeros((s, m)), arrival[:, :s]], axis=1) + arrival[:, s:] @ accelerations
+        of_x = inlined(self._displaced_curvature, x, q, w @ dynamics.A[n:, :n], *centres)
+        of_x = np.concatenate([np.zeros((m, m + s)), np.concatenate([np.zeros((s, m)), of_x], axis=1)])
+        R = np.concatenate([np.eye(m + s)[m:], accelerations])
+        of_arrival = R.T @ inlined(self._arrival_curvature, x_qdd, costate, *centres) @ R
+        following = self._arrived(x, dynamics.qdd, *centres)
+        curvature = np.asarray(_curvature(dynamics, Q, V, self.motors) + of_x + of_arrival)
+        return Expansion(following, by_w[:, m:], by_w[:, :m], curvature)
+
+    @property
+    def _of_centres(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of the centres by name."""
+        return {} if self.coordinates.is_plain else dict.fromkeys(("centre", "next_centre"), (self.robot.nq,))
+
+    def _arrival(self, x_qdd: Array, *centres: Array) -> Array:
+        return self._arrived(x_qdd[: self.states], x_qdd[self.states :], *centres)
+
+    @cached_property
+    def _arrival_slopes(self) -> Function:
+        """Derivatives of the next state to (x, q̈), (states, states + n)."""
+        shapes = {"x_qdd": (self.states + self.robot.n,), **self._of_centres}
+        return Function(jacobian(trace(self._arrival, shapes, name="arrival", outputs=["next"]), wrt="x_qdd"))
+
+    @cached_property
+    def _arrival_curvature(self) -> Function:
+        """Second derivatives of λᵀ x⁺ to (x, q̈)."""
+        shapes = {"x_qdd": (self.states + self.robot.n,), "costate": (self.states,), **self._of_centres}
+
+        def work(x_qdd: Array, costate: Array, *centres: Array) -> Any:
+            return costate @ self._arrival(x_qdd, *centres)
+
+        return _hessian(work, shapes, "x_qdd")
+
+    @cached_property
+    def _displaced_slopes(self) -> Function:
+        """Derivatives to the state of the configuration at which the dynamics are taken, (n, states)."""
+        shapes = {"x": (self.states,), "q": (self.robot.nq,), **self._of_centres}
+        return Function(jacobian(trace(self._displaced, shapes, name="displaced", outputs=["shift"]), wrt="x"))
+
+    @cached_property
+    def _displaced_curvature(self) -> Function:
+        """Second derivatives of yᵀ times that configuration's displacement to the state."""
+        shapes = {"x": (self.states,), "q": (self.robot.nq,), "y": (self.robot.n,), **self._of_centres}
+
+        def work(x: Array, q: Array, y: Array, *centres: Array) -> Any:
+            return y @ self._displaced(x, q, *centres)
+
+        return _hessian(work, shapes, "x")
+
+    @cached_property
+    def displacement_slopes(self) -> Function:
+        """Derivatives of a displacement to coordinates p, (n, n)."""
+
+        def displacement(p: Array, q: Array, *centre: Array) -> Array:
+            return self.coordinates.displacement(q, p, *centre)
+
+        n, nq = self.robot.n, self.robot.nq
+        centre = dict(list(self._of_centres.items())[:1])
+        program = trace(displacement, {"p": (n,), "q": (nq,), **centre}, name="displacement", outputs=["shift"])
+        by_p = Function(jacobian(program, wrt="p"))
+
+        def at_itself(p: Array, *centre: Array) -> Any:
+            return by_p(p, self.coordinates.configuration(p, *centre), *centre)
+
+        return Function(trace(at_itself, {"p": (n,), **centre}, name="displacement_slopes", outputs=["slopes"]))
 
     @cached_property
     def rollout(self) -> Function:
         """Scan over nodes (u, x, K) that gives (u, x): torques are corrected by K where the state is not x."""
         m, s = int(self.motors.sum()), self.states
+        size = m + s + m * s
 
         def work(x: Array, node: Array) -> tuple[Array, Array]:
-            u = node[:m] - node[m + s :].reshape(m, s) @ (x - node[m : m + s])
-            return self(x, u), np.concatenate([u, x])
+            u = node[:m] - node[m + s : size].reshape(m, s) @ (x - node[m : m + s])
+            return self(x, u, *self.coordinates.centres(node)), np.concatenate([u, x])
 
-        shapes = {"x": (s,), "node": (m + s + m * s,)}
+        shapes = {"x": (s,), "node": (size + self.coordinates.count,)}
         return Function(trace(work, shapes, name="rollout", outputs=["next", "w"]), shape="scan")
 
     @cached_property
@@ -178,22 +238,35 @@ class HeldStep:
         The regulator K holds the motion: without it rounding would grow along an unstable one.
         """
         m, s = int(self.motors.sum()), self.states
+        size = 2 * (m + s) + m * s
 
         def work(costate: Array, node: Array) -> tuple[Array, Array, Array]:
-            by_torque, by_state = self.adjoint(node[:m], node[m : m + s], costate)
+            by_torque, by_state = self.adjoint(node[:m], node[m : m + s], *self.coordinates.centres(node), costate)
             reduced = node[m + s : 2 * m + s] + by_torque
-            K = node[2 * (m + s) :].reshape(m, s)
+            K = node[2 * (m + s) : size].reshape(m, s)
             before = node[2 * m + s : 2 * (m + s)] + by_state - K.T @ reduced
             return before, reduced, before
 
-        shapes = {"costate": (s,), "node": (2 * (m + s) + m * s,)}
+        shapes = {"costate": (s,), "node": (size + self.coordinates.count,)}
         return Function(trace(work, shapes, name="adjoint", outputs=["next", "reduced", "costate"]), shape="scan")
 
     @cached_property
     def adjoint(self) -> Function:
-        """(u, x, λ) -> Bᵀ λ (m,) and Aᵀ λ (states,), by reverse accumulation through the forward dynamics."""
-        sizes = {"u": (int(self.motors.sum()),), "x": (self.states,)}
-        return Function(vjp(trace(lambda u, x: self(x, u), sizes, name="step", outputs=["next"])))
+        """(u, x, centres, λ) -> Bᵀ λ (m,) and Aᵀ λ (states,), by reverse accumulation through the forward dynamics."""
+        sizes = {"u": (int(self.motors.sum()),), "x": (self.states,), **self._of_centres}
+        program = trace(lambda u, x, *centres: self(x, u, *centres), sizes, name="step", outputs=["next"])
+        return Function(vjp(program, wrt=["u", "x"]))
+
+
+def inlined(function: Function[Any], *arguments: Any) -> Any:
+    """Result of a function in a trace, whose operations join it: each is used once, and they share much."""
+    return call_traced(function.program, arguments, inline=True)
+
+
+def _hessian(work: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], wrt: str) -> Function:
+    """Second derivatives of a number to one of its arguments."""
+    program = trace(work, dict(shapes), name="work", outputs=["work"])
+    return Function(jacobian(jacobian(program, wrt=wrt, mode="reverse"), wrt=wrt))
 
 
 def _curvature(dynamics: QuadraticModel, Q: Array, V: Array, motors: NDArray[np.bool_]) -> Array:

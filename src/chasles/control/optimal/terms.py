@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
+from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.pose_residual import SIZE, PoseResidual, Twists, has_order
 from chasles.control.optimal.residuals import REFERENCE, Residual, stacked
 from chasles.engine import Function, Program, jacobian, trace
@@ -26,7 +27,7 @@ _MOVING = ("w", "twists")
 
 
 class Terms(Sealed):
-    """Cost ½ |r(w)|² and rows c(w) of a node, for w = (u, q, q̇), or w = (q, q̇) where no torque acts.
+    """Cost ½ |r(w)|² and rows c(w) of a node, for w = (u, p, q̇), or w = (p, q̇) where no torque acts.
 
     Where the duration is free, w ends with the stretch of time, which running costs are multiplied by.
 
@@ -65,14 +66,18 @@ class Terms(Sealed):
         self.robot, self.motors, self.costs, self.rows = robot, motors, tuple(costs), rows
         self.inputs = int(motors.sum()) if has_torques else 0
         self.size = self.inputs + 2 * robot.n + stretches
-        self.shapes = {"w": (self.size,), "instant": (1 + 3 * robot.n,), "scale": (), "start": (robot.n,), **values}
+        self.coordinates = Coordinates(robot)
+        instant = 1 + robot.nq + 2 * robot.n + self.coordinates.count
+        self.shapes = {"w": (self.size,), "instant": (instant,), "scale": (), "start": (robot.nq,), **values}
         self.duration, self.stretches = duration, stretches
 
     def _known(self, w: Array, instant: Array, scale: Any, start: Array, *values: Any) -> dict[str, Any]:
         n, m = self.robot.n, self.inputs
         t = instant[0] * w[-1] if self.stretches else instant[0]
-        known = {"robot": self.robot, "q": w[m : m + n], "qd": w[m + n : m + 2 * n], "t": t, "start": start}
-        known |= {name: instant[1 + i * n : 1 + (i + 1) * n] for i, name in enumerate(REFERENCE)}
+        q = self.coordinates.configuration(w[m : m + n], *self.coordinates.centres(instant)[:1])
+        known = {"robot": self.robot, "q": q, "qd": w[m + n : m + 2 * n], "t": t, "start": start}
+        ends = 1 + np.cumsum([self.robot.nq, n, n])
+        known |= dict(zip(REFERENCE, np.split(instant[1 : ends[-1]], ends[:-1] - 1), strict=True))
         if m:
             known["tau"] = w[:m] @ np.eye(n)[self.motors]
         names = list(self.shapes)[4:]

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.findings import Finding, Rule
+from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.errors import FEASIBLE
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
@@ -52,7 +53,7 @@ def not_finite(nodes: Nodes, W: Floats) -> tuple[Finding, ...]:
     """Return the first node at which a motion or its values are not finite."""
     with np.errstate(all="ignore"):
         values = nodes.values(W)
-        costs = nodes.running.values(W[:-1], nodes.instants[:-1], *nodes.given)[0]
+        costs = nodes.running.values(W[:-1], nodes.instants[..., :-1, :], *nodes.given)[0]
     broken: NDArray[np.bool_] = np.asarray(~np.isfinite(W).all(axis=1))
     broken[:-1] |= ~np.isfinite(values.defects).all(axis=1) | ~np.isfinite(costs)
     return _NOT_FINITE.told(int(np.argmax(broken)) if broken.any() else nodes.rows.nodes)
@@ -66,13 +67,14 @@ def between_nodes(clearance: Clearance, states: Floats, h: float) -> tuple[Findi
     clearance
         Distances of the problem.
     states
-        Positions and velocities at the nodes, (N + 1, 2n).
+        Positions and velocities at the nodes, (N + 1, nq + n).
     h
         Time between two nodes, s.
     """
-    q, qd = np.split(states, 2, axis=1)
+    robot = clearance.robot
+    q, qd = np.split(states, [robot.nq], axis=1)
     s = np.array(_PLACES)[:, None, None]
-    within = q[:-1] + s * h * qd[:-1] + 0.5 * s**2 * h * np.diff(qd, axis=0)
+    within = robot.integrate(q[:-1], s * h * qd[:-1] + 0.5 * s**2 * h * np.diff(qd, axis=0))
     distances = np.asarray(clearance.distances(within))
     if not (np.isfinite(distances).all() and distances.size):
         return ()
@@ -128,4 +130,4 @@ def _element(robot: Robot, motors: NDArray[np.bool_], index: int) -> tuple[str, 
     is_velocity, joint = divmod(index - len(moved), robot.n)
     if is_velocity:
         return "velocity", robot.velocity_names[joint], robot.description.velocity_units[joint]
-    return "position", robot.velocity_names[joint], robot.description.coordinate_units[joint]
+    return "position", robot.velocity_names[joint], robot.description.coordinate_units[Coordinates(robot).places[joint]]

@@ -1,0 +1,66 @@
+"""What a search has found, evaluated anew: the motion of its torques, its status, and what it violates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.findings import Finding
+from chasles.control.optimal.certificate import Certificate, certify
+from chasles.control.optimal.iterates import Ending, SearchResult
+from chasles.control.optimal.nodes import Nodes
+from chasles.control.optimal.plan import PlanStatus, Solved
+from chasles.control.optimal.violations import between_nodes, not_finite, violations
+from chasles.distances import Clearance
+
+Floats = NDArray[np.float64]
+
+
+def evaluated(
+    nodes: Nodes, outcomes: Sequence[SearchResult], clearance: Clearance | None
+) -> tuple[list[Solved], float]:
+    """Return the evaluation of each problem of a batch, and the stretch of time where the duration is free."""
+    step, robot = nodes.step, nodes.step.robot
+    m, n = nodes.inputs, robot.n
+    found, K, z = (
+        np.stack(parts)
+        for parts in zip(*((each.iterate.W, each.gains, each.iterate.elastic.z) for each in outcomes), strict=True)
+    )
+    W = nodes.rolled_out(found, K)
+    W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, found)
+    certificate = certify(nodes, W, z, K)
+    torques = step.torques(W[:, :-1, :m])
+    p, qd = W[:, :, m : m + n], W[:, :, m + n : m + 2 * n]
+    states = np.concatenate([nodes.configurations(p), qd], axis=-1)
+    gains = np.zeros((len(W), nodes.rows.nodes, n, 2 * n))
+    gains[:, :, step.motors] = nodes.by_displacements(p, K[..., : 2 * n])
+    stretch = float(W[0, 0, -1]) if step.stretches else 1.0
+    share = certificate.reduced_gradient / np.maximum(1.0, certificate.size)
+    cost = certificate.cost / nodes.scale
+    result = []
+    for k, outcome in enumerate(outcomes):
+        status = _status(certificate, outcome.ending, k)
+        findings: tuple[Finding, ...] = ()
+        if status is PlanStatus.NOT_FINITE:
+            findings = not_finite(nodes.select(k), W[k])
+        elif not certificate.is_feasible[k]:
+            pairs = () if clearance is None else clearance.pairs
+            findings = violations(robot, step.motors, pairs, nodes.rows, certificate.rows[k])
+        elif clearance is not None:
+            findings = between_nodes(clearance, states[k], stretch * step.h)
+        numbers = float(cost[k]), status, float(share[k]), outcome.iterations
+        result.append(Solved(states[k], torques[k], gains[k], *numbers, findings))
+    return result, stretch
+
+
+def _status(certificate: Certificate, ending: Ending, k: int) -> PlanStatus:
+    """Status of a problem of a batch."""
+    if not certificate.is_finite[k] or ending is Ending.NOT_FINITE:
+        return PlanStatus.NOT_FINITE
+    if certificate.is_optimal[k]:
+        return PlanStatus.OPTIMAL
+    if certificate.is_feasible[k]:
+        return PlanStatus.FEASIBLE
+    return PlanStatus.NO_MOTION if ending is Ending.INFEASIBLE else PlanStatus.STOPPED
