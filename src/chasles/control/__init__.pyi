@@ -16,6 +16,7 @@ from chasles.control.contact import Contact as Contact
 from chasles.control.contact import ContactWarning as ContactWarning
 from chasles.control.controller import Controller as Controller
 from chasles.control.elastic_computed_torque import ElasticComputedTorque as ElasticComputedTorque
+from chasles.control.elastic_regulator import ElasticRegulator as ElasticRegulator
 from chasles.control.frequency_response import LoopResponse as LoopResponse
 from chasles.control.frequency_response import loop_response as loop_response
 from chasles.control.hybrid_force_motion import HybridForceMotion as HybridForceMotion

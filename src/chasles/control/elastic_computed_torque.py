@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import cache
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
 
 from chasles.base.errors import ArgumentError
-from chasles.control.load_friction import has_load_friction
+from chasles.control.elastic_joint_law import ElasticJointLaw, higher_derivatives, torque_derivatives
 from chasles.control.now import Now
-from chasles.control.robot_controller import RobotController
-from chasles.engine import Function, Record, trace
+from chasles.control.pole_design import PoleDesign
+from chasles.engine import Record
 from chasles.engine.program.scalar import Array
-from chasles.engine.validators import NOT_NEGATIVE, POSITIVE, Bound, reals
 from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]
 
+_FASTEST = 0.05  # of ω h, where gains are not designed by margins
 
-class ElasticComputedTorque(RobotController):
+
+class ElasticComputedTorque(ElasticJointLaw):
     """τ = B θ̈ + K (θ - q), where θ̈ is that of motors that give the links the fourth derivative v.
 
         v = q_ref'''' + 4ζω e''' + (2 + 4ζ²) ω² e'' + 4ζω³ e' + ω⁴ e
@@ -43,13 +41,14 @@ class ElasticComputedTorque(RobotController):
     stiffness, rotor_inertia
         K, N·m/rad, and B, kg·m², of the joints, positive, a scalar or one value per joint.
     frequency, damping
-        ω, rad/s, and ζ, positive, a scalar or one value per joint. Sampling bounds ω: keep 4ζω h below
-        0.2. At 0.32 the light last joint of a PUMA with springs of 10 Hz moves off slowly, at 0.16 it does not.
+        ω, rad/s, and ζ, positive, a scalar or one value per joint. Sampling bounds ω: `tuned` finds the largest ω with
+        a margin in the sampled loop, differenced velocities and declared errors of the stiffness included.
 
     Notes
     -----
     The springs' damping is not compensated; it damps further where it is small. Viscous friction of the links is
-    compensated; dry friction, which has no derivatives, must not be in the model.
+    compensated. Dry friction and friction of the load, which have no derivatives, are compensated at the reference
+    velocity, as constants.
 
     Examples
     --------
@@ -66,17 +65,9 @@ class ElasticComputedTorque(RobotController):
     """
 
     name = "computed torque of elastic joints"
-    measures_motors = True
-    stiffness: Array
-    rotor_inertia: Array
+    design_damping: ClassVar[float] = 1.0
     frequency: Array
     damping: Array
-    bounds: Mapping[str, Bound] = {
-        "stiffness": POSITIVE,
-        "rotor_inertia": POSITIVE,
-        "frequency": NOT_NEGATIVE,
-        "damping": NOT_NEGATIVE,
-    }
 
     def __init__(
         self,
@@ -87,37 +78,37 @@ class ElasticComputedTorque(RobotController):
         frequency: ArrayLike,
         damping: ArrayLike = 1.0,
     ) -> None:
-        if robot.nq != robot.n:
-            raise ArgumentError(f"robot '{robot.name}' has joints of several coordinates; springs act on single ones")
-        joints = robot.description.joints
-        if has_load_friction(robot) or any(np.any(joint.coulomb_friction) for joint in joints):
-            raise ArgumentError(
-                f"robot '{robot.name}' has dry friction, which this law cannot differentiate: give it "
-                "robot.with_friction(coulomb=0.0) as its model"
-            )
-        values = {"stiffness": stiffness, "rotor_inertia": rotor_inertia, "frequency": frequency, "damping": damping}
-        checked = {name: reals(value, name, (robot.n,), broadcast=True) for name, value in values.items()}
-        super().__init__(robot, checked)
+        values = {"frequency": frequency, "damping": damping}
+        super().__init__(robot, stiffness=stiffness, rotor_inertia=rotor_inertia, values=values, memory={})
+
+    @classmethod
+    def gains(cls, design: PoleDesign) -> dict[str, Any]:
+        """Return frequency and damping of a design, ω h at most 0.05 / ζ where no margin is asked for."""
+        most = _FASTEST * design.damping_times_period / (design.damping * design.period)
+        return {"frequency": min(design.frequency, most), "damping": design.damping}
 
     def schedule(self, times: Floats, motion: Motion) -> Record:
         """Return third and fourth derivatives of the reference, each (k, n), by a spline through its accelerations."""
-        if len(times) < 2:
-            return Record(jerk=np.zeros_like(motion.qdd), snap=np.zeros_like(motion.qdd))
-        spline = CubicSpline(times, motion.qdd)
-        return Record(jerk=spline(times, 1), snap=spline(times, 2))
+        jerk, snap = higher_derivatives(times, motion)
+        return Record(jerk=jerk, snap=snap)
+
+    def settled_schedule(self, motion: Motion, period: float) -> Record:
+        """Return derivatives of zero: accelerations stay as they are at each place."""
+        return Record(jerk=np.zeros_like(motion.qdd), snap=np.zeros_like(motion.qdd))
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law."""
         if now.motors is None:
             raise ArgumentError(f"'{self.name}' needs the motor sides of elastic joints")
         q, qd, reference, motors = now.q, now.qd, now.reference, now.motors
-        first, second = _derivatives(self.robot)
+        links = self.smooth
+        first, second = torque_derivatives(links)
         still = np.zeros(self.robot.n)
         spring, rate = self.stiffness * (motors.q - q), self.stiffness * (motors.qd - qd)
-        unforced = self.robot.forward_dynamics(q, qd, still)
-        qdd = self.robot.forward_dynamics(q, qd, spring)
+        unforced = links.forward_dynamics(q, qd, still)
+        qdd = links.forward_dynamics(q, qd, spring - self.dry_friction(q, reference.qd, spring))
         rest = first(q, qd, qdd, still)  # of the rate of the torques, without M q'''
-        jerk = self.robot.forward_dynamics(q, qd, rate - rest) - unforced
+        jerk = links.forward_dynamics(q, qd, rate - rest) - unforced
         w, z = self.frequency, self.damping
         v = now.schedule.snap + 4.0 * z * w * (now.schedule.jerk - jerk)
         v = v + (2.0 + 4.0 * z * z) * w * w * (reference.qdd - qdd)
@@ -127,22 +118,3 @@ class ElasticComputedTorque(RobotController):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, frequency={self.frequency.tolist()})"
-
-
-@cache
-def _derivatives(robot: Robot) -> tuple[Any, Any]:
-    """Functions of q and its derivatives: first and second derivative of the inverse dynamics along a motion."""
-    n = robot.n
-    states = {"q": (n,), "qd": (n,), "qdd": (n,)}
-    torque = Function(trace(lambda q, qd, qdd: robot.inverse_dynamics(q, qd, qdd), states, name="torque")).jvp()
-
-    def rate(q: Array, qd: Array, qdd: Array, qddd: Array) -> Any:
-        return torque(q, qd, qdd, qd, qdd, qddd)
-
-    first = Function(trace(rate, states | {"qddd": (n,)}, name="torque_rate"))
-    moved = first.jvp()
-
-    def second(q: Array, qd: Array, qdd: Array, qddd: Array, v: Array) -> Any:
-        return moved(q, qd, qdd, qddd, qd, qdd, qddd, v)
-
-    return first, second

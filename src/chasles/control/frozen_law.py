@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.linear_law import LinearLaw, differenced, memory_that_acts, merged, sizes_of
-from chasles.control.now import Now, PlannedMotion
+from chasles.control.now import MotorReading, Now, PlannedMotion
 from chasles.engine import Function, Layout, trace
 from chasles.engine.program.records import Memory
 from chasles.engine.program.scalar import Array, Real
@@ -52,27 +52,24 @@ class LawFunction:
     """
 
     def __init__(self, controller: Controller, rows: Memory = None) -> None:
-        if (
-            controller.reference_kind != "joint"
-            or controller.measured_wrench is not None
-            or controller.reads_motors
-            or controller.robot is None
-        ):
+        if controller.reference_kind != "joint" or controller.measured_wrench is not None or controller.robot is None:
             raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
         self.shapes = _shapes(controller, rows)
         memory, row, parameters = self._layouts = tuple(Layout(shapes) for shapes in self.shapes)
         nq, n = controller.robot.nq, controller.robot.n
+        sides = 2 if controller.reads_motors else 1  # of the joints, which the law measures
 
         def law(
             t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, given: Memory, h: Any, gains: Memory
         ) -> tuple[Any, Any]:
             motion = Motion(*np.split(reference, [nq, nq + n]))
             scheduled = row.split(given).row if rows is not None else None
-            now = Now(t, q, qd, motion, memory.split(state), h, scheduled)
+            motors = MotorReading(q[nq:], qd[n:]) if sides == 2 else None
+            now = Now(t, q[:nq], qd[:n], motion, memory.split(state), h, scheduled, motors=motors)
             tau = controller.with_values(dict(parameters.split(gains).items())).law(now)
             return np.asarray(tau), memory.join(now.memory)
 
-        inputs: dict[str, Any] = {"t": (), "q": (nq,), "qd": (n,), "reference": (nq + 2 * n,)}
+        inputs: dict[str, Any] = {"t": (), "q": (sides * nq,), "qd": (sides * n,), "reference": (nq + 2 * n,)}
         inputs |= {"memory": (memory.size,), "schedule": (row.size,), "period": (), "parameters": (parameters.size,)}
         self._function = Function(trace(law, inputs, name="law", outputs=["tau", "following"]))
 
@@ -113,19 +110,20 @@ class LawFunction:
         rests = ~np.any(motion(places).qd, axis=-1)
         for before in range(_CALLS if memory.size and rows is None else 0, 0, -1):
             earlier = np.where(rests, places, np.maximum(places - before * period, float(motion.start_time)))
-            following = np.array(self._function(*self._along(motion, earlier), memory, schedule, period, values)[1])
+            along = self._along(controller, motion, earlier)
+            following = np.array(self._function(*along, memory, schedule, period, values)[1])
             for name in estimates:
                 following[:, layout.slices[name]] = memory[:, layout.slices[name]]
             if before == _CALLS and np.array_equal(following, memory):
                 break
             memory = following
-        t, q, qd, reference = self._along(motion, places)
+        t, q, qd, reference = self._along(controller, motion, places)
         given = (reference, memory, schedule, period, values)
         torque = np.asarray(self._function(t, q, qd, *given)[0])
         linear = self._differences(t, np.concatenate([q, qd, memory], axis=-1), reference, schedule, period, values)
         n = torque.shape[-1]
         by_tau, by_memory = linear[:, :n], linear[:, n:]
-        states = 2 * n
+        states = 2 * q.shape[-1]
         kept = memory_that_acts(
             by_tau[..., states:],
             by_memory[..., states:],
@@ -166,15 +164,21 @@ class LawFunction:
             return np.zeros((count, 0))
         return np.asarray(self._layouts[1].join({"row": rows}), dtype=np.float64)
 
-    def _along(self, motion: JointTrajectory, times: Floats) -> tuple[Floats, Floats, Floats, Floats]:
-        """Times, positions, velocities and references along a motion."""
-        q, qd, qdd = motion(times)
-        return times, q, qd, np.concatenate([q, qd, qdd], axis=-1)
+    def _along(
+        self, controller: Controller, motion: JointTrajectory, times: Floats
+    ) -> tuple[Floats, Floats, Floats, Floats]:
+        """Times, measured positions and velocities, and references along a motion; motors follow joints."""
+        q, qd, qdd = planned = motion(times)
+        reference = np.concatenate([q, qd, qdd], axis=-1)
+        if controller.reads_motors:
+            motors = controller.motor_motion(planned)
+            q, qd = np.concatenate([q, motors.q], axis=-1), np.concatenate([qd, motors.qd], axis=-1)
+        return times, q, qd, reference
 
     def _differences(
         self, t: Floats, point: Floats, reference: Floats, schedule: Floats, period: float, values: Floats
     ) -> Floats:
-        """Derivatives (places, n + memory, 2n + memory) of torques and memory by q, q̇ and memory."""
+        """Derivatives of torques and memory by measured positions, velocities and memory."""
         count, n = point.shape[-1], self._layouts[0].size
         states = count - n
         h = _DIFFERENCE * np.maximum(1.0, np.abs(point))

@@ -37,18 +37,19 @@ class FrozenLoops:
     """
 
     def __init__(self, plants: FrozenPlants, period: float, delay: float, duration: float) -> None:
-        self.n, self.period, self.vertices = plants.B.shape[-1], period, len(plants.B)
+        states, self.n = plants.B.shape[-2:]
+        self.period, self.vertices = period, len(plants.B)
         self._held = plants.sampled(period, delay)
         self._torque = plants.torque
         angles = _ANGLES[_LEAST_FREQUENCY * period <= _ANGLES]
         self._angles = np.concatenate([np.minimum(2.0 * np.pi / duration * _CYCLES * period, np.pi), angles])
         self._z = np.exp(1j * self._angles)[:, None, None, None]
-        eye = np.eye(2 * self.n)
+        eye = np.eye(states)
         positions = [
-            np.linalg.solve(self._z * eye - A, sum(B * self._z**-i for i, B in enumerate(late)))[..., : self.n, :]
+            np.linalg.solve(self._z * eye - A, sum(B * self._z**-i for i, B in enumerate(late)))[..., : states // 2, :]
             for A, late in self._held
         ]
-        self._plants: Complex = np.stack(positions, axis=2)  # (angles, places, vertices, n, n)
+        self._plants: Complex = np.stack(positions, axis=2)  # (angles, places, vertices, measured positions, n)
 
     def disk(self, law: FrozenLaw, matched: Sequence[FrozenLaw] = ()) -> float:
         """Return the least disk margin of all frozen loops, cut at the torques; 0 if one is unstable.
@@ -102,13 +103,13 @@ class FrozenLoops:
         plants = self._plants[:slow]
         F = _positions(law, self._z[:slow])[:, :, None]
         missing = np.moveaxis(self._torque - law.torque, 0, 1)[..., None]
-        error = np.linalg.solve(np.eye(self.n) + plants @ F, plants @ missing)
+        error = np.linalg.solve(np.eye(plants.shape[-2]) + plants @ F, plants @ missing)[..., : self.n, :]
         return float(np.sqrt((np.abs(error) ** 2).mean()))
 
 
 def _positions(law: FrozenLaw, z: Complex) -> Complex:
-    """Return F(z) of δτ = -F δq, (angles, places, n, n); the velocities of a differentiated law do not count."""
-    n = law.torque.shape[-1]
+    """Return F(z) of δτ = -F δq, q all that is measured; the velocities of a differentiated law do not count."""
+    n = law.linear.D.shape[-1] // 2
     linear = LinearLaw(law.linear.A, law.linear.B[..., :n], law.linear.C, law.linear.D[..., :n])
     return np.asarray(-response(linear, z * (1.0 + MARGINAL)))
 

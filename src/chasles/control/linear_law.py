@@ -69,9 +69,12 @@ def law_along(
 
 
 def differenced(law: LinearLaw, period: float) -> LinearLaw:
-    """Return the law with (q[k] - q[k-1]) / period in place of the velocities; q[k-1] is the first of its memory."""
-    count, n, states = law.D.shape
-    kept = law.A.shape[-1]
+    """Return the law with (q[k] - q[k-1]) / period in place of the velocities; q[k-1] is the first of its memory.
+
+    q are all measured positions: those of the motors too, for laws of elastic joints.
+    """
+    count, _, states = law.D.shape
+    n, kept = states // 2, law.A.shape[-1]
     by_velocity_D, by_velocity_B = law.D[..., n:] / period, law.B[..., n:] / period
     A, B = np.zeros((count, n + kept, n + kept)), np.zeros((count, n + kept, states))
     C, D = np.concatenate([-by_velocity_D, law.C], axis=-1), np.zeros_like(law.D)

@@ -18,7 +18,7 @@ from chasles.control.frozen_loops import FrozenLoops
 from chasles.control.vertex_plants import FrozenPlants, Uncertainty, frozen_plants
 from chasles.engine.validators import real
 from chasles.robot.robot import Robot
-from chasles.trajectories import JointTrajectory
+from chasles.trajectories import JointTrajectory, Motion
 from chasles.trajectories.joint.closed import on_manifold
 
 _PLACES = 5  # of the motion, its start and end among them
@@ -156,6 +156,8 @@ class Candidate(NamedTuple):
 
 #: Function of model, sample period and frequency to the law with its gains.
 Make = Callable[[Robot, float, float], Controller]
+#: Function of robot, places of a motion and uncertainty to vertex plants.
+Plants = Callable[[Robot, Motion, Uncertainty], FrozenPlants]
 
 
 class MarginSearch:
@@ -169,10 +171,19 @@ class MarginSearch:
         Controller's model of the robot without unknown payload, and reference.
     unknown
         Uncertainty of the model.
+    plants
+        Function of robot, places of the motion and uncertainty to the vertex plants.
     """
 
-    def __init__(self, make: Make, robot: Robot, motion: JointTrajectory, unknown: Uncertainty) -> None:
-        self._make, self._robot, self._unknown = make, robot, unknown
+    def __init__(
+        self,
+        make: Make,
+        robot: Robot,
+        motion: JointTrajectory,
+        unknown: Uncertainty,
+        plants: Plants = frozen_plants,
+    ) -> None:
+        self._make, self._robot, self._unknown, self._frozen_plants = make, robot, unknown, plants
         self._motion = on_manifold(robot, motion)
         self._reference = motion
         self._times = float(motion.start_time) + np.linspace(0.0, motion.duration, _PLACES)
@@ -272,7 +283,7 @@ class MarginSearch:
 
     def _loops(self, unknown: Uncertainty, demand: Demand) -> FrozenLoops:
         if unknown.payload not in self._plants:
-            self._plants[unknown.payload] = frozen_plants(self._robot, self._places, unknown)
+            self._plants[unknown.payload] = self._frozen_plants(self._robot, self._places, unknown)
         return FrozenLoops(self._plants[unknown.payload], demand.period, demand.delay, float(self._reference.duration))
 
     def _refusal(self, demand: Demand, tried: Sequence[Candidate]) -> Finding:

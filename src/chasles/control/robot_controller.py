@@ -14,9 +14,9 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.controller import Controller, checked_memory
 from chasles.control.knowledge import Knowledge
-from chasles.control.margin_design import Demand, MarginDesign, MarginSearch
+from chasles.control.margin_design import Demand, MarginDesign, MarginSearch, Plants
 from chasles.control.pole_design import PoleDesign
-from chasles.control.vertex_plants import Uncertainty
+from chasles.control.vertex_plants import Uncertainty, frozen_plants
 from chasles.engine.validators import NOT_NEGATIVE, Bound, reals
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot.robot import Robot
@@ -61,6 +61,8 @@ class RobotController(Controller):
     default_integral: ClassVar[float] = 0.0
     #: Damping ratio of designs with margins without integral action, whose third pole adds a third of its share.
     design_damping: ClassVar[float] = 0.75
+    #: Names of what designs with margins take as unknown: fields of `Uncertainty`.
+    uncertainties: ClassVar[tuple[str, ...]] = UNKNOWNS
     #: What the law is given of the robot, and what it learns.
     knows: ClassVar[Knowledge] = Knowledge()
     #: Whether the law reads the velocity that it is called with.
@@ -114,7 +116,8 @@ class RobotController(Controller):
             the period is too long for them. Laws of frames and robots with free joints need it.
         settings
             Uncertainty: ``payload``, the largest mass at the tool, kg (default 0), ``payload_radius`` of its centre
-            about the tool's origin, m, ``model_error``, ``unknown_friction`` and ``jitter``, see `Uncertainty`.
+            about the tool's origin, m, ``model_error``, ``unknown_friction`` and ``jitter``; laws of elastic joints
+            take ``stiffness_error`` too, see `Uncertainty`.
             Demands: ``delay``, in sample periods, ``margin`` (0.3) and ``cap``, the highest frequency (60
             rad/s), see `Demand`. Besides ``damping``, ``integral``, the settings of the law's rule, which are the
             keywords of `gains`, and constructor parameters, which override the rule.
@@ -147,10 +150,11 @@ class RobotController(Controller):
             raise ArgumentError(
                 "'damping_times_period' lowers a frequency that is given; the margin needs no such bound"
             )
-        asked = {name: settings[name] for name in UNKNOWNS + DEMANDS if name in settings}
-        unknown = Uncertainty(**{name: asked[name] for name in UNKNOWNS if name in asked})
+        asked = {name: settings[name] for name in cls.uncertainties + DEMANDS if name in settings}
+        unknown = Uncertainty(**{name: asked[name] for name in cls.uncertainties if name in asked})
         demand = Demand(period=period, **{name: asked[name] for name in DEMANDS if name in asked})
-        search = MarginSearch(cls._maker(robot, motion, demand, settings), robot, motion, unknown)
+        plants = cls.vertex_plants(settings)
+        search = MarginSearch(cls._maker(robot, motion, demand, settings), robot, motion, unknown, plants)
         law, designed = search.designed(demand)
         if not isinstance(law, cls):
             raise TypeError(law)
@@ -158,12 +162,17 @@ class RobotController(Controller):
         return law
 
     @classmethod
+    def vertex_plants(cls, settings: Mapping[str, Any]) -> Plants:
+        """Return the function that makes the vertex plants of a design with margins, for settings of `tuned`."""
+        return frozen_plants
+
+    @classmethod
     def _maker(
         cls, robot: Robot, motion: JointTrajectory, demand: Demand, settings: Mapping[str, Any]
     ) -> Callable[[Robot, float, float], Controller]:
         """Return a function of model, period and frequency to the law with its gains."""
         rule = {name: settings[name] for name in rule_settings(cls) if name in settings}
-        taken = {*design_settings(cls), *UNKNOWNS, *DEMANDS, *rule}
+        taken = {*design_settings(cls), *rule}
         given = {name: value for name, value in settings.items() if name not in taken}
         integral = settings.get("integral", cls.default_integral and _INTEGRAL) if has_integral_action(cls) else 0.0
         damping = settings.get("damping", cls.design_damping + integral / 3.0)
@@ -216,7 +225,7 @@ class RobotController(Controller):
             A setting does not exist.
         """
         cls.check_settings(settings)
-        for name in DEMANDS + UNKNOWNS:
+        for name in DEMANDS + cls.uncertainties:
             if name in settings and name not in (*rule_settings(cls), *keywords(cls)):
                 raise ArgumentError(
                     f"'{name}' is a setting of designs by margins, which find the frequency: leave out the "
@@ -261,7 +270,7 @@ def design_settings(law: type[RobotController]) -> tuple[str, ...]:
     if not has_rule(law):
         return ()
     poles = tuple(name for name in _OF_POLES if name != "integral" or has_integral_action(law))
-    return (*poles, *DEMANDS, *UNKNOWNS)
+    return (*poles, *DEMANDS, *law.uncertainties)
 
 
 def rule_settings(law: type[RobotController]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
-from chasles.control.now import Now
+from chasles.control.now import MotorReading, Now
 from chasles.control.pid import saturated
 from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import RobotController
@@ -81,13 +81,17 @@ class VelocityEstimate(RobotController):
         In traceable arithmetic.
         """
 
+    def motors(self, now: Now) -> MotorReading | None:
+        """Return the motor sides of elastic joints that the inner law gets: those of the call."""
+        return now.motors
+
     def predict(self, now: Now, estimates: tuple[Array, ...], tau: Array) -> None:
         """Assign the memory for the next call, from the estimates and the torques (n,) until then."""
 
     def law(self, now: Now) -> Any:
         """Return the inner law's torques at the estimated velocities."""
         estimates = self.corrected(now, now.memory.started > 0.5)
-        tau = self.inner.law(now.of("inner", qd=estimates[0]))
+        tau = self.inner.law(now.of("inner", qd=estimates[0], motors=self.motors(now)))
         self.predict(now, estimates, tau)
         now.memory.started = 1.0
         return tau
@@ -100,7 +104,8 @@ class VelocityEstimate(RobotController):
 class DifferencedVelocity(VelocityEstimate):
     """v[k] = v[k-1] + T / (T + T_f) ((q[k] - q[k-1]) / T - v[k-1]): differences behind a first-order filter.
 
-    Half a period late, and the filter's time constant later. It requires no model.
+    Half a period late, and the filter's time constant later. It requires no model. Laws that measure the motor sides of
+    elastic joints get the speeds of these in the same way.
 
     Source: Franklin, Powell and Workman, Digital Control of Dynamic Systems (1998), section 6.1, backward rectangular
     rule, for s / (T_f s + 1).
@@ -128,16 +133,30 @@ class DifferencedVelocity(VelocityEstimate):
     bounds: Mapping[str, Bound] = {"filter_time": NOT_NEGATIVE}
 
     def __init__(self, robot: Robot, inner: Controller | Callable[..., Any], *, filter_time: ArrayLike = 0.0) -> None:
-        super().__init__(robot, inner, {"filter_time": filter_time}, ("last", "velocity"))
+        law = as_controller(inner)
+        motors = ("motor_last", "motor_velocity") if law.reads_motors else ()
+        super().__init__(robot, law, {"filter_time": filter_time}, ("last", "velocity", *motors))
 
     def corrected(self, now: Now, running: Any) -> tuple[Array, ...]:
         """Return the filtered difference."""
         memory = now.memory
-        share = now.period / (now.period + self.filter_time)
-        velocity = memory.velocity + share * ((now.q - memory.last) / now.period - memory.velocity)
-        velocity = np.asarray(where(running, velocity, 0.0))
+        velocity = self._filtered(now, now.q, memory.last, memory.velocity, running)
         memory.last, memory.velocity = now.q, velocity
         return (velocity,)
+
+    def motors(self, now: Now) -> MotorReading | None:
+        """Return the motor sides with filtered differences of their positions as speeds."""
+        if now.motors is None:
+            return None
+        memory, q = now.memory, now.motors.q
+        velocity = self._filtered(now, q, memory.motor_last, memory.motor_velocity, memory.started > 0.5)
+        memory.motor_last, memory.motor_velocity = q, velocity
+        return MotorReading(q, velocity)
+
+    def _filtered(self, now: Now, q: Array, last: Array, velocity: Array, running: Any) -> Any:
+        share = now.period / (now.period + self.filter_time)
+        filtered = velocity + share * ((q - last) / now.period - velocity)
+        return np.asarray(where(running, filtered, 0.0))
 
 
 class KalmanVelocity(VelocityEstimate):
@@ -189,6 +208,10 @@ class KalmanVelocity(VelocityEstimate):
         velocity = memory.velocity + 2.0 * (1.0 - r) ** 2 * miss / now.period
         position = memory.position + (1.0 - r**2) * miss
         return where(running, velocity, 0.0), where(running, position, now.q)
+
+    def motors(self, now: Now) -> MotorReading | None:
+        """Return the motor sides of elastic joints that the inner law gets: those of the call."""
+        return now.motors
 
     def predict(self, now: Now, estimates: tuple[Array, ...], tau: Array) -> None:
         """Predict position and velocity by the model."""
@@ -243,6 +266,10 @@ class MomentumVelocity(VelocityEstimate):
         position = memory.position + (1.0 - r**3) * miss
         disturbance = memory.disturbance + self.robot.mass_matrix(now.q) @ ((1.0 - r) ** 3 * miss / h**2)
         return where(running, velocity, 0.0), where(running, position, now.q), where(running, disturbance, 0.0)
+
+    def motors(self, now: Now) -> MotorReading | None:
+        """Return the motor sides of elastic joints that the inner law gets: those of the call."""
+        return now.motors
 
     def predict(self, now: Now, estimates: tuple[Array, ...], tau: Array) -> None:
         """Predict position and velocity by the model; the unknown torques stay."""

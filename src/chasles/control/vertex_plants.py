@@ -39,6 +39,8 @@ class Uncertainty:
         reached at its peak velocity.
     jitter
         Largest lateness of a torque beyond the declared delay, in sample periods.
+    stiffness_error
+        Largest relative error of the stiffness of elastic joints, for laws that know of them.
 
     Examples
     --------
@@ -51,12 +53,14 @@ class Uncertainty:
     model_error: float = 0.1
     unknown_friction: float = 0.05
     jitter: float = 0.25
+    stiffness_error: float = 0.2
 
     def __post_init__(self) -> None:
         for name in ("payload", "payload_radius", "unknown_friction"):
             real(getattr(self, name), name, at_least=0.0)
         real(self.model_error, "model_error", at_least=0.0, at_most=_MOST_ERROR)
         real(self.jitter, "jitter", at_least=0.0, at_most=1.0)
+        real(self.stiffness_error, "stiffness_error", at_least=0.0, at_most=_MOST_ERROR)
 
     @property
     def vertices(self) -> int:

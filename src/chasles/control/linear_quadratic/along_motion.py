@@ -80,20 +80,21 @@ def sampled_model(robot: Robot, motion: Motion, period: float, *, integral: bool
     held = delayed_hold(*linear_model(robot, motion), period, delay)
     A, B = held.A, held.B_late[0]
     joined = with_integral(A, B, np.eye(robot.n), period) if integral else LinearModel(A, B)
-    return with_pending(joined, held.B_late[1:], robot.n)
+    return with_pending(joined, held.B_late[1:])
 
 
-def with_pending(model: LinearModel, B_late: tuple[Floats, ...], n: int) -> LinearModel:
-    """Join torques u[k-1], u[k-2], … as states behind those of a model; `B_late` says how each moves (q, q̇)."""
+def with_pending(model: LinearModel, B_late: tuple[Floats, ...]) -> LinearModel:
+    """Join torques u[k-1], u[k-2], … as states behind those of a model; `B_late` says how each moves the first ones."""
     if not B_late:
         return model
     A, B = model
     known, late = A.shape[-1], len(B_late)
+    moved, n = B_late[0].shape[-2:]
     size = known + late * n
     joined, inputs = np.zeros((*A.shape[:-2], size, size)), np.zeros((*A.shape[:-2], size, n))
     joined[..., :known, :known], inputs[..., :known, :] = A, B
     for i, B_i in enumerate(B_late):
-        joined[..., : 2 * n, known + i * n : known + (i + 1) * n] = B_i
+        joined[..., :moved, known + i * n : known + (i + 1) * n] = B_i
     joined[..., known + n :, known : size - n] = np.eye((late - 1) * n)
     inputs[..., known : known + n, :] = np.eye(n)
     return LinearModel(joined, inputs)
@@ -109,12 +110,12 @@ def with_pending_weights(weights: Weights, delay: float) -> Weights:
 
 
 def with_integral(A: Floats, B: Floats, identity: Floats, rate: float) -> LinearModel:
-    """Join states z that sum up positions: z[k+1] = identity z[k] + rate δq[k], or ż alike."""
-    n = B.shape[-1]
-    joined = np.zeros((*A.shape[:-2], 3 * n, 3 * n))
-    joined[..., : 2 * n, : 2 * n] = A
-    joined[..., 2 * n :, :n] = rate * np.eye(n)
-    joined[..., 2 * n :, 2 * n :] = identity
+    """Join states z that sum up the first states: z[k+1] = identity z[k] + rate δq[k], or ż alike."""
+    states, n = B.shape[-2:]
+    joined = np.zeros((*A.shape[:-2], states + n, states + n))
+    joined[..., :states, :states] = A
+    joined[..., states:, :n] = rate * np.eye(n)
+    joined[..., states:, states:] = identity
     return LinearModel(joined, np.concatenate([B, np.zeros((*B.shape[:-2], n, n))], axis=-2))
 
 
@@ -134,12 +135,16 @@ def stationary_gains(robot: Robot, motion: Motion, weights: Weights, period: flo
 
 
 def held_torques(robot: Robot, motion: Motion, delay: float = 0.0) -> Floats:
-    """Torques (..., k, n) that a motion needs: for each call the mean over the period in which they act.
+    """Torques (..., k, n) that a motion needs: for each call the mean over the period in which they act."""
+    return mean_of_periods(robot.inverse_dynamics(motion.q, motion.qd, motion.qdd), delay)
+
+
+def mean_of_periods(tau: Floats, delay: float) -> Floats:
+    """Means of torques (..., k, n), given at the calls, over the period in which each call acts.
 
     By the trapezoidal rule, so that held torques leave the motion by the square of the period only. They act `delay`
     sample periods after the call. Beyond the last call the torques are its own.
     """
-    tau: Floats = robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
     whole, share = divmod(delay, 1.0)
     first, calls = int(whole), tau.shape[-2]
     reached = np.concatenate([tau, np.repeat(tau[..., -1:, :], first + 2, axis=-2)], axis=-2)
