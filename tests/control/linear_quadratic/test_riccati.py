@@ -10,7 +10,7 @@ import scipy.linalg
 
 from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import backward_riccati, discrete_riccati
-from chasles.control.linear_quadratic.riccati import joined_weights, plain_recursion
+from chasles.control.linear_quadratic.riccati import _compiled, joined_weights
 
 SIZES = [(1, 1), (2, 1), (4, 2), (3, 5), (14, 7), (21, 7), (9, 8), (17, 3)]
 
@@ -44,6 +44,17 @@ def cost(p: Problem, x: np.ndarray, u: np.ndarray) -> float:
         total += x @ p.Q @ x + 2.0 * x @ p.N @ u_k + u_k @ p.R @ u_k
         x = A @ x + B @ u_k
     return float(total + x @ p.terminal @ x)
+
+
+def plain_recursion(p: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Gains and costs-to-go step by step, as books have them."""
+    P, gains, costs = p.terminal, [], [p.terminal]
+    for A, B in zip(p.A[::-1], p.B[::-1], strict=True):
+        K = np.linalg.solve(p.R + B.T @ P @ B, B.T @ P @ A + p.N.T)
+        P = p.Q + A.T @ P @ A - (A.T @ P @ B + p.N) @ K
+        gains.append(K)
+        costs.append(P)
+    return np.array(gains[::-1]), np.array(costs[::-1])
 
 
 @pytest.mark.parametrize(("n", "m"), SIZES)
@@ -84,11 +95,10 @@ def test_the_gains_solve_the_whole_least_squares_problem(n: int, m: int) -> None
 @pytest.mark.parametrize(("n", "m"), SIZES)
 def test_machine_code_and_numpy_agree(n: int, m: int) -> None:
     p = problem(n, m, 30, seed=5)
-    weights = np.broadcast_to(joined_weights(p.Q, p.R, p.N, n, m), (30, n + m, n + m))
-    K, P = plain_recursion(p.A, p.B, weights, p.terminal, every_cost=True)
+    K, P = plain_recursion(p)
     ours = backward_riccati(p.A, p.B, p.Q, p.R, p.terminal, N=p.N, every_cost=True)
     np.testing.assert_allclose(ours.K, K, rtol=0.0, atol=1e-11 * np.abs(K).max())
-    np.testing.assert_allclose(ours.P[:-1], P, rtol=0.0, atol=1e-11 * np.abs(P).max())
+    np.testing.assert_allclose(ours.P, P, rtol=0.0, atol=1e-11 * np.abs(P).max())
     np.testing.assert_array_equal(ours.P, np.swapaxes(ours.P, -1, -2))
     np.testing.assert_array_equal(ours.P[-1], p.terminal)
     first = backward_riccati(p.A, p.B, p.Q, p.R, p.terminal, N=p.N)
@@ -97,15 +107,15 @@ def test_machine_code_and_numpy_agree(n: int, m: int) -> None:
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])
-@pytest.mark.parametrize(("n", "m"), [(3, 2), (14, 7), (30, 9)])
+@pytest.mark.parametrize(("n", "m"), [(3, 2), (14, 7), (30, 9), (36, 18)])
 def test_machine_code_of_every_vector_width(monkeypatch: pytest.MonkeyPatch, lanes: int, n: int, m: int) -> None:
-    riccati = pytest.importorskip("chasles.engine.riccati")
-    monkeypatch.setattr(riccati.machine, "lanes", lambda dtype: lanes)
+    machine = pytest.importorskip("chasles.engine.targets.native.machine")
+    monkeypatch.setattr(machine, "lanes", lambda dtype: lanes)
     p = problem(n, m, 7, seed=7)
     weights = np.broadcast_to(joined_weights(p.Q, p.R, p.N, n, m), (7, n + m, n + m))
-    expected = plain_recursion(p.A, p.B, weights, p.terminal, every_cost=False)
-    result = riccati.compile_riccati.__wrapped__(n, m, keep=False)(p.A, p.B, weights, p.terminal)
-    for ours, plain in zip(result, expected, strict=True):
+    K, P = plain_recursion(p)
+    result = _compiled.__wrapped__(n, m, False, True)(p.A, p.B, weights, p.terminal)
+    for ours, plain in zip(result, (K, P[0]), strict=True):
         np.testing.assert_allclose(ours, plain, rtol=0.0, atol=1e-11 * np.abs(plain).max())
 
 

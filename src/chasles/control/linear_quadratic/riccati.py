@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache, partial
-from typing import NamedTuple
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -13,6 +13,9 @@ from chasles.base.errors import ArgumentError
 from chasles.control.linear_model import as_system
 from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.cpython.memory import empty
+from chasles.engine.matrices.scan import MatrixScan
+from chasles.engine.matrices.steps import M, beside, eliminate
+from chasles.engine.matrix_calls import matrix_call
 from chasles.engine.running.compiling import native_available
 from chasles.engine.validators import doubles
 
@@ -79,8 +82,7 @@ def backward_riccati(
 
     Notes
     -----
-    Anderson and Moore, Optimal Control: Linear Quadratic Methods. Implemented as one elimination: the inputs' rows of
-    [[R, Nᵀ], [N, Q]] + [B A]ᵀ P [B A] are eliminated, and P[k] is the Schur complement that is left.
+    Anderson and Moore, Optimal Control: Linear Quadratic Methods. Implemented as one elimination: see `riccati_step`.
 
     Examples
     --------
@@ -152,23 +154,31 @@ def dense(array: Floats) -> Floats:
     return np.ascontiguousarray(array).reshape(*array.shape[:-2], rows, columns)
 
 
+def riccati_step(P: M, A: M, B: M, weights: M) -> tuple[M, dict[str, M]]:
+    """Return the cost-to-go before a step, from P after it, and the gains K.
+
+    With weights of (u, x) a step is one symmetric matrix, of which the inputs are eliminated:
+
+        [[S, F], [Fᵀ, H]] = weights + [B A]ᵀ P [B A],   K = S⁻¹ F,   P = H - Fᵀ K
+    """
+    BA = beside(B, A)
+    K, before = eliminate(weights + BA.mT @ (P @ BA), B.shape[-1])
+    return before, {"K": K}
+
+
+def backward_scan(step: Callable[..., Any], n: int, m: int, end: str) -> MatrixScan:
+    """Return the recursion over a step such as `riccati_step` of n states and m inputs."""
+    given = {"A": (n, n), "B": (n, m), "weights": (m + n, m + n)}
+    return MatrixScan(step, start="terminal", end=end, state=(n, n), given=given, backward=True)
+
+
 def recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
     """Return the recursion (A, B, weights, terminal) -> (K, P) of n states and m inputs, arrays dense in memory.
 
     Weights are those of (u, x) at each step; their upper triangle is read. P is that of the first step, or with
     `every_cost` of each step but the last. A pivot that is not positive makes all that follows NaN.
     """
-    return _compiled(n, m, every_cost) if native_available() else partial(plain_recursion, every_cost=every_cost)
-
-
-@cache
-def _compiled(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, Floats]]:
-    from chasles.engine.riccati import compile_riccati
-    from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES
-
-    if not (0 < n <= LARGEST_STATES and 0 < m <= LARGEST_INPUTS):
-        return partial(plain_recursion, every_cost=every_cost)
-    compiled = compile_riccati(n, m, keep=every_cost)
+    compiled = _compiled(n, m, every_cost, native_available())
 
     def into_kept_memory(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> tuple[Floats, Floats]:
         leads = A.shape[:-3], B.shape[:-3], weights.shape[:-3], terminal.shape[:-2]
@@ -179,26 +189,14 @@ def _compiled(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, F
     return into_kept_memory
 
 
-def plain_recursion(
-    A: Floats, B: Floats, weights: Floats, terminal: Floats, *, every_cost: bool
-) -> tuple[Floats, Floats]:
-    """The same recursion in NumPy, step by step; weights as of `joined_weights`, of every step."""
-    m = B.shape[-1]
-    R, N, Q = weights[..., :m, :m], weights[..., m:, :m], weights[..., m:, m:]
-    P, gains, costs = terminal, [], []
-    for k in reversed(range(A.shape[-3])):
-        A_k, B_k = A[..., k, :, :], B[..., k, :, :]
-        PB = P @ B_k
-        S = R[..., k, :, :] + np.swapaxes(B_k, -1, -2) @ PB
-        F = np.swapaxes(PB, -1, -2) @ A_k + np.swapaxes(N[..., k, :, :], -1, -2)
-        known = np.isfinite(S).all(axis=(-1, -2), keepdims=True)
-        positive = np.linalg.eigvalsh(np.where(known, S, 0.0))[..., :1, None] > 0.0
-        K = np.linalg.solve(np.where(positive, S, np.eye(m)), np.where(positive, F, np.nan))
-        P = Q[..., k, :, :] + np.swapaxes(A_k, -1, -2) @ (P @ A_k) - np.swapaxes(F, -1, -2) @ K
-        P = 0.5 * (P + np.swapaxes(P, -1, -2))
-        gains.append(K)
-        costs.append(P)
-    return np.stack(gains[::-1], axis=-3), np.stack(costs[::-1], axis=-3) if every_cost else P
+@cache
+def _compiled(n: int, m: int, every_cost: bool, is_native: bool) -> Callable[..., tuple[Floats, Floats]]:
+    def step(P: M, A: M, B: M, weights: M) -> tuple[M, dict[str, M]]:
+        before, samples = riccati_step(P, A, B, weights)
+        return before, {**samples, "P": before}
+
+    scan = backward_scan(step, n, m, end="") if every_cost else backward_scan(riccati_step, n, m, end="P")
+    return matrix_call("riccati", [scan], ["A", "B", "weights", "terminal"], ["K", "P"])
 
 
 def _say_why_not_finite(K: Floats, *given: Floats) -> None:

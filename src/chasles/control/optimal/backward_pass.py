@@ -26,7 +26,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.linear_quadratic.riccati import dense, plain_recursion
+from chasles.control.linear_quadratic.riccati import backward_scan, dense, riccati_step
+from chasles.engine.cpython.memory import empty
+from chasles.engine.matrices.scan import MatrixScan
+from chasles.engine.matrices.steps import M
+from chasles.engine.matrix_calls import matrix_call
 from chasles.engine.running.compiling import native_available
 
 Floats = NDArray[np.float64]
@@ -90,8 +94,11 @@ def solve_chain(
             array[...] = part
         return out
     dW, costates, K = out
-    results = K, dW[..., :-1, :], dW[..., -1, m:], costates[..., :-1, :], costates[..., -1, :]
-    _solver(s_1, m)(A, B, weights, terminal, results)
+    first, kept = np.empty((*batch, s_1, s_1)), empty((N, s_1, s_1), "float64")
+    columns = dW[..., :-1, :m, None], dW[..., 1:, m:, None], costates[..., 1:, :, None]
+    given = map(dense, (A, B, weights, terminal))
+    _solver(s_1, m, native_available())(*given, _start(s_1), kept, out=(K, first, *columns))
+    costates[..., 0, :] = first[..., :-1, -1]
     return out
 
 
@@ -108,41 +115,33 @@ def _with_choice(A: Floats, B: Floats, weights: Floats) -> tuple[Floats, Floats,
     return after(np.eye(s_1), A), after(first_B, B), after(first_weights, weights)
 
 
+def _backward(P: M, A: M, B: M, weights: M) -> tuple[M, dict[str, M]]:
+    """One step of the recursion; costates need the cost-to-go after it."""
+    before, samples = riccati_step(P, A, B, weights)
+    return before, {**samples, "P": P}
+
+
+def _forward(x: M, A: M, B: M, K: M, P: M) -> tuple[M, dict[str, M]]:
+    """One step of the regulator's motion, and the costate of the next state."""
+    u = -(K @ x)
+    x = A @ x + B @ u
+    return x, {"u": u, "x": x[..., :-1, :], "costate": P[..., :-1, :] @ x}
+
+
 @cache
-def _solver(s_1: int, m: int) -> Callable[..., None]:
-    """Return what solves a problem into given arrays: in machine code where there is a compiler."""
-    if not native_available():
-        return _solve_plainly
-    from chasles.engine.riccati import compile_linear_quadratic
-    from chasles.engine.targets.native.riccati import LARGEST_INPUTS, LARGEST_STATES
-
-    if s_1 > LARGEST_STATES or m > LARGEST_INPUTS:
-        return _solve_plainly
-    compiled = compile_linear_quadratic(s_1, m)
-
-    def solve(A: Floats, B: Floats, weights: Floats, terminal: Floats, results: tuple[Floats, ...]) -> None:
-        K, *rest = results
-        compiled(*map(dense, (A, B, weights, terminal)), out=(K, None, *rest))
-
-    return solve
+def _start(s_1: int) -> Floats:
+    """Return the first state (0, 1) as a column."""
+    start: Floats = np.eye(s_1)[-1][:, None]
+    return start
 
 
-def _solve_plainly(A: Floats, B: Floats, weights: Floats, terminal: Floats, results: tuple[Floats, ...]) -> None:
-    """Solve a problem in NumPy, step by step."""
-    all_K, motion, last, costates, last_costate = results
-    all_K[...], P = plain_recursion(A, B, _symmetric(weights), terminal, every_cost=True)
-    x = np.zeros((*A.shape[:-3], A.shape[-1], 1))
-    x[..., -1, 0] = 1.0
-    m = B.shape[-1]
-    for k in range(A.shape[-3]):
-        u = -all_K[..., k, :, :] @ x
-        motion[..., k, :m], motion[..., k, m:] = u[..., 0], x[..., :-1, 0]
-        costates[..., k, :] = (P[..., k, :, :] @ x)[..., :-1, 0]
-        x = A[..., k, :, :] @ x + B[..., k, :, :] @ u
-    last[...], last_costate[...] = x[..., :-1, 0], (terminal @ x)[..., :-1, 0]
-
-
-def _symmetric(weights: Floats) -> Floats:
-    """Return matrices that mirror their upper triangles."""
-    upper = np.triu(weights)
-    return upper + np.swapaxes(np.triu(weights, 1), -1, -2)
+@cache
+def _solver(s_1: int, m: int, is_native: bool) -> Callable[..., object]:
+    """Return (A, B, weights, terminal, first x, memory for P) -> (K, first P, u, next x, its costate)."""
+    given = {"A": (s_1, s_1), "B": (s_1, m), "K": (m, s_1), "P": (s_1, s_1)}
+    scans = [
+        backward_scan(_backward, s_1, m, end="first"),
+        MatrixScan(_forward, start="start", end="", state=(s_1, 1), given=given),
+    ]
+    inputs = ["A", "B", "weights", "terminal", "start", "P"]
+    return matrix_call("linear_quadratic", scans, inputs, ["K", "first", "u", "x", "costate"])

@@ -1,0 +1,147 @@
+"""Steps on matrices: machine code of every vector width against NumPy, elimination against inverses, and abuse."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from chasles.base.errors import ArgumentError
+from chasles.engine.matrices.scan import MatrixScan
+from chasles.engine.matrices.steps import Given, beside, eliminate, solve
+from chasles.engine.matrix_calls import matrix_call
+
+Step = Callable[..., tuple[Any, dict[str, Any]]]
+
+
+def products(X: Any, U: Any, V: Any, c: Any) -> tuple[Any, dict[str, Any]]:
+    """Products, sums and multiples, each operand transposed or not; X is square."""
+    Y = X @ U  # used three times
+    after = 0.25 * X + U @ Y.mT - 0.5 * (X.mT @ X)
+    return 0.125 * after, {"Y": Y + 2.0 * V, "Z": -(Y.mT @ V), "state": X, "turned": U.mT}
+
+
+def parts(X: Any, U: Any, V: Any, c: Any) -> tuple[Any, dict[str, Any]]:
+    """Parts and matrices side by side, as factors and as results."""
+    joined = beside(beside(V, X), U)
+    middle = joined[..., 1:, 2:]
+    square = middle @ middle.mT
+    return 0.05 * X + X, {"middle": middle, "square": square, "corner": square[..., :-1, 1:], "gram": U.mT @ joined}
+
+
+def columns(X: Any, U: Any, V: Any, c: Any) -> tuple[Any, dict[str, Any]]:
+    """Products with a single column, and a single row."""
+    d = X @ c - U @ (U.mT @ c)
+    return X - 0.01 * (d @ d.mT), {"d": d, "part": d[..., 1:, :], "row": c.mT @ X, "of part": X[..., :, 1:2] + d}
+
+
+def eliminations(X: Any, U: Any, V: Any, c: Any) -> tuple[Any, dict[str, Any]]:
+    """Elimination of a part and solution of a whole system; X stays positive definite."""
+    S = X @ X.mT
+    n = U.shape[-1]
+    gains, rest = eliminate(S, n)
+    return 0.5 * X + X.mT @ solve(S, X), {"gains": gains, "rest": rest, "solved": solve(S, V), "one": solve(S, c)}
+
+
+def call(step: Step, n: int, m: int, *, backward: bool = False) -> Callable[..., tuple[np.ndarray, ...]]:
+    given = {"U": (n, m), "V": (n, m), "c": (n, 1)}
+    scan = MatrixScan(step, start="first", end="last", state=(n, n), given=given, backward=backward)
+    samples = [name for name in scan.at_each_step if name not in given]
+    return matrix_call("steps", [scan], ["U", "V", "c", "first"], ["last", *samples])
+
+
+def drawn(n: int, m: int, batch: tuple[int, ...] = (), steps: int = 3) -> list[np.ndarray]:
+    rng = np.random.default_rng(n)
+    first = 2.0 * np.eye(n) + 0.3 * rng.normal(size=(n, n)) / np.sqrt(n)
+    return [rng.normal(size=(*batch, steps, n, k)) / np.sqrt(n) for k in (m, m, 1)] + [first]
+
+
+@pytest.mark.parametrize("lanes", [2, 4, 8])
+@pytest.mark.parametrize("step", [products, parts, columns, eliminations])
+@pytest.mark.parametrize(("n", "m"), [(3, 1), (5, 3), (9, 8), (21, 13)])
+def test_machine_code_computes_what_numpy_does(
+    n: int, m: int, step: Step, lanes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = pytest.importorskip("chasles.engine.targets.native.machine")
+    monkeypatch.setattr(machine, "lanes", lambda dtype: lanes)
+    monkeypatch.setenv("CHASLES_CACHE_DIR", "none")
+    arguments = drawn(n, m)
+    compiled = call(step, n, m, backward=m == 3)(*arguments)
+    monkeypatch.setenv("CHASLES_JIT", "0")
+    plain = call(step, n, m, backward=m == 3)(*arguments)
+    for ours, expected in zip(compiled, plain, strict=True):
+        assert ours.shape == expected.shape
+        np.testing.assert_allclose(ours, expected, rtol=0.0, atol=1e-12 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("jit", ["1", "0"])
+def test_batches_broadcast_and_lie_in_any_way_between_steps(jit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHASLES_JIT", jit)
+    U, V, c, first = drawn(5, 3, batch=(2, 3))
+    compute = call(products, 5, 3)
+    apart = np.repeat(U, 2, axis=-3)[..., ::2, :, :]
+    together = compute(apart, V[0], c[:, :1], first)
+    for i, j in np.ndindex(2, 3):
+        single = compute(U[i, j], V[0, j], c[i, 0], first)
+        for ours, expected in zip(together, single, strict=True):
+            np.testing.assert_allclose(ours[i, j], expected, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("jit", ["1", "0"])
+def test_elimination_and_solution_are_those_of_the_inverse(jit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHASLES_JIT", jit)
+    U, V, c, first = drawn(21, 13, steps=1)
+    _, gains, rest, solved, one = call(eliminations, 21, 13)(U, V, c, first)
+    S = first @ first.T
+    inverse = np.linalg.inv(S)
+    np.testing.assert_allclose(gains[0], np.linalg.inv(S[:13, :13]) @ S[:13, 13:], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(rest[0], np.linalg.inv(inverse[13:, 13:]), rtol=0.0, atol=1e-11)
+    np.testing.assert_array_equal(rest[0], rest[0].T)
+    np.testing.assert_allclose(solved[0], inverse @ V[0], rtol=0.0, atol=1e-12)
+    np.testing.assert_allclose(one[0], inverse @ c[0], rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("jit", ["1", "0"])
+def test_what_is_not_positive_definite_has_no_solution(jit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHASLES_JIT", jit)
+
+    def step(S: Any, F: Any) -> tuple[Any, dict[str, Any]]:
+        return S, {"solution": solve(S, F)}
+
+    scan = MatrixScan(step, start="S", end="", state=(3, 3), given={"F": (3, 2)})
+    compute = matrix_call("solve", [scan], ["F", "S"], ["solution"])
+    indefinite = np.diag([1.0, 2.0, -1.0])
+    S = np.stack([np.eye(3), indefinite, np.full((3, 3), np.nan)])
+    finite = np.isfinite(compute(np.ones((2, 3, 2)), S)).all(axis=(-1, -2, -3))
+    assert finite.tolist() == [True, False, False]
+
+
+def test_no_steps_leave_the_state() -> None:
+    U, V, c, first = drawn(4, 2, steps=0)
+    np.testing.assert_array_equal(call(products, 4, 2)(U, V, c, first)[0], first)
+
+
+def test_equal_texts_are_equal_code_and_others_are_not() -> None:
+    def halved(X: Any, U: Any) -> tuple[Any, dict[str, Any]]:
+        return 0.5 * X, {"sample": X @ U}
+
+    def swapped(X: Any, U: Any) -> tuple[Any, dict[str, Any]]:
+        return 0.5 * X, {"sample": U @ X}
+
+    def text(step: Step) -> str:
+        return MatrixScan(step, start="first", end="last", state=(2, 2), given={"U": (2, 2)}).text()
+
+    assert text(halved) == text(halved)
+    assert text(halved) != text(swapped)
+
+
+def test_what_does_not_fit_is_refused() -> None:
+    A, B = Given((2, 3), "A"), Given((2, 2), "B")
+    with pytest.raises(ArgumentError, match=r"shape \(2, 3\) times one of shape \(2, 2\)"):
+        A @ B
+    with pytest.raises(ArgumentError, match=r"shape \(2, 3\) plus one of shape \(2, 2\)"):
+        A + B
+    with pytest.raises(ArgumentError, match="give them to the scan by name"):
+        B @ np.eye(2)
