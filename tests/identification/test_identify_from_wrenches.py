@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +12,11 @@ from numpy.typing import NDArray
 from scipy.interpolate import make_interp_spline
 from tests.control.test_whole_body import quadruped
 from tests.identification.synthetic_logs import coloured_noise, fourier_motion
+from typer.testing import CliRunner
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError, IdentificationError
+from chasles.cli.application import application
 from chasles.identification import IdentificationWarning, WrenchIdentification, WrenchLog, identify_from_wrenches
 
 FloatArray = NDArray[np.float64]
@@ -156,6 +159,43 @@ def test_a_plate_that_stands_elsewhere_is_named_with_its_place(moved: tuple[floa
     np.testing.assert_allclose(better, PLATE, atol=5e-3)
 
 
+def test_what_is_saved_is_what_was_identified(tmp_path: Path) -> None:
+    found = identify_from_wrenches(ROBOT, log(noise=0.003))
+    again = ch.identification.load(found.save(tmp_path / "found.npz"))
+    assert isinstance(again, WrenchIdentification)
+    assert again.model == found.model
+    assert again.summary() == found.summary()
+    np.testing.assert_array_equal(again.covariance, found.covariance)
+    unseen = WrenchLog(ROBOT, OTHER_RUN.t, OTHER_RUN.q, OTHER_RUN.split(seed=5))
+    assert again.score(unseen) == found.score(unseen)
+    assert sum(now for _, now in found.masses.values()) == pytest.approx(found.mass[0])
+    page = found.report(tmp_path / "page.html").read_text()
+    assert "rms" in page.lower()
+    assert "rf_foot" not in found.masses
+    assert all(name in page for name in found.masses)
+
+
+def test_command_identifies_from_a_table_with_wrenches(tmp_path: Path) -> None:
+    run, wrenches = RECORDED, RECORDED.split(noise=0.003)
+    heads = ["t", *(f"q_{name}" for name in ROBOT.description.coordinate_names)]
+    heads += [f"{plate}_{axis}" for plate in ("one", "two") for axis in ("mx", "my", "mz", "fx", "fy", "fz")]
+    file, robot, out = tmp_path / "gait.csv", tmp_path / "legs.toml", tmp_path / "real.toml"
+    rows = np.column_stack([run.t, run.q, *wrenches.values()])
+    np.savetxt(file, rows, delimiter=",", header=",".join(heads), comments="", fmt="%.9g")
+    ROBOT.save(robot)
+    words = ["identify", str(file), "--robot", str(robot), "--out", str(out), "--report", str(tmp_path / "page.html")]
+    words += ["--wrench", "0.3,-0.2,0.05=one_{axis}", "--wrench", "-0.4,0.1,0=two_{axis}"]
+    answer = CliRunner().invoke(application, words)
+    assert answer.exit_code == 0, answer.output
+    assert "mass 10.5" in answer.stdout
+    assert ch.load(out).description.mass == pytest.approx(REAL.description.mass, abs=0.02)
+    assert (tmp_path / "page.html").exists()
+    answer = CliRunner().invoke(application, [*words[:4], "--wrench", "0.3,0=one_{axis}"])
+    assert "expected a frame of the robot or 3 numbers, not '0.3,0'" in " ".join(answer.output.split())
+    answer = CliRunner().invoke(application, [*words[:4], "--wrench", "0,0,0=three_{axis}"])
+    assert "three_mx" in answer.output
+
+
 def _broken(what: str) -> dict[str, Any]:
     run = RECORDED
     arguments: dict[str, Any] = {"time": run.t, "q": run.q.copy(), "wrenches": run.split()}
@@ -211,7 +251,7 @@ def test_logs_that_tell_nothing_are_refused() -> None:
     assert "zero or constant" in refused({"trunk": np.zeros((1200, 6))})
     assert "times as long" in refused(run.split(), samples=60, cutoff=2.0)
     turned = {place: wrench[:, [2, 1, 0, 4, 3, 5]] for place, wrench in run.split().items()}
-    assert "bodies do not explain the measured moments" in refused(turned)
+    assert "bodies do not explain the measured forces" in refused(turned)
     ten_samples = {place: wrench[:10] for place, wrench in run.split().items()}
     with pytest.raises(ArgumentError, match="has 10 samples; identification needs at least 30"):
         identify_from_wrenches(ROBOT, WrenchLog(ROBOT, run.t[:10], run.q[:10], ten_samples))

@@ -12,13 +12,14 @@ from chasles.identification.filtering import filtered_signals as filtered_signal
 from chasles.identification.fourier import FourierMotion as FourierMotion
 from chasles.identification.identification import Identification as Identification
 from chasles.identification.identification import Parameter as Parameter
-from chasles.identification.identification import load as load
 from chasles.identification.identify import IdentificationWarning as IdentificationWarning
 from chasles.identification.identify import identify as identify
 from chasles.identification.identify_from_wrenches import identify_from_wrenches as identify_from_wrenches
+from chasles.identification.loading import load as load
 from chasles.identification.logs.columns import Columns as Columns
 from chasles.identification.logs.log import Log as Log
 from chasles.identification.logs.wrench_log import WrenchLog as WrenchLog
+from chasles.identification.logs.wrench_log import read_wrench_log as read_wrench_log
 from chasles.identification.ordinary_least_squares import BaseParameterFit as BaseParameterFit
 from chasles.identification.payload import Payload as Payload
 from chasles.identification.payload import identify_payload as identify_payload

@@ -13,16 +13,15 @@ from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from chasles.base import verbs
-from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.errors import UnknownNameError
 from chasles.base.findings import Finding
 from chasles.identification import archive
 from chasles.identification.comparison import Prediction
 from chasles.identification.drive_gains import DriveGains
 from chasles.identification.equations import inertial_unknowns, with_drives_of
-from chasles.identification.filtering import Cutoff, Signals, filtered_signals
+from chasles.identification.filtering import Signals, filtered_signals
 from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
-from chasles.identification.logs.columns import Columns
 from chasles.identification.logs.log import Log
 from chasles.robot.robot import Robot, independent_coordinates
 
@@ -240,23 +239,3 @@ class Identification:
         """Write a self-contained HTML page: measured and predicted efforts, residuals, parameters, friction, advice."""
         written: Path = verbs.report(self, path, title)
         return written
-
-
-def load(path: str | PathLike[str]) -> Identification:
-    """Read an identification that `Identification.save` wrote.
-
-    Parameters
-    ----------
-    path
-        File that ends in ``.npz``.
-
-    Raises
-    ------
-    ArgumentError
-        If the file does not exist or holds no identification.
-    """
-    kinds = (Identification, Parameter, Prediction, DriveGains, Cutoff, Signals, FrictionTerms, Columns, Log)
-    found = archive.load(path, kinds)
-    if not isinstance(found, Identification):
-        raise ArgumentError(f"the file '{path}' holds no identification")
-    return found

@@ -4,8 +4,9 @@ The six rows that belong to the free joint have no motor. With the base's Jacobi
 
     Y_b(q, q', q'') x = Jᵀ Σ (m_i + p_i × f_i, f_i),
 
-where wrenches (m_i, f_i) act at places p_i. They have the rank of all rows, so they tell all base parameters of the
-tree that a motion excites. Source: G. Venture, K. Ayusawa & Y. Nakamura, "Identification of base parameters for legged
+where wrenches (m_i, f_i) act at places p_i. Here they are multiplied by J⁻ᵀ: in the axes in which wrenches are measured
+their errors are stationary. They have the rank of all rows, so they tell all base parameters of the tree that a motion
+excites. Source: G. Venture, K. Ayusawa & Y. Nakamura, "Identification of base parameters for legged
 systems from their base link dynamics" (ICRA 2009); K. Ayusawa, G. Venture & Y. Nakamura, "Identifiability and
 identification of inertial parameters using the underactuated base-link dynamics for legged multibody systems" (Int. J.
 Robotics Research 33(3), 2014).
@@ -38,7 +39,9 @@ FloatArray = NDArray[np.float64]
 
 
 class WrenchEquations:
-    """Columns and wrenches on the base of filtered logs: wrench ≈ columns @ parameters of the bodies.
+    """Columns and external wrenches of filtered logs: wrench ≈ columns @ parameters of the bodies.
+
+    Moments are about the mean place of the base in each log.
 
     Parameters
     ----------
@@ -54,10 +57,10 @@ class WrenchEquations:
     Attributes
     ----------
     signals
-        Filtered logs; their efforts are wrenches on the base, shape (k, 6).
+        Filtered logs; their efforts are external wrenches, shape (k, 6).
     columns, wrench
-        Filtered columns and wrenches on the base (m, f), about its origin and in its axes, at the kept samples, shapes
-        (k, 6, 10 bodies) and (k, 6).
+        Filtered columns and external wrenches (m, f), in the world's axes, at the kept samples, shapes (k, 6, 10
+        bodies) and (k, 6).
     shifts
         Derivatives of the wrench by the coordinates of each place that is a point of the world, shape (k, 6, 3).
     time, segments
@@ -65,11 +68,11 @@ class WrenchEquations:
     """
 
     def __init__(self, robot: Robot, unknowns: InertialUnknowns, logs: Sequence[WrenchLog], cutoff: Cutoff) -> None:
-        self.signals, shifts = _filtered(robot, logs, cutoff)
+        self.signals, centers, shifts = _filtered(robot, logs, cutoff)
         signals, self.kept = self.signals, self.signals.kept()
         chosen = tuple(range(10 * unknowns.bodies))
         raw = np.asarray(robot.regressors.torque(signals.configuration, signals.qd, signals.qdd, columns=chosen))
-        self.columns: FloatArray = signals.filter(raw[:, :6])[self.kept]
+        self.columns: FloatArray = signals.filter(_about(robot, signals, centers, raw[:, :6]))[self.kept]
         self.wrench: FloatArray = signals.effort[self.kept]
         self.shifts = {place: slopes[self.kept] for place, slopes in shifts.items()}
         self.time = signals.time[self.kept]
@@ -84,12 +87,25 @@ def cutoff_of(logs: Sequence[WrenchLog], cutoff: float | None) -> Cutoff:
     return max((choose_cutoff(log) for log in logs), key=lambda chosen: chosen.frequency)
 
 
-def _filtered(robot: Robot, logs: Sequence[WrenchLog], cutoff: Cutoff) -> tuple[Signals, dict[Place, FloatArray]]:
-    """Filter logs to one rate; derivatives of the wrench on the base by the places that are points of the world."""
+def _about(robot: Robot, signals: Signals, centers: Sequence[FloatArray], on_base: FloatArray) -> FloatArray:
+    """Wrenches about a centre of each log, in the world's axes, that act like forces (k, 6, p) of the free joint."""
+    base = robot.description.coordinates[0].child
+    J = np.asarray(robot.jacobian(signals.configuration, target=base, frame="space"))[:, :, :6]
+    wrench = np.linalg.solve(np.swapaxes(J, 1, 2), on_base)
+    for part, center in zip(signals.recordings, centers, strict=True):
+        wrench[part, :3] -= np.cross(center, wrench[part, 3:], axisb=1, axisc=1)
+    return np.asarray(wrench)
+
+
+def _filtered(
+    robot: Robot, logs: Sequence[WrenchLog], cutoff: Cutoff
+) -> tuple[Signals, list[FloatArray], dict[Place, FloatArray]]:
+    """Filter logs to one rate; their centres, and derivatives of the wrench by places that are points of the world."""
     period = max(log.sample_period for log in logs)
     rate, step = 1.0 / period, max(1, int(1.0 / (period * OVERSAMPLING * cutoff.frequency)))
     blocks: list[tuple[FloatArray, ...]] = []
-    noise, shifts = np.zeros(6), []
+    noise, centers, shifts = np.zeros(6), [], []
+    base = robot.description.coordinates[0].child
     for log in logs:
         grid = np.arange(log.time[0], log.time[-1] + 1e-9 * period, period)
         configuration, q = (
@@ -97,7 +113,8 @@ def _filtered(robot: Robot, logs: Sequence[WrenchLog], cutoff: Cutoff) -> tuple[
             for values in (log.configuration, log.q)
         )
         configuration = np.asarray(robot.normalize(configuration))
-        wrench, slopes = _wrench_on_base(robot, log, grid, configuration)
+        center = np.asarray(robot.forward_kinematics(configuration, target=base))[:, :3, 3].mean(axis=0)
+        wrench, slopes = _external_wrench(robot, log, grid, configuration, center)
         noise = np.maximum(noise, white_noise(wrench, cutoff.frequency, rate))
         time, configuration = grid[::step], configuration[::step]
         if log.qd is None:
@@ -107,6 +124,7 @@ def _filtered(robot: Robot, logs: Sequence[WrenchLog], cutoff: Cutoff) -> tuple[
         qdd = CubicSpline(time, qd)(time, 1)
         wrench = low_pass(wrench, cutoff.frequency, rate)[::step]
         blocks.append((time, q[::step], qd, qdd, configuration, wrench))
+        centers.append(center)
         shifts.append({place: low_pass(own, cutoff.frequency, rate)[::step] for place, own in slopes.items()})
     ends = np.cumsum([0, *(len(block[0]) for block in blocks)]).tolist()
     segments = tuple(slice(a, b) for a, b in pairwise(ends))
@@ -120,15 +138,16 @@ def _filtered(robot: Robot, logs: Sequence[WrenchLog], cutoff: Cutoff) -> tuple[
     for part, of_log in zip(segments, shifts, strict=True):
         for place, values in of_log.items():
             together[place][part] = values
-    return signals, together
+    return signals, centers, together
 
 
-def _wrench_on_base(
-    robot: Robot, log: WrenchLog, time: FloatArray, configuration: FloatArray
+def _external_wrench(
+    robot: Robot, log: WrenchLog, time: FloatArray, configuration: FloatArray, center: FloatArray
 ) -> tuple[FloatArray, dict[Place, FloatArray]]:
-    """Wrench on the base, (k, 6), at configurations (k, nq), and its derivatives by points of the world, (k, 6, 3)."""
-    base = robot.description.coordinates[0].child
-    J = np.asarray(robot.jacobian(configuration, target=base, frame="space"))[:, :, :6]
+    """Wrench about a centre, (k, 6), at configurations (k, nq), and its derivatives by points of the world, (k, 6, 3).
+
+    Centre and derivatives are in the world's axes.
+    """
     total = np.zeros((len(time), 6))
     slopes: dict[Place, FloatArray] = {}
     for place, measured in log.wrenches.items():
@@ -138,10 +157,10 @@ def _wrench_on_base(
             points = np.asarray(robot.forward_kinematics(configuration, target=place))[:, :3, 3]
         else:
             points = np.broadcast_to(place, moment.shape)
-            slopes[place] = np.einsum("kri,krj->kij", J[:, :3], -np.asarray(skew(force)))
-        total[:, :3] += moment + np.cross(points, force)
+            slopes[place] = np.concatenate([-np.asarray(skew(force)), np.zeros((len(force), 3, 3))], axis=1)
+        total[:, :3] += moment + np.cross(points - center, force)
         total[:, 3:] += force
-    return np.asarray(np.einsum("kri,kr->ki", J, total)), slopes
+    return total, slopes
 
 
 def _velocities(robot: Robot, configuration: FloatArray, rate: FloatArray) -> FloatArray:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base import verbs
 from chasles.base.errors import UnknownNameError
 from chasles.base.findings import Finding
+from chasles.identification import archive
 from chasles.identification.comparison import Prediction
 from chasles.identification.equations import InertialUnknowns
 from chasles.identification.filtering import Cutoff
@@ -20,7 +24,8 @@ from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
 
-ROWS = ("mx, N·m", "my, N·m", "mz, N·m", "fx, N", "fy, N", "fz, N")
+ROWS = {"mx": "N·m", "my": "N·m", "mz": "N·m", "fx": "N", "fy": "N", "fz": "N"}
+"""Components of a wrench, and their units."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,8 @@ class WrenchIdentification:
     parameters
         Base parameters with intervals.
     training
-        Predicted wrenches on the base (m, f), in its axes, beside those that the model was fitted to.
+        Predicted external wrenches (m, f), in the world's axes about the mean place of the base, beside those that the
+        model was fitted to.
     noise
         Noise of the measured wrenches below the cut-off frequency, shape (6,), N·m and N.
     cutoff
@@ -66,6 +72,13 @@ class WrenchIdentification:
         raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
 
     @property
+    def masses(self) -> dict[str, tuple[float, float]]:
+        """Mass of each body in the prior and in the identified model, kg, by the name of its link."""
+        names = [name.removesuffix(".m") for name in self.robot.inertial.names[: len(self.values) : 10]]
+        pairs = zip(self.unknowns.of(self.robot)[::10].tolist(), self.values[::10].tolist(), strict=True)
+        return dict(zip(names, pairs, strict=True))
+
+    @property
     def mass(self) -> tuple[float, float]:
         """Mass of all bodies and its standard error, kg."""
         row = np.zeros(len(self.values))
@@ -73,7 +86,7 @@ class WrenchIdentification:
         return float(row @ self.values), float(np.sqrt(row @ self.covariance @ row))
 
     def predict(self, log: WrenchLog | Sequence[WrenchLog]) -> Prediction:
-        """Predict the wrenches on the base in other logs, below the cut-off frequency of the fit.
+        """Predict the external wrenches in other logs, below the cut-off frequency of the fit.
 
         Parameters
         ----------
@@ -95,10 +108,11 @@ class WrenchIdentification:
 
     def summary(self) -> str:
         """Return a text with the error of each component of the wrench, the mass, and the findings."""
-        lines = [f"{'wrench on the base':<24}{'measured':>10}{'model':>10}{'noise':>10}"]
+        lines = [f"{'external wrench':<24}{'measured':>10}{'model':>10}{'noise':>10}"]
         sizes = np.sqrt(np.mean(self.training.measured**2, axis=0))
-        for name, size, error, noise in zip(ROWS, sizes, self.training.relative(), self.noise / sizes, strict=True):
-            lines.append(f"{name:<24}{size:>10.3g}{error:>10.1%}{noise:>10.1%}")
+        rows = zip(ROWS.items(), sizes, self.training.relative(), self.noise / sizes, strict=True)
+        for (name, unit), size, error, noise in rows:
+            lines.append(f"{f'{name}, {unit}':<24}{size:>10.3g}{error:>10.1%}{noise:>10.1%}")
         mass, deviation = self.mass
         known = sum(parameter.determined for parameter in self.parameters)
         lines.append(
@@ -106,6 +120,15 @@ class WrenchIdentification:
             "parameters determined"
         )
         return "\n".join([*lines, *(f"{finding.rule.weight}: {finding}" for finding in self.findings)])
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write all of the identification for `chasles.identification.load`; path ends in ``.npz``."""
+        return archive.save(self, path)
+
+    def report(self, path: str | PathLike[str], title: str = "Identification from wrenches") -> Path:
+        """Write a self-contained HTML page: measured and predicted wrenches, masses, parameters, advice."""
+        written: Path = verbs.report(self, path, title)
+        return written
 
     def __repr__(self) -> str:
         known = sum(parameter.determined for parameter in self.parameters)
@@ -116,7 +139,7 @@ class WrenchIdentification:
 
 
 def predicted(equations: WrenchEquations, values: FloatArray) -> Prediction:
-    """Return wrenches that parameters of the bodies predict, beside the measured ones."""
+    """Return external wrenches that parameters of the bodies predict, beside the measured ones."""
     measured = equations.wrench
     everywhere = np.ones(measured.shape, dtype=bool)
     return Prediction(equations.columns @ values, measured, everywhere, None, equations.time)

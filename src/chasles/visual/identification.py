@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from chasles.base import verbs
 from chasles.base.findings import Weight, of_weight, text
-from chasles.identification import Identification, Prediction
+from chasles.identification import Identification, Prediction, WrenchIdentification
+from chasles.identification.wrench_identification import ROWS
 from chasles.visual.encoding import embedded_json, plot_text, shown_unit, typed_array
 from chasles.visual.page import write_page
 from chasles.visual.panels import COLORS, Panel, axis_name, drawn_samples, line_style, panel_layout
@@ -100,6 +101,57 @@ def write_identification_report(
     return write_page(path, title, "<section>" + "\n".join(sections) + "</section>", scripts=[_SCRIPT], style=_STYLE)
 
 
+@verbs.report.register(WrenchIdentification)
+def write_wrench_report(
+    result: WrenchIdentification, path: str | PathLike[str], title: str = "Identification from wrenches"
+) -> Path:
+    """Write a self-contained HTML page about an identification from external wrenches.
+
+    Parameters
+    ----------
+    result
+        Result of `chasles.identification.identify_from_wrenches`.
+    path
+        File to write; its folder must exist.
+    title
+        Title of the page.
+
+    Returns
+    -------
+    Path
+        Absolute path of the file.
+    """
+    training, shares = result.training, result.training.relative()
+    sizes = np.sqrt(np.mean(training.measured**2, axis=0))
+    body = [
+        [name, quantity(float(size), unit), *(quantity(100.0 * float(share), "%") for share in (error, noise / size))]
+        for (name, unit), size, error, noise in zip(ROWS.items(), sizes, shares, result.noise, strict=True)
+    ]
+    head = ["component", "RMS", "error of the model", "noise floor"]
+    mass, deviation = result.mass
+    determined = sum(parameter.determined for parameter in result.parameters)
+    facts = {
+        "robot": result.robot.name,
+        "cut-off of the fit": f"{result.cutoff.frequency:.3g} Hz",
+        "mass": f"{mass:.4g} kg, standard error {deviation:.2g} kg",
+        "parameters determined": f"{determined} of {len(result.parameters)}",
+    }
+    panels = [Panel("wrench", name, unit, 1.0, (k,)) for k, (name, unit) in enumerate(ROWS.items())]
+    sections = [
+        _listed(facts),
+        "<h2>External wrench, about the mean place of the base</h2>",
+        f'<div class="table">{table(head, body)}</div>',
+        _figure(_predicted(panels, {"identified model": (training, _MODEL)})),
+        "<h2>Masses</h2>",
+        _masses(result),
+        "<h2>Parameters</h2>",
+        _parameters(result),
+        "<h2>Recommendations</h2>",
+        _list(_sentences(result, "refusal", "caution") or ["Nothing to remark."]),
+    ]
+    return write_page(path, title, "<section>" + "\n".join(sections) + "</section>", scripts=[_SCRIPT], style=_STYLE)
+
+
 def _facts(result: Identification) -> str:
     determined = sum(parameter.determined for parameter in result.parameters)
     facts = {
@@ -112,11 +164,15 @@ def _facts(result: Identification) -> str:
         "condition number": f"{result.condition:.3g}",
         "parameters determined": f"{determined} of {len(result.parameters)}",
     }
+    return _listed(facts) + _list(_sentences(result, "note"))
+
+
+def _listed(facts: Mapping[str, str]) -> str:
     items = "".join(f"<li>{name} <b>{html.escape(fact)}</b></li>" for name, fact in facts.items())
-    return f'<ul class="facts">{items}</ul>' + _list(_sentences(result, "note"))
+    return f'<ul class="facts">{items}</ul>'
 
 
-def _sentences(result: Identification, *weights: Weight) -> list[str]:
+def _sentences(result: Identification | WrenchIdentification, *weights: Weight) -> list[str]:
     return [text([finding]) for finding in of_weight(result.findings, *weights)]
 
 
@@ -148,7 +204,7 @@ def _errors(result: Identification) -> str:
     return f'<div class="table">{table(head, body)}</div>'
 
 
-def _masses(result: Identification) -> str:
+def _masses(result: Identification | WrenchIdentification) -> str:
     body = [
         [html.escape(link), quantity(before, "kg"), quantity(now, "kg")]
         for link, (before, now) in result.masses.items()
@@ -156,7 +212,7 @@ def _masses(result: Identification) -> str:
     return f'<div class="table">{table(["body", "prior", "identified"], body)}</div>'
 
 
-def _parameters(result: Identification) -> str:
+def _parameters(result: Identification | WrenchIdentification) -> str:
     head = ["parameter", "estimate", "95 % interval", "prior", "determined"]
     body = [
         [
@@ -199,16 +255,20 @@ def _times(prediction: Prediction) -> NDArray[np.float64]:
 
 def _torques(result: Identification) -> dict[str, Any]:
     """Return plots of measured and predicted efforts over the unseen part of the log."""
-    panels = _panels(result, "effort")
     model, prior = (result.predictions[name, "unseen"] for name in ("model", "prior"))
-    rows = drawn_samples(len(model.measured), MOST_POINTS)
-    time = _times(model)[rows]
+    return _predicted(_panels(result, "effort"), {"prior model": (prior, _PRIOR), "identified model": (model, _MODEL)})
+
+
+def _predicted(panels: Sequence[Panel], predictions: Mapping[str, tuple[Prediction, str]]) -> dict[str, Any]:
+    """Return plots of measured values and of predictions, each with its colour."""
+    measured = next(iter(predictions.values()))[0]
+    rows = drawn_samples(len(measured.measured), MOST_POINTS)
+    time = _times(measured)[rows]
     data = []
     for k, panel in enumerate(panels):
+        data += [_line(panel, k, "measured", time, measured.measured[rows, k], _MEASURED, 2.2)]
         data += [
-            _line(panel, k, "prior model", time, prior.predicted[rows, k], _PRIOR, 1.0),
-            _line(panel, k, "measured", time, model.measured[rows, k], _MEASURED, 2.2),
-            _line(panel, k, "identified model", time, model.predicted[rows, k], _MODEL),
+            _line(panel, k, name, time, one.predicted[rows, k], color) for name, (one, color) in predictions.items()
         ]
     return {"data": data, "layout": panel_layout(panels, float(time[0]), float(time[-1]), columns=2)}
 

@@ -17,7 +17,7 @@ from chasles.cli.output import add_row, number, require_writable, results, say, 
 from chasles.cli.signatures import takes
 
 if TYPE_CHECKING:
-    from chasles.identification import Identification, Log
+    from chasles.identification import Identification, Log, WrenchIdentification
     from chasles.identification.estimation import Friction
     from chasles.identification.logs.columns import Unit
     from chasles.robot.robot import Robot
@@ -86,6 +86,15 @@ def identify_command(
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
     clock: ClockOption = None,
+    wrench: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--wrench",
+            metavar="PLACE=COLUMNS",
+            help="Columns of a measured wrench on a robot with a free base, which is then identified from these alone: "
+            "0.3,-0.2,0=plate_{axis} for a force plate there, or foot=NAME,NAME,… (mx to fz); may be repeated.",
+        ),
+    ] = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
     force: Annotated[bool, typer.Option("--force", "-f", help="Accept a log that contradicts the robot.")] = False,
@@ -100,6 +109,9 @@ def identify_command(
     **--unseen**, the fit to all is validated on another log. TOML files hold the whole model. URDF holds viscous and
     Coulomb friction only: the model is fitted again with these, and its own errors are shown.
 
+    With **--wrench**, bodies of a robot with a free base are identified from motion capture and force plates. Columns
+    of q are named q_base.qw … q_base.z and q_JOINT, unless **--columns** says other names.
+
     For example:
 
         chasles identify log.csv --robot panda --out identified.toml --report identified.html
@@ -107,6 +119,8 @@ def identify_command(
         chasles identify monday.csv tuesday.csv --robot panda --bandwidth 10
 
         chasles identify positions.csv currents.csv --robot arm.urdf --unit effort=A
+
+        chasles identify gait.csv --robot walker.urdf --wrench "0,0,0=plate_{axis}"
     """
     require_writable(out, ROBOT)
     require_writable(report, PAGE)
@@ -116,6 +130,9 @@ def identify_command(
     from chasles.identification import identify
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
+    if wrench:
+        result_from_wrenches(arm, log, wrench, columns, cutoff, out, report, check=not force, as_json=as_json)
+        return
     with progress_bar("identifying", 3, show=is_watched()) as advance:
         reading = (columns, unit, reductions, zero_positions, clock)
         recorded = read_logs(log, arm, *reading, **timing)
@@ -143,6 +160,55 @@ def identify_command(
             say_wrapped(_errors_of_file(result, out))
     if report is not None:
         verbs.report(result, report, f"Identification of {arm.name}")
+
+
+def result_from_wrenches(
+    robot: Robot, paths: Sequence[Path], wrenches: Sequence[str], columns: Sequence[str] | None, cutoff: float | None,
+    out: Path | None, report: Path | None, *, check: bool, as_json: bool,
+) -> None:  # fmt: skip
+    """Identify a robot with a free base from its motion and measured wrenches, show the result and write it."""
+    from chasles.base import verbs
+    from chasles.identification import identify_from_wrenches, read_wrench_log
+    from chasles.identification.logs.wrench_log import Place
+
+    floating = robot if robot.nq != robot.n else robot.with_free_base()
+    chosen = {name: _names(value) for name, value in _pairs(columns, "--columns").items()}
+    places: dict[Place, str | list[str]] = {}
+    for text, value in _pairs(wrenches, "--wrench").items():
+        place: Place = text
+        if text not in floating.frame_names:
+            x, y, z = numbers_of(text, "--wrench", 3)
+            place = (x, y, z)
+        places[place] = _names(value)
+    logs = [read_wrench_log(floating, path, places, columns=chosen) for path in paths]
+    result = identify_from_wrenches(floating, logs, cutoff=cutoff, check=check)
+    if as_json:
+        show_json(
+            {
+                "robot": result.robot.name,
+                "cutoff": result.cutoff.frequency,
+                "masses": result.masses,
+                "errors": result.training.relative(),
+                "parameters": _told(result),
+                "findings": [finding.record for finding in result.findings],
+            }
+        )
+    else:
+        say(result.summary())
+    if out is not None:
+        write_robot(result.model, out)
+    if report is not None:
+        verbs.report(result, report, f"Identification of {robot.name}")
+
+
+def numbers_of(text: str, option: str, count: int) -> list[float]:
+    """Return so many numbers of a text with commas."""
+    from chasles.cli.values import numbers
+
+    values = numbers(text, option)
+    if len(values) != count:
+        raise ArgumentError(f"{option}: expected a frame of the robot or {count} numbers, not '{text}'")
+    return list(values)
 
 
 def write_robot(robot: Robot, path: Path) -> None:
@@ -203,8 +269,7 @@ def read_log(
             raise ArgumentError(f"the log '{path}' does not exist")
     source: Any = paths[0] if len(paths) == 1 else list(paths)
     chosen: dict[str, Any] = {
-        name: value if "{" in value or name == "time" else [part.strip() for part in value.split(",")]
-        for name, value in _pairs(columns, "--columns").items()
+        name: value if name == "time" else _names(value) for name, value in _pairs(columns, "--columns").items()
     }
     return Log(
         robot,
@@ -217,6 +282,11 @@ def read_log(
         name=paths[0].name,
         **timing,
     )
+
+
+def _names(text: str) -> str | list[str]:
+    """Pattern of columns, or their names."""
+    return text if "{" in text else [part.strip() for part in text.split(",")]
 
 
 def _units(text: str) -> Unit | list[Unit]:
@@ -284,9 +354,13 @@ def _facts(result: Identification) -> dict[str, Any]:
         "noise": result.noise,
         "expected": result.expected,
         "rms_errors": errors,
-        "parameters": [
-            {"name": p.name, "value": p.value, "interval": p.interval, "prior": p.prior, "determined": p.determined}
-            for p in result.parameters
-        ],
+        "parameters": _told(result),
         "findings": [finding.record for finding in result.findings],
     }
+
+
+def _told(result: Identification | WrenchIdentification) -> list[dict[str, Any]]:
+    return [
+        {"name": p.name, "value": p.value, "interval": p.interval, "prior": p.prior, "determined": p.determined}
+        for p in result.parameters
+    ]

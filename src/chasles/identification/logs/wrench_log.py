@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine.validators import reals
+from chasles.identification.logs.tables import read_table
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.mechanics.mechanics import require_first
 from chasles.robot.robot import Robot
@@ -16,6 +18,7 @@ from chasles.robot.robot import Robot
 FloatArray = NDArray[np.float64]
 Place = str | tuple[float, float, float]
 
+AXES = ("mx", "my", "mz", "fx", "fy", "fz")
 UNIT = 0.01
 """Deviation of a quaternion's length from 1 that rounding in a file, or interpolation, leaves at most."""
 GAP = 5.0
@@ -133,6 +136,60 @@ class WrenchLog:
         places = ", ".join(map(str, self.wrenches))
         duration = self.time[-1] - self.time[0]
         return f"<WrenchLog of '{self.robot.name}': {len(self.time)} samples, {duration:.4g} s, wrenches at {places}>"
+
+
+def read_wrench_log(
+    robot: Robot,
+    source: Any,
+    wrenches: Mapping[Place, str | Sequence[str]],
+    *,
+    columns: Mapping[str, str | Sequence[str]] | None = None,
+) -> WrenchLog:
+    """Read a `WrenchLog` from a file or table.
+
+    Parameters
+    ----------
+    robot
+        Robot whose first joint is free.
+    source
+        CSV, NetCDF or Parquet file, ROS 2 bag, data frame, or mapping of arrays.
+    wrenches
+        Columns of the wrench at each place: six names, of mx, my, mz, fx, fy, fz, or a pattern such as
+        ``"plate_{axis}"``.
+    columns
+        Column of ``"time"``, default ``"t"``, and columns of ``"q"`` and, if measured, ``"qd"``: a name for each
+        coordinate or velocity, or a pattern with ``{joint}``; default ``"q_{joint}"``.
+
+    Raises
+    ------
+    ArgumentError
+        If the source cannot be read, a column is not there, or the log is not one of the robot.
+
+    Examples
+    --------
+    >>> import chasles as ch
+    >>> robot = ch.load("planar2r").with_free_base()
+    >>> table = {f"q_{name}": np.full(50, value) for name, value in zip(robot.description.coordinate_names, robot.home)}
+    >>> table |= {"t": 0.01 * np.arange(50), "plate": np.tile([0.0, 0.0, 0.0, 0.0, 0.0, 50.0], (50, 1))}
+    >>> read_wrench_log(robot, table, {(0.2, 0.0, 0.0): [f"plate {k}" for k in range(1, 7)]})
+    <WrenchLog of 'planar2r': 50 samples, 0.49 s, wrenches at (0.2, 0.0, 0.0)>
+    """
+    table, told = read_table(source), {"time": "t", "q": "q_{joint}", **(columns or {})}
+
+    def block(what: str, given: str | Sequence[str], key: str, names: Sequence[str]) -> FloatArray:
+        labels = [given.format(**{key: name}) for name in names] if isinstance(given, str) else list(given)
+        if missing := [label for label in labels if label not in table]:
+            raise UnknownNameError(f"column of {what}", missing[0], list(table))
+        return np.stack([table[label] for label in labels], axis=1)
+
+    description = robot.description
+    return WrenchLog(
+        robot,
+        block("time", told["time"], "joint", ("t",))[:, 0],
+        block("q", told["q"], "joint", description.coordinate_names),
+        {place: block(f"the wrench at {place}", own, "axis", AXES) for place, own in wrenches.items()},
+        qd=block("qd", told["qd"], "joint", description.velocity_names) if "qd" in told else None,
+    )
 
 
 def require_free_base(robot: Robot) -> None:
