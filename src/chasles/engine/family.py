@@ -96,7 +96,7 @@ class Family(Function, ABC):
         arrays, options = self._sorted(arguments, keywords)
         function = self._chosen(options)
         result = function._runner.call(arrays, out)
-        if arrays is arguments:
+        if arrays is arguments and function._runner.is_compiled:  # not where a trace takes the program alone
             self._choose_directly(function, options)
         return result
 

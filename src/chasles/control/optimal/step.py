@@ -146,7 +146,7 @@ class HeldStep:
         x_qdd = np.concatenate([x, np.asarray(self.robot.forward_dynamics(q, qd, tau))])
         arrival = np.asarray(inlined(self._arrival_slopes, x_qdd, *centres))
         w = arrival[:, s:].T @ costate
-        dynamics = self.robot.quadratic_model(q, qd, tau, w)
+        dynamics = QuadraticModel(*inlined(self.robot.quadratic_model, q, qd, tau, w))
         displaced = np.asarray(inlined(self._displaced_slopes, x, q, *centres))
         Q = np.concatenate([np.zeros((n, m)), displaced], axis=1)
         V = np.eye(m + s)[m + n : m + 2 * n]

@@ -29,6 +29,8 @@ _PYTHON = ("PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release")
 
 #: Characters of assembly from which code is generated the quick way: about 100,000 operations.
 QUICKLY_FROM = 10_000_000
+#: LLVM's level of code generation, of 3.
+_LEVEL = 1
 
 
 @functools.cache
@@ -80,7 +82,7 @@ def compiler_lock() -> contextlib.AbstractContextManager[object]:
     return lock
 
 
-def _target_machine(level: int = 2) -> llvm.TargetMachine:
+def _target_machine(level: int = _LEVEL) -> llvm.TargetMachine:
     """Return a new description of the host; the engine that loads code takes ownership of its own."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -93,12 +95,13 @@ def compile_to_objects(modules: Sequence[str]) -> list[bytes]:
     """Return the machine code of modules of LLVM assembly as object files.
 
     No optimisation pass is run: tracing has folded constants and shared subexpressions already, and passes would take
-    two thirds of the time for code that is no faster. Code for very long programs, which wait for memory more than for
-    arithmetic, is generated the quick way: a quarter of the time for code that is a tenth slower. With
+    two thirds of the time for code that is no faster; nor is code of LLVM's level 2, which takes half as long again as
+    level 1. Code for very long programs, which wait for memory more than for arithmetic, is generated the quick way: a
+    third of that time for code that is a tenth slower. With
     ``CHASLES_QUICK_CODE=1`` all code is; that of short programs takes up to two thirds longer then.
     """
     quickly = _always_quickly() or sum(map(len, modules)) > QUICKLY_FROM
-    return [_object(module, 0 if quickly else 2) for module in modules]
+    return [_object(module, 0 if quickly else _LEVEL) for module in modules]
 
 
 def _always_quickly() -> bool:
