@@ -303,8 +303,8 @@ class NodePrograms(Sealed):
             model = (A, np.concatenate([step.B, np.zeros((1, m))]))
         g = gradient - of_rows + self._transposed(G, D * r, bounds) + mu * pull
         weights = np.concatenate([np.concatenate([H, g[:, None]], axis=1), np.concatenate([g, np.zeros(1)])[None]])
-        if not self.is_last:
-            weights = np.where(np.tri(self.size + 1, k=-1) > 0.0, 0.0, weights)  # the recursion reads no more
+        below = np.tri(self.size + 1, k=-1) > 0.0  # of the nodes but the last, the recursion reads no more
+        weights = np.where(below, weights.T if self.is_last else 0.0, weights)
         priced, logs = elastic.barrier(present)
         misses = np.concatenate([defect, missed])
         theta = np.abs(misses).sum()

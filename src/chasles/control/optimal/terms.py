@@ -161,7 +161,7 @@ class Terms(Sealed):
         first = jacobian(
             self._with_twists("lagrangian", self._lagrangian, multiplier=(self.count,)), wrt=_MOVING, mode="reverse"
         )
-        second = jacobian(first, wrt=_MOVING)
+        second = jacobian(first, wrt=_MOVING, mode="forward")  # cheaper where the upper triangle is used
 
         def curvature(*a: Any) -> Array:
             given = a[:-1]
