@@ -15,6 +15,8 @@ from chasles.control.linear_quadratic.kalman import stationary_kalman_gains as s
 from chasles.control.linear_quadratic.regulator import LinearQuadraticRegulator as LinearQuadraticRegulator
 from chasles.control.linear_quadratic.riccati import FiniteHorizon as FiniteHorizon
 from chasles.control.linear_quadratic.riccati import backward_riccati as backward_riccati
+from chasles.control.linear_quadratic.riccati_adjoint import RegulatorGradient as RegulatorGradient
+from chasles.control.linear_quadratic.riccati_adjoint import riccati_gradient as riccati_gradient
 from chasles.control.linear_quadratic.riccati_flow import differential_riccati as differential_riccati
 from chasles.control.linear_quadratic.time_varying import TimeVaryingRegulator as TimeVaryingRegulator
 from chasles.control.linear_quadratic.weights import Weights as Weights
