@@ -86,10 +86,10 @@ def certify(nodes: Nodes, W: Floats, z: Floats, K: Floats | None = None) -> Cert
     m, rows, given = nodes.inputs, nodes.rows, nodes.given_by_node
     t, t_N = nodes.data
     values = nodes.values(W)
-    of_distances, of_ends = rows.of_terms(z)
+    of_distances, of_kept, of_ends = rows.of_terms(z)
     x = W[..., m:]
     by_w = -rows.gradient(z)
-    by_w[..., :-1, :] += nodes.running.lagrangian_gradient(W[..., :-1, :], t, *given, np.zeros(nodes.running.count))
+    by_w[..., :-1, :] += nodes.running.lagrangian_gradient(W[..., :-1, :], t, *given, of_kept)
     by_w[..., -1, m:] += nodes.final.lagrangian_gradient(x[..., -1, :], t_N, *nodes.given, of_ends)
     if nodes.distances.count:
         by_w[..., m:] += nodes.distances.lagrangian_gradient(x, nodes.instants, *given, of_distances)

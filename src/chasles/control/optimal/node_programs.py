@@ -40,7 +40,7 @@ class NodeModel(NamedTuple):
     gradient
         Gradient of the cost, (..., w).
     jacobian
-        Derivatives of distances and ends to the state, (..., rows, s), or a row of zeros.
+        Derivatives of distances and own rows to w, (..., rows, w), or a row of zeros.
     rows
         Constraints, scaled.
     errors
@@ -105,7 +105,7 @@ class NodePrograms(Sealed):
     step
         The dynamics.
     costs
-        Costs of the node, with its ends as rows if it is the last.
+        Costs of the node, and its own rows: what is to be kept with torques, or at the last node the ends.
     distances
         Distances to keep.
     is_last
@@ -116,13 +116,14 @@ class NodePrograms(Sealed):
         self.step, self.costs, self.distances, self.is_last = step, costs, distances, is_last
         self.states, self.inputs = step.states, 0 if is_last else int(step.motors.sum())
         self.size = self.inputs + self.states
-        self.ends = costs.count if is_last else 0
-        self.general = distances.count + self.ends
+        self.own = costs.count
+        self.general = distances.count + self.own
         self.rows = 2 * self.size + self.general
         element = np.arange(self.rows) % self.size
         limits = np.arange(self.rows) < 2 * self.size
         can_be_kept = (element < self.inputs) | self._is_stretch(element)
-        self.kinds = Kinds(np.arange(self.rows) >= self.rows - self.ends, can_be_kept & limits)
+        ends = is_last & (np.arange(self.rows) >= self.rows - self.own)
+        self.kinds = Kinds(ends, can_be_kept & limits)
 
     def _is_stretch(self, elements: NDArray[np.int_]) -> NDArray[np.bool_]:
         """Whether elements of w are the stretch of time."""
@@ -197,7 +198,7 @@ class NodePrograms(Sealed):
             ratios = [_largest(np.concatenate(parts)) for parts in elastic.shares(da, db, dz)]
             return Moved(da, db, dz, np.array([slope, *ratios]))
 
-        shapes = {"dw": (self.size,), "rows": (self.rows,), "jacobian": (max(1, self.general), self.states)}
+        shapes = {"dw": (self.size,), "rows": (self.rows,), "jacobian": (max(1, self.general), self.size)}
         shapes |= {"gradient": (self.size,), **self._elastic_shapes, "mu": ()}
         return self._compiled(moved, shapes, "move", list(Moved._fields), Moved)
 
@@ -312,7 +313,7 @@ class NodePrograms(Sealed):
         product, lowest, pressure = elastic.products(present)
         violation = np.where(self.kinds.ends, np.abs(r), -r)
         largest = [_largest(np.abs(of_w)), _largest(np.abs(misses)), _largest(violation), product, lowest, pressure]
-        some = G if self.general else np.zeros((1, self.states))  # kernels are quicker without empty arrays
+        some = G if self.general else np.zeros((1, self.size))  # kernels are quicker without empty arrays
         return (*model, weights, pull, gradient, some, r, np.array(sums + largest))
 
     def _centres(self, given: Sequence[Any]) -> tuple[Array, ...]:
@@ -321,24 +322,24 @@ class NodePrograms(Sealed):
 
     def _values(self, w: Array, present: Array, bounds: Array, given: Sequence[Any]) -> tuple[Any, Array]:
         """Cost and rows."""
-        cost, ends = inlined(self.costs.values, w, *given)
-        general = [ends] if self.ends else []
+        cost, own = inlined(self.costs.values, w, *given)
+        general = [own] if self.own else []
         if self.distances.count:
             general.insert(0, inlined(self.distances.values, w[self.inputs :], *given)[1])
         low, high, scale = bounds
         return cost, present * np.concatenate([(w - low) * scale, (high - w) * scale, *general])
 
     def _jacobian(self, w: Array, given: Sequence[Any]) -> Array:
-        """Derivatives of distances and ends to the state."""
-        general = [inlined(self.costs.jacobian, w, *given)] if self.ends else []
+        """Derivatives of distances and the node's own rows to w."""
+        general = [inlined(self.costs.jacobian, w, *given)] if self.own else []
         if self.distances.count:
-            general.insert(0, inlined(self.distances.jacobian, w[self.inputs :], *given))
-        return np.concatenate([np.zeros((0, self.states)), *general])
+            of_state = inlined(self.distances.jacobian, w[self.inputs :], *given)
+            general.insert(0, np.concatenate([np.zeros((len(of_state), self.inputs)), of_state], axis=1))
+        return np.concatenate([np.zeros((0, self.size)), *general])
 
     def _curvature(self, w: Array, z: Array, given: Sequence[Any]) -> Array:
         """Second derivatives of the cost and the rows."""
-        of_ends = z[len(z) - self.ends :] if self.is_last else np.zeros(self.costs.count)
-        H = inlined(self.costs.curvature, w, *given, of_ends)
+        H = inlined(self.costs.curvature, w, *given, z[len(z) - self.own :])
         if not self.distances.count:
             return np.asarray(H)
         of_distances = z[2 * self.size : 2 * self.size + self.distances.count]
@@ -348,21 +349,17 @@ class NodePrograms(Sealed):
     def _times(self, G: Array, dw: Array, present: Array, bounds: Array) -> Array:
         """J dw."""
         scaled = bounds[2] * dw
-        return np.asarray(present * np.concatenate([scaled, -scaled, G @ dw[self.inputs :]]))
+        return np.asarray(present * np.concatenate([scaled, -scaled, G @ dw]))
 
     def _transposed(self, G: Array, v: Array, bounds: Array) -> Array:
         """Jᵀ v, for v that vanishes where a row does not count."""
         w = self.size
-        of_state = np.concatenate([np.zeros(self.inputs), v[2 * w :] @ G])
-        return np.asarray(bounds[2] * (v[:w] - v[w : 2 * w]) + of_state)
+        return np.asarray(bounds[2] * (v[:w] - v[w : 2 * w]) + v[2 * w :] @ G)
 
     def _squared(self, G: Array, D: Array, bounds: Array) -> Array:
         """Jᵀ D J for a diagonal D."""
-        w, m = self.size, self.inputs
-        diagonal = np.diag(bounds[2] ** 2 * (D[:w] + D[w : 2 * w]))
-        inner = G.T @ (D[2 * w :, None] * G)
-        of_state = np.concatenate([np.zeros((self.states, m)), inner], axis=1)
-        return np.asarray(diagonal + np.concatenate([np.zeros((m, w)), of_state]))
+        w = self.size
+        return np.asarray(np.diag(bounds[2] ** 2 * (D[:w] + D[w : 2 * w])) + G.T @ (D[2 * w :, None] * G))
 
 
 def _largest(v: Array) -> Any:

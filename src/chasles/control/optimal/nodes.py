@@ -142,12 +142,12 @@ class Nodes:
         m, given = self.inputs, self.given_by_node
         t, t_N = self.data
         x = W[..., m:]
-        costs = self.running.values(W[..., :-1, :], t, *given)[0]
+        costs, kept = self.running.values(W[..., :-1, :], t, *given)
         distances = self.distances.values(x, self.instants, *given)[1]
         final, ends = self.final.values(x[..., -1, :], t_N, *self.given)
         centres = self.step.coordinates.centres(t)
         defects = self.step(x[..., :-1, :], W[..., :-1, :m], *centres) - x[..., 1:, :]
-        return Values(defects, np.sum(costs, axis=-1) + final, self.rows.values(W, distances, ends))
+        return Values(defects, np.sum(costs, axis=-1) + final, self.rows.values(W, distances, kept, ends))
 
     def rolled_out(self, W: Floats, K: Floats | None = None) -> Floats:
         """The motions that the torques give, corrected by the gains K (..., N, m, 2n) where they leave the states."""

@@ -67,8 +67,9 @@ class OptimalControl(Sealed):
         Limits of the robot that hold: ``"position"``, ``"velocity"``, ``"torque"``; or a mapping from these names to
         bounds of the absolute values, a number or (n,), or None for those of the robot.
     keep
-        Residuals of q and qd that must not be negative at any node but the first: a region of a frame, a stop, a
-        distance of your own. Scale them to the order of one; a weight w scales by √w.
+        Residuals that must not be negative: of q and qd at any node but the first, such as a region of a frame, a stop,
+        a distance of your own; of tau too at any node but the last, such as `residuals.power_reserve`. Scale them to
+        the order of one; a weight w scales by √w.
     clearance
         Distances that must stay above `margin`; see `chasles.clearance`.
     margin
@@ -349,7 +350,10 @@ class OptimalControl(Sealed):
 
     @cached_property
     def _running(self) -> Terms:
-        return self._terms(self.running, _no_rows, has_torques=True, duration=self.step.h)
+        def kept(known: Mapping[str, Any]) -> Any:
+            return stacked([each for each in self.keep if each.takes_torques], known)
+
+        return self._terms(self.running, kept, has_torques=True, duration=self.step.h)
 
     def _terms(self, costs: Sequence[Residual], rows: Callable[[Mapping[str, Any]], Any], **options: Any) -> Terms:
         return Terms(self.robot, self.motors, costs, rows, self.values, stretches=self.span.is_free, **options)
@@ -357,7 +361,7 @@ class OptimalControl(Sealed):
     @cached_property
     def _distances(self) -> Terms:
         def distances(known: Mapping[str, Any]) -> Any:
-            kept = stacked(self.keep, known)
+            kept = stacked([each for each in self.keep if not each.takes_torques], known)
             if self.clearance is None:
                 return kept
             apart = (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE
@@ -374,7 +378,3 @@ class OptimalControl(Sealed):
 
     def __repr__(self) -> str:
         return f"<OptimalControl of robot '{self.robot.name}' over {self.span} in {self.nodes} steps>"
-
-
-def _no_rows(known: Mapping[str, Any]) -> Any:
-    return np.zeros(0)

@@ -89,6 +89,11 @@ class Residual(Sealed):
         weight = np.multiply(factor, self.weight)
         return Residual(self.function, weight=weight, arguments=self.arguments, **self.values)
 
+    @property
+    def takes_torques(self) -> bool:
+        """Whether it depends on torques, those of a motion to follow included."""
+        return not {"tau", "tau_reference"}.isdisjoint(self.arguments)
+
     def weighted(self, known: Mapping[str, Any]) -> Array:
         """Return √w r (m,), for numbers or traced scalars by name."""
         if "tau" in self.arguments and "tau" not in known:
@@ -207,6 +212,38 @@ def torque(target: str | ArrayLike = 0.0) -> Residual:
         motion to follow needs; default none.
     """
     return _from_target(_difference, "tau", target, _JOINTS)
+
+
+def power_reserve(limit: ArrayLike, *, total: bool = False) -> Residual:
+    """What is left of a limit of the power τ q̇, as a share of it: for `keep`, where it must not be negative.
+
+    A torque is held over a step; its power is that at the node where it begins.
+
+    Parameters
+    ----------
+    limit
+        Largest power that each joint may give or take, W, one number or (n,); infinite for none. Or, if `total`, the
+        largest sum that the joints may draw.
+    total
+        Whether the limit is of the sum over all joints.
+
+    Examples
+    --------
+    >>> power_reserve(50.0)
+    <Residual of qd, tau, weight 1>
+    """
+    most = reals(limit, "limit", above=0.0, infinite=True)
+    if total and most.ndim:
+        raise ArgumentError(f"limit has shape {most.shape}; a limit of the total power is one number")
+    if total:
+        return Residual(lambda qd, tau: 1.0 - (tau @ qd) / most)
+
+    def reserve(qd: Array, tau: Array) -> Array:
+        largest = np.broadcast_to(most, (len(qd),))
+        share = (tau * qd / largest)[np.isfinite(largest)]
+        return np.concatenate([1.0 - share, 1.0 + share])
+
+    return Residual(reserve)
 
 
 def time() -> Residual:

@@ -1,9 +1,9 @@
 """Constraints as rows of one vector: limits of w, distances to keep, and ends to reach.
 
 Each node has w = (u, x), and all nodes together W, (..., N + 1, m + 2n); no torque acts at the last node. Each node has
-its lower limits, upper limits and distances, in this order, the last node also the ends. Limits and distances are
-c(W) ≥ 0, ends e(x_N) = 0. All are scaled to be of the order of one: torques and velocities by their limits, distances
-by 0.1 m.
+its lower limits, upper limits and distances, in this order, then what is kept with torques or, at the last node, the
+ends. All but the ends, e(x_N) = 0, are c(W) ≥ 0. All are scaled to be of the order of one: torques and velocities by
+their limits, distances by 0.1 m.
 """
 
 from __future__ import annotations
@@ -106,12 +106,12 @@ class ConstraintRows:
         """1 for rows that count, 0 for others, by node."""
         return self.by_node(self.present.astype(float))
 
-    def values(self, W: Floats, distances: Floats, ends: Floats) -> Floats:
-        """Return all rows (..., rows), from scaled distances (..., N + 1, distances) and ends (..., ends)."""
+    def values(self, W: Floats, distances: Floats, kept: Floats, ends: Floats) -> Floats:
+        """Return all rows (..., rows), from distances (..., N + 1, :), what is kept (..., N, :), and ends (..., :)."""
         low, high, scale = self.bounds
         limits = np.concatenate([(W - low) * scale, (high - W) * scale], axis=-1)
         of_state = np.arange(2 * len(low)) % len(low) >= self.inputs
-        stages = np.concatenate([limits[..., :-1, :], distances[..., :-1, :]], axis=-1)
+        stages = np.concatenate([limits[..., :-1, :], distances[..., :-1, :], kept], axis=-1)
         last = np.concatenate([limits[..., -1, of_state], distances[..., -1, :], ends], axis=-1)
         return self.present * self.joined(stages, last)
 
@@ -124,14 +124,12 @@ class ConstraintRows:
         result[..., -1, m:] = last[..., : w - m] - last[..., w - m : 2 * (w - m)]
         return result * self.scale
 
-    def of_terms(self, v: Floats) -> tuple[Floats, Floats]:
-        """Return the part of distances (..., N + 1, distances) and of ends (..., ends) of rows v."""
+    def of_terms(self, v: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return the part of distances (..., N + 1, :), of what is kept (..., N, :) and of ends (..., :) of rows v."""
         stages, last = self.by_node(self.present * v)
-        ends, distances = self.last.ends, self.stage.general
-        before = last.shape[-1] - ends
-        last_distances = last[..., None, before - distances : before]
-        first = stages[..., stages.shape[-1] - distances :]
-        return np.concatenate([first, last_distances], axis=-2), last[..., before:]
+        (limits, own), before = (2 * self.stage.size, self.stage.rows - self.stage.own), self.last.rows - self.last.own
+        last_distances = last[..., None, 2 * self.last.size : before]
+        return np.concatenate([stages[..., limits:own], last_distances], axis=-2), stages[..., own:], last[..., before:]
 
     def violations(self, v: Floats) -> Floats:
         """How far rows v (..., rows) are from what they must be, negative where there is room."""
@@ -147,5 +145,6 @@ class ConstraintRows:
         if index < 2 * size:
             return Place("lower" if index < size else "upper", before + index % size, node)
         index -= 2 * size
-        distances = self.stage.general
-        return Place("distance", index, node) if index < distances else Place("end", index - distances, node)
+        distances = self.stage.distances.count
+        is_end = programs is self.last and index >= distances
+        return Place("end", index - distances, node) if is_end else Place("distance", index, node)

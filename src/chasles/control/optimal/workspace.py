@@ -149,12 +149,11 @@ class Workspace:
 
     def pulled(self, rows: ConstraintRows, z: Floats) -> Floats:
         """Return Jᵀ z for rows (rows,), (N + 1, m + s)."""
-        result, x = rows.gradient(z), slice(rows.inputs, None)
-        distances, ends = rows.of_terms(z)
-        of_last = np.concatenate([distances[-1], ends])
-        of_stages = self.stages.model.jacobian[:, : distances.shape[1]]
-        result[:-1, x] += (distances[:-1, None] @ of_stages)[:, 0]
-        result[-1, x] += of_last @ self.last.model.jacobian[: len(of_last)]
+        result = rows.gradient(z)
+        distances, kept, ends = rows.of_terms(z)
+        of_stages, of_last = np.concatenate([distances[:-1], kept], axis=1), np.concatenate([distances[-1], ends])
+        result[:-1] += (of_stages[:, None] @ self.stages.model.jacobian[:, : of_stages.shape[1]])[:, 0]
+        result[-1, rows.inputs :] += of_last @ self.last.model.jacobian[: len(of_last)]
         return result
 
     def gauss_newton(self, programs: NodePrograms, part: Part) -> tuple[Floats, Floats]:
