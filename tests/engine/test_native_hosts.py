@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.control.linear_quadratic.riccati import _compiled, backward_scan, riccati_step
 from chasles.engine import trace_cache
 from chasles.engine.cpython import calls
 from chasles.engine.kernels import cache
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.running import aside, machine_code
-from chasles.engine.targets.native import kernel_writer, kernels, machine
+from chasles.engine.targets.native import kernel_writer, kernels, machine, matrix_scans
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 Q = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 11, 6))
@@ -56,6 +57,17 @@ def test_older_processors_compute_the_same(older_host: str) -> None:
     np.testing.assert_allclose(torque, expected, rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(single(*Q), expected, rtol=1e-3, atol=1e-3)
     np.testing.assert_array_equal(M, np.array([arm.mass_matrix(q) for q in Q[0]]))
+
+
+def test_older_processors_take_the_same_steps_on_matrices(older_host: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(3)
+    A, B = np.eye(9) + 0.1 * rng.normal(size=(4, 9, 9)), rng.normal(size=(4, 9, 4))
+    compiled = _compiled.__wrapped__(9, 4, True, True)
+    monkeypatch.setenv("CHASLES_JIT", "0")
+    expected = _compiled.__wrapped__(9, 4, True, False)
+    given = A, B, np.broadcast_to(np.eye(13), (4, 13, 13)), np.eye(9)
+    for ours, plain in zip(compiled(*given), expected(*given), strict=True):
+        np.testing.assert_allclose(ours, plain, rtol=0.0, atol=1e-11)
 
 
 def test_quick_code_computes_the_same_bit_for_bit_and_is_kept_apart(
@@ -105,6 +117,18 @@ def test_kernels_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
             module = llvm.parse_assembly(assembly)
             module.verify()
             assert "v0.2d" in target.emit_assembly(module)
+
+
+def test_steps_on_matrices_compile_for_arm(monkeypatch: pytest.MonkeyPatch) -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    monkeypatch.setattr(matrix_scans, "is_x86", lambda: False)
+    target = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine(cpu="generic", opt=2)
+    arrays = {"A": 3, "B": 3, "weights": 3, "terminal": 2, "K": 3, "P": 2}
+    scan = backward_scan(riccati_step, 5, 2, end="P")
+    module = llvm.parse_assembly(matrix_scans.write_matrix_scans([scan], arrays, 2))
+    module.verify()
+    assert "fmla\tv" in target.emit_assembly(module)
 
 
 def _counter() -> ch.Program:

@@ -120,10 +120,10 @@ class MatrixWriter(LlvmWriter):
         """Store vectors of a row, from the left to the right: what lies past the end of one is the next one's."""
         for vector, part in zip(vectors, columns, strict=True):
             address = self.at(view, row, part.first)
-            if part.size == 1:
-                self.emit(f"store double {self.entry(vector, 0)}, ptr {address}")
-            elif part.size >= self.lanes or view.is_own:
+            if part.size >= self.lanes or (view.is_own and view.row != ITEM):  # in one piece, as it will be loaded
                 self.emit(f"store {self.real} {vector}, ptr {address}, align 8")
+            elif part.size == 1:
+                self.emit(f"store double {self.entry(vector, 0)}, ptr {address}")
             else:
                 intrinsic = f"@llvm.masked.store.v{self.lanes}f64.p0"
                 mask = self._mask(range(part.size))
