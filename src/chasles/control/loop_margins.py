@@ -169,7 +169,9 @@ def disk_margins(
 
     Other calls are not linearised.
     """
-    times = float(motion.start_time) + period * np.arange(max(2, math.floor(motion.duration / period + 1e-9) + 1))
+    times = float(motion.start_time) + period * np.arange(
+        max(2, math.floor(motion.duration / period + 1e-9) + 1), dtype=np.float64
+    )
     every = max(1, (len(times) - 1) // max(1, places - 1))
     planned = on_manifold(robot, motion)(times)
     law = law_along(robot, controller, times, planned, period, every, velocity)

@@ -274,7 +274,8 @@ class RunLoss:
         def step(state: Record, given: Record, *packed: Array) -> tuple[Any, ...]:
             values = self._values(packed)
             if self._is_controlled:
-                following, again, called = attempt_of(loop, state, given, *self.ready.start_of_scan[1], values)
+                rtol, atol = self.ready.start_of_scan[1]
+                following, again, called = attempt_of(loop, state, given, rtol, atol, values)
                 results = [self._layout.join(following), again]
             else:
                 called = loop.call(given, state, values)

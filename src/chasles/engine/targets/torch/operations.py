@@ -80,7 +80,7 @@ def run_operations(program: Program, tensors: Sequence[Any]) -> list[Any]:
         leading = tuple(tensor.shape[: tensor.ndim - len(argument.shape)])
         batch = leading or batch
         scalars += tensor.reshape((*leading, argument.size)).unbind(-1)
-    results = [x.expand(batch) for x in _run(program, scalars, lambda value: torch.tensor(value, **kind))]
+    results = [x.expand(batch) for x in _run(program, scalars, lambda value: torch.full((), value, **kind))]
     outputs, position = [], 0
     for argument in program.outputs:
         part = results[position : position + argument.size]
