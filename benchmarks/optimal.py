@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import median
-from time import process_time
+from time import perf_counter, process_time
+from typing import Any
 
 import numpy as np
 
 import chasles as ch
 from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, seconds
+from chasles.control.now import Now
 from chasles.control.optimal import OptimalControl, Plan, PlanStatus, residuals
 from chasles.distances import Body, Clearance
 
@@ -21,6 +23,8 @@ except ImportError:
     raise MissingPeerError("casadi") from None
 
 NODES, DURATION, DRAWN = 100, 1.0, 8
+#: Repetitions of a batch, and calls of predictive control.
+TURNS, CALLS = 5, 2000
 #: Relative difference of costs up to which two optima are the same.
 SAME = 1e-6
 LINKS = [
@@ -49,6 +53,8 @@ class Pair:
 def tables() -> Iterator[Table]:
     """All tables of this section."""
     yield one_reach()
+    yield iterations()
+    yield predictive_calls()
     yield drawn_reaches()
 
 
@@ -112,6 +118,65 @@ def one_reach() -> Table:
         pair = solved_by_both(problem, peer, q, goal)
         times = (seconds(pair.ours), seconds(pair.theirs)) if pair.same else ("-", "-")
         table.add(name, f"{pair.plan.cost:.8g}", str(pair.plan.iterations), str(pair.peer.iterations), *times)
+    return table
+
+
+def iterations() -> Table:
+    """An iteration of one problem, and of problems of a batch, from start to end."""
+    table = Table(
+        f"Iterations of reaches of the Panda, {NODES} nodes",
+        ("problems", "a problem", "its iterations, mean", "an iteration"),
+        notes=[f"Least processor time of {TURNS}, all of `solve` included, the certificate too."],
+    )
+    rng, problem = np.random.default_rng(7), reach(exact=False)
+    for count in (1, 16, 128):
+        goals = ARM.forward_kinematics(ARM.home + 0.3 * rng.normal(size=(count, ARM.n)))
+        least = np.inf
+        for _ in range(TURNS):
+            begin = process_time()
+            plans = problem.solve(ARM.home, goal=goals)
+            least = min(least, (process_time() - begin) / count)
+        mean = float(np.mean(plans.iterations))
+        table.add(str(count), seconds(least), f"{mean:.1f}", seconds(least / mean))
+    return table
+
+
+class Timed(ch.ModelPredictive):
+    """The law with the time of each call, s."""
+
+    def __init__(self, problem: OptimalControl, **options: Any) -> None:
+        super().__init__(problem, **options)
+        self.took: list[float] = []
+
+    def law(self, now: Now) -> Any:
+        """Return the torques of the law."""
+        begin = perf_counter()
+        tau = super().law(now)
+        self.took.append(perf_counter() - begin)
+        return tau
+
+
+def predictive_calls() -> Table:
+    """Predictive control of the Panda at 1 kHz over 50 nodes: how long its calls take, and how many take too long."""
+    table = Table(
+        f"Predictive control of the Panda at 1 kHz, 50 nodes over 0.5 s, torque and velocity limits, {CALLS} calls",
+        ("iterations a call", "least", "median", "99 %", "99.9 %", "longest", "beyond 1 ms"),
+        notes=["Time on the clock: whatever else runs on this core counts. The first call, from nothing, is left out."],
+    )
+    problem = OptimalControl(
+        ARM,
+        duration=0.5,
+        nodes=50,
+        running=[10.0 * residuals.position("goal"), residuals.velocity(), 1e-2 * residuals.torque()],
+        final=[100.0 * residuals.position("goal")],
+        limits=["torque", "velocity"],
+    )
+    for count in (1, 3):
+        law = Timed(problem, goal=ARM.home + 0.4, iterations=count)
+        ch.simulate(ARM, law, duration=1e-3 * CALLS, start=ARM.home, period=1e-3)
+        took = np.array(law.took[1:])
+        shares = (seconds(float(np.quantile(took, share))) for share in (0.0, 0.5, 0.99, 0.999, 1.0))
+        table.add(str(count), *shares, f"{int((took > 1e-3).sum())} of {len(took)}")
     return table
 
 

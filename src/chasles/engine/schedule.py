@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,25 +23,27 @@ Floats = NDArray[np.float64]
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 
-class _Entry(NamedTuple):
+@dataclass
+class _Entry:
     """One line of the list: a call, or a jump to a label where a number is positive, or a stop.
 
     Attributes
     ----------
     work
-        What it does in Python; None for jumps and stops.
-    words
-        Addresses of a loop in machine code, its arguments, dimensions and strides; zeros for others.
+        What a call does in Python; None for jumps and stops.
+    function, arrays
+        Function whose loop in machine code does the same, while that has not been looked for, and its arrays.
     flag
         Number that a jump looks at.
     label
         Where a jump leads, or the name of a stop.
     """
 
-    work: Callable[[], object] | None
-    words: tuple[int, int, int, int]
-    flag: Floats | None
-    label: str
+    work: Callable[[], object] | None = None
+    function: Function[Any] | None = None
+    arrays: Sequence[Floats] = ()
+    flag: Floats | None = None
+    label: str = ""
 
 
 class Schedule:
@@ -77,32 +80,43 @@ class Schedule:
         self._labels[name] = len(self._entries)
 
     def call(self, function: Function[Any], inputs: Sequence[Floats], outputs: Sequence[Floats]) -> None:
-        """Call a function: arrays have its shapes, or one axis of samples before them; a map may write its inputs."""
-        given = outputs[0] if len(outputs) == 1 else tuple(outputs)
-        words = self._loop(function, [*inputs, *outputs])
-        self._entries.append(_Entry(lambda: function.general_call(*inputs, out=given), words, None, ""))
+        """Call a function: arrays have its shapes, or one axis of samples before them; a map may write its inputs.
+
+        Raises
+        ------
+        ArgumentError
+            An array does not fit, or is not of 64-bit floats.
+        """
+        given, arrays = outputs[0] if len(outputs) == 1 else tuple(outputs), (*inputs, *outputs)
+        _samples(function, arrays)
+        self._entries.append(_Entry(lambda: function.general_call(*inputs, out=given), function, arrays))
 
     def python(self, work: Callable[[], object]) -> None:
         """Call something in Python."""
-        self._entries.append(_Entry(work, (0, 0, 0, 0), None, ""))
+        self._entries.append(_Entry(work))
 
     def jump(self, label: str, flag: Floats) -> None:
         """Go on at a label if a number is positive."""
-        self._entries.append(_Entry(None, (0, 0, 0, 0), flag, label))
+        self._entries.append(_Entry(flag=flag, label=label))
 
     def stop(self, name: str) -> None:
         """End the run."""
-        self._entries.append(_Entry(None, (0, 0, 0, 0), None, name))
+        self._entries.append(_Entry(label=name))
 
     def run(self, label: str) -> str:
-        """Go through the list from a label on, to a stop; return its name."""
-        at = self._labels[label]
-        if self._table is None and native_available():
-            self._table = self._compiled()
+        """Go through the list from a label on, to a stop; return its name.
+
+        A function is compiled when its turn comes first; see `compile`.
+        """
+        at, table = self._labels[label], self._compiled_table()
         while True:
-            if self._table is not None:
-                at = _loop_through()(_address(self._table), at)
+            if table is not None:
+                at = _loop_through()(_address(table), at)
             entry = self._entries[at]
+            if table is not None and entry.function is not None:
+                self._compile(entry, table[at])
+                if table[at, 0]:
+                    continue
             if entry.work is not None:
                 entry.work()
                 at += 1
@@ -111,38 +125,66 @@ class Schedule:
             else:
                 at = self._labels[entry.label] if entry.flag > 0.0 else at + 1
 
-    def _compiled(self) -> NDArray[np.int64]:
-        """Rows of six words: a call's four, the address of a jump's number and where it leads."""
-        jumps = [
-            (0, 0) if entry.flag is None else (_address(entry.flag), self._labels[entry.label])
-            for entry in self._entries
-        ]
-        return np.array([[*entry.words, *jump] for entry, jump in zip(self._entries, jumps, strict=True)])
+    def compile(self) -> None:
+        """Compile all functions now, so that no run waits for that."""
+        if (table := self._compiled_table()) is not None:
+            for entry, words in zip(self._entries, table, strict=True):
+                self._compile(entry, words)
 
-    def _loop(self, function: Function[Any], arrays: Sequence[Floats]) -> tuple[int, int, int, int]:
-        """Addresses of a function's loop and of what it takes, as NumPy passes that to loops; zeros without a loop."""
-        kernel = function.kernel
-        cores = [*kernel.inputs, *kernel.outputs]
-        leading = [array.ndim - len(core.dims) for array, core in zip(arrays, cores, strict=True)]
-        sizes: dict[int | str, int] = {}
-        counts = {array.shape[0] for array, lead in zip(arrays, leading, strict=True) if lead == 1}
-        for array, core, lead in zip(arrays, cores, leading, strict=True):
-            fits = array.dtype == np.float64 and lead in (0, 1) and len(counts) <= 1
-            for dim, size in zip(core.dims, array.shape[lead:], strict=True) if fits else ():
-                fits &= sizes.setdefault(dim, size if isinstance(dim, str) else dim) == size
-            if not fits:
-                raise ArgumentError(f"{kernel.program.name}: {core.name} has shape {array.shape}, which does not fit")
-        count = max(counts, default=1)
+    def _compiled_table(self) -> NDArray[np.int64] | None:
+        """Rows of six words: a call's four, the address of a jump's number and where it leads; zeros until known.
+
+        None without machine code.
+        """
+        if self._table is None and native_available():
+            self._table = np.zeros((len(self._entries), 6), dtype=np.int64)
+            for words, entry in zip(self._table, self._entries, strict=True):
+                if entry.flag is not None:
+                    words[4:] = _address(entry.flag), self._labels[entry.label]
+        return self._table
+
+    def _compile(self, entry: _Entry, words: NDArray[np.int64]) -> None:
+        """Write the addresses of a call's loop, arguments, dimensions and strides, if there is a loop."""
+        function, entry.function = entry.function, None
+        if function is None:
+            return
+        arrays, kernel = entry.arrays, function.kernel
+        count, sizes = _samples(function, arrays)
         loop = function.loop(count)
         if loop is None:
-            return 0, 0, 0, 0
-        address, code = loop
+            return
+        leading = [
+            array.ndim - len(core.dims) for array, core in zip(arrays, (*kernel.inputs, *kernel.outputs), strict=True)
+        ]
         strides = [array.strides[0] if lead else 0 for array, lead in zip(arrays, leading, strict=True)]
         inner = [step for array, lead in zip(arrays, leading, strict=True) for step in array.strides[lead:]]
-        words = [_address(array) for array in arrays], [count, *(sizes[dim] for dim in kernel.symbols)], strides + inner
-        tables = [np.array(each, dtype=np.int64) for each in words]
-        self._needed += [code, *arrays, *tables]
-        return address, *(_address(table) for table in tables)  # type: ignore[return-value]
+        tables = [
+            np.array(each, dtype=np.int64)
+            for each in (
+                [_address(array) for array in arrays],
+                [count, *(sizes[dim] for dim in kernel.symbols)],
+                strides + inner,
+            )
+        ]
+        address, code = loop
+        self._needed += [code, *tables]
+        words[:4] = address, *map(_address, tables)
+
+
+def _samples(function: Function[Any], arrays: Sequence[Floats]) -> tuple[int, dict[int | str, int]]:
+    """Return the number of samples in arrays, and the sizes of a function's dimensions."""
+    kernel = function.kernel
+    sizes: dict[int | str, int] = {}
+    counts: set[int] = set()
+    for array, core in zip(arrays, (*kernel.inputs, *kernel.outputs), strict=True):
+        lead = array.ndim - len(core.dims)
+        counts.update(array.shape[:lead] if lead == 1 else ())
+        fits = array.dtype == np.float64 and lead in (0, 1) and len(counts) <= 1
+        for dim, size in zip(core.dims, array.shape[lead:], strict=True) if fits else ():
+            fits &= sizes.setdefault(dim, size if isinstance(dim, str) else dim) == size
+        if not fits:
+            raise ArgumentError(f"{kernel.program.name}: {core.name} has shape {array.shape}, which does not fit")
+    return max(counts, default=1), sizes
 
 
 def _address(array: NDArray[Any]) -> int:

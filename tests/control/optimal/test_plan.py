@@ -10,7 +10,7 @@ import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import TimeVaryingRegulator
 from chasles.control.optimal import OptimalControl, PlanFollowing, Residual, residuals
-from chasles.engine import sqrt
+from chasles.engine import sqrt, threads
 
 
 def planar_reach(nodes: int = 50) -> OptimalControl:
@@ -91,8 +91,9 @@ def test_a_batch_is_its_problems_one_by_one() -> None:
         PlanFollowing(ch.load("planar2r"), plans)
 
 
-def test_problems_of_a_batch_end_each_on_their_own() -> None:
-    """Goals within the limits, one beyond, one not finite."""
+@pytest.mark.parametrize("count", [1, 2])
+def test_problems_of_a_batch_end_each_on_their_own(count: int) -> None:
+    """Goals within the limits, one beyond, one not finite; by one thread and by two."""
     problem = OptimalControl(
         gantry(),
         duration=1.0,
@@ -103,7 +104,8 @@ def test_problems_of_a_batch_end_each_on_their_own() -> None:
     )
     goals = np.array([[0.1, 0.1], [2.0, 0.0], [0.3, 0.2], [0.5, -0.4], [-0.2, 0.3]])
     shares = np.array([1.0, 1.0, -1.0, 1.0, 1.0])
-    plans = problem.solve([0.0, 0.0], goal=goals, a=shares)
+    with threads(count):
+        plans = problem.solve([0.0, 0.0], goal=goals, a=shares)
     alone = [problem.solve([0.0, 0.0], goal=goal, a=a) for goal, a in zip(goals, shares, strict=True)]
     expected = ["optimal", "no motion found", "not finite", "optimal", "optimal"]
     assert plans.status.tolist() == [plan.status for plan in alone] == expected

@@ -13,8 +13,10 @@ from tests.control.optimal.robots import cart_pole, gantry
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import ModelPredictive, PredictiveTracking
+from chasles.control.now import Now
 from chasles.control.optimal import OptimalControl, Residual, predictive, residuals
 from chasles.control.optimal.iterates import Ending, SearchResult
+from chasles.engine.running.runner import Runner
 
 PERIOD, INERTIA = 0.1, np.array([5.0, 2.0])
 WEIGHTS_Q, WEIGHTS_R = np.array([3.0, 1.0, 0.5, 0.2]), np.array([0.1, 0.4])
@@ -155,6 +157,33 @@ def test_the_last_plan_stands_in_for_solves_that_fail(monkeypatch: pytest.Monkey
     np.testing.assert_allclose(run.tau.values, -states(run) @ K.T, atol=1e-9)
     (finding,) = [found for found in run.findings if found.rule.code == "failed-solve"]
     assert finding.value == calls[0] - 3
+
+
+def test_no_call_after_the_first_compiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a delay, a load and steps that a plant twice as heavy refuses."""
+    calls, compiled, plainly = [0], [], Runner.compile
+
+    class Counting(ModelPredictive):
+        inside = False
+
+        def law(self, now: Now) -> Any:
+            calls[0] += 1
+            Counting.inside = True
+            tau = super().law(now)
+            Counting.inside = False
+            return tau
+
+    def noting(self: Runner, width: Any) -> None:
+        if Counting.inside:
+            compiled.append((calls[0], self.program.name))
+        plainly(self, width)
+
+    monkeypatch.setattr(Runner, "compile", noting)
+    problem, _ = regulated(limits={"torque": 3.0, "velocity": 0.8})
+    law = Counting(problem, delay=0.5, observer=5.0)
+    ch.simulate(gantry().with_payload(2.0), law, duration=3.0, start=[1.0, -2.0], period=PERIOD)
+    assert {call for call, _ in compiled} == {1}
+    assert {"press", "restore", "gauss_newton", "rollout"} <= {name for _, name in compiled}
 
 
 def test_late_solves_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:

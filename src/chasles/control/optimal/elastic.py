@@ -20,6 +20,7 @@ Rawlings (1998) for the elimination into the recursion of Riccati.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from operator import mul
@@ -35,6 +36,8 @@ Flags = NDArray[np.bool_]
 
 #: δ. From 1e-10 to 1e-6 the iterations of problems with exact ends do not change; without it they stall.
 _PROXIMAL = 1e-8
+#: Factor by which a price rises that multipliers press on.
+PRICE_FACTOR = 10.0
 #: Largest ratio between a multiplier and what its slack calls for, and its inverse.
 _APART = 1e10
 #: Numbers whose logarithms are added up as that of their product: from 1e-30 to 1e30 it is a number.
@@ -90,17 +93,22 @@ class Elastic:
         """Inverse of the distance ρ - z of the multipliers from their upper bound; 0 for rigid rows."""
         return np.asarray(self.soft / (self.price - self.soft * self.z))
 
+    @property
+    def by_above(self) -> Array:
+        """Inverse of the distance of the multipliers from their lower bound."""
+        return np.asarray(1.0 / self.above)
+
     def missed(self, r: Array) -> Array:
         """What the rows r miss, r - a + b."""
         return r - self.a + self.b
 
     def stiffness(self) -> Array:
         """D."""
-        return np.asarray(1.0 / (self.a / self.above + self.b * self.below + _PROXIMAL))
+        return np.asarray(1.0 / (self.a * self.by_above + self.b * self.below + _PROXIMAL))
 
     def pull_of_barrier(self) -> Array:
         """What e grows by with μ."""
-        return 1.0 / self.above - self.below
+        return np.asarray(self.by_above - self.below)
 
     def pull(self, r: Array, mu: Any) -> Array:
         """Return e."""
@@ -108,8 +116,8 @@ class Elastic:
 
     def step(self, dz: Array, mu: Any) -> tuple[Array, Array]:
         """Changes of a and b that belong to a change of z."""
-        da = mu / self.above - self.a - self.a / self.above * dz
-        return da, self.soft * (mu * self.below - self.b + self.b * self.below * dz)
+        da = self.by_above * (mu - self.a * dz) - self.a
+        return da, self.soft * (self.below * (mu + self.b * dz) - self.b)
 
     def barrier(self, present: Array) -> tuple[Any, Any]:
         """Sum of the priced a and b, and sum of their logarithms, of the rows that count."""
@@ -119,33 +127,36 @@ class Elastic:
 
     def barrier_slope(self, da: Array, db: Array, mu: Any) -> Array:
         """Derivative of ρ b + p a - μ log a b along a step."""
-        hard = self.kinds.rigid.astype(float)  # whose excess is 0
-        return np.asarray((self.p - mu / self.a) * da + self.soft * (self.price - mu / (self.b + hard)) * db)
+        by_a, by_b = self._inverses()
+        return np.asarray((self.p - mu * by_a) * da + self.soft * (self.price - mu * by_b) * db)
+
+    def _inverses(self) -> tuple[Array, Array]:
+        """Inverse slacks and excesses; 1 for the excesses of rigid rows, which are 0."""
+        return np.asarray(1.0 / self.a), np.asarray(1.0 / (self.b + self.kinds.rigid.astype(float)))
 
     def shares(self, da: Array, db: Array, dz: Array) -> tuple[list[Array], list[Array]]:
         """Shares of the distances to bounds that a step uses up, of slacks and excesses and of multipliers."""
-        soft = np.flatnonzero(~self.kinds.rigid)
-        return [-da / self.a, -db[soft] / self.b[soft]], [-dz / self.above, (dz * self.below)[soft]]
+        soft, (by_a, by_b) = np.flatnonzero(~self.kinds.rigid), self._inverses()
+        return [-da * by_a, -(db * by_b)[soft]], [-dz * self.by_above, (dz * self.below)[soft]]
 
     def products(self, present: Array) -> tuple[Any, Any, Any]:
         """Largest and negative smallest a (z + p) and b (ρ - z), and largest multiplier of an elastic row over ρ."""
         soft = np.flatnonzero(~self.kinds.rigid)
         products = [*(self.a * self.above), *(self.b * (self.price - self.z))[soft]]
         counts = [*present, *present[soft]]
-        most = reduce(np.maximum, [one * c for one, c in zip(products, counts, strict=True)], 0.0)
-        least = reduce(np.minimum, [one + (1.0 - c) * _HUGE for one, c in zip(products, counts, strict=True)], _HUGE)
+        most = largest([one * c for one, c in zip(products, counts, strict=True)])
+        lowest = largest([(c - 1.0) * _HUGE - one for one, c in zip(products, counts, strict=True)], -_HUGE)
         sizes = np.where(self.kinds.ends, np.abs(self.z), self.z)[soft]
-        pressure = reduce(np.maximum, list(present[soft] * sizes), 0.0) / self.price
-        return most, -1.0 * least, pressure
+        return most, lowest, largest(present[soft] * sizes) / self.price
 
     def with_multipliers(self, z: Array, mu: Any) -> Elastic:
         """Return the rows with other multipliers, kept within a factor of those that slacks and excesses call for."""
         called_for = mu / self.a
-        above = np.maximum(called_for / _APART, np.minimum(z + self.p, _APART * called_for))
+        above = np.maximum(called_for * (1.0 / _APART), np.minimum(z + self.p, called_for * _APART))
         most = np.where(self.kinds.rigid, np.inf, self.price * (1.0 - 1e-15))
         return replace(self, z=np.minimum(above - self.p, most))
 
-    def raised(self, factor: float, r: Floats, mu: Floats) -> Elastic:
+    def raised(self, factor: float, r: Array, mu: Any) -> Elastic:
         """Return the rows with a higher price; inequalities that press on the old one return to the central path."""
         ends, rigid = self.kinds
         higher = replace(self, price=factor * self.price)
@@ -159,7 +170,7 @@ class Elastic:
             z=np.where(pressed, z, self.z),
         )
 
-    def restored(self, r: Floats, mu: Floats) -> Elastic:
+    def restored(self, r: Array, mu: Any) -> Elastic:
         """Return the rows with slacks and excesses that fit r, back on the central path; ends keep multipliers."""
         ends, rigid = self.kinds
         a, b, z = central(np.where(rigid, self.a, r), mu, self.price, rigid)
@@ -168,21 +179,22 @@ class Elastic:
         b = np.where(ends, np.maximum(-r, 0.0) + rest, b)
         return replace(self, a=a, b=b, z=np.where(ends, self.z, z))
 
-    def counting(self, present: Flags) -> Elastic:
+    def counting(self, present: Array) -> Elastic:
         """Return the rows with those at rest that do not count."""
         a, b, z = (np.where(present, each, 1.0) for each in (self.a, self.b, self.z))
         return replace(self, a=a, b=b, z=z)
 
 
-def first_elastic(r: Floats, kinds: Kinds, mu: float, price: float) -> Elastic:
-    """Begin on the central path of the inequalities, and with ends that are not pressed."""
-    a, b, z = central(r, mu, price, kinds.rigid)
+def first_elastic(r: Array, kinds: Kinds, mu: Any, price: Any, z: Array) -> Elastic:
+    """Begin on the central path of the inequalities, with ends of multipliers z and neither slack nor excess."""
+    a, b, central_z = central(r, mu, price, kinds.rigid)
     rest = mu / price
-    a, b, z = np.where(kinds.ends, rest, a), np.where(kinds.ends, rest, b), np.where(kinds.ends, 0.0, z)
-    return Elastic(a, b, z, kinds, price)
+    a, b = np.where(kinds.ends, rest, a), np.where(kinds.ends, rest, b)
+    ends = Elastic(a, b, z, kinds, price).with_multipliers(z, mu)
+    return Elastic(a, b, np.where(kinds.ends, ends.z, central_z), kinds, price)
 
 
-def central(r: Floats, mu: Floats | float, price: Floats | float, rigid: Flags) -> tuple[Floats, Floats, Floats]:
+def central(r: Array, mu: Any, price: Any, rigid: Flags) -> tuple[Array, Array, Array]:
     """Slacks, excesses and multipliers on the central path of inequalities: a - b = r, a z = μ, b (ρ - z) = μ.
 
     Rigid rows, which must be positive, have a = r and b = 0.
@@ -200,6 +212,15 @@ def central(r: Floats, mu: Floats | float, price: Floats | float, rigid: Flags) 
     z = np.where(positive, near, price - near)
     room = np.where(rigid & positive & (r > 0.0), r, 1.0)
     return np.where(rigid, r, a), np.where(rigid, 0.0, b), np.where(rigid, mu / room, z)
+
+
+def largest(v: Sequence[Any] | Array, least: float = 0.0) -> Any:
+    """Return the largest of numbers and another; by pairs, for comparisons that wait for each other are slow."""
+    row = list(v) or [least]
+    while len(row) > 1:
+        pairs = [np.maximum(a, b) for a, b in zip(row[::2], row[1::2], strict=False)]
+        row = pairs + row[2 * len(pairs) :]
+    return np.maximum(row[0], least)
 
 
 def _sum_of_logarithms(v: list[Any]) -> Any:

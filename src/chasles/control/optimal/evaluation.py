@@ -26,7 +26,7 @@ def evaluated(
     m, n = nodes.inputs, robot.n
     found, K, z = (
         np.stack(parts)
-        for parts in zip(*((each.iterate.W, each.gains, each.iterate.elastic.z) for each in outcomes), strict=True)
+        for parts in zip(*((each.iterate.W, each.gains, each.iterate.z) for each in outcomes), strict=True)
     )
     W = nodes.rolled_out(found, K)
     W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, found)

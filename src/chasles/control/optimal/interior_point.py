@@ -16,22 +16,23 @@ nonlinear programming (2006); Gould, Orban and Toint (2003) for elastic constrai
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.optimal.elastic import first_elastic
+from chasles.control.optimal.elastic import PRICE_FACTOR
 from chasles.control.optimal.errors import HIGH_PRICE, Errors
 from chasles.control.optimal.iterates import Ending, Iterate, SearchResult
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.workspace import Label, Workspace, workspace
+from chasles.engine.kernels.threads import get_threads, run_all
 
 Floats = NDArray[np.float64]
 Watch = Callable[[int, Errors], None]
 
-_FIRST_BARRIERS, _FIRST_PRICE, _PRICE_FACTOR = (0.1, 0.01), 1e2, 10.0
+_FIRST_BARRIERS, _FIRST_PRICE = (0.1, 0.01), 1e2
 #: Share of what violations contribute to a torque below which the cost does not matter beside them: one percent.
 _OUTWEIGHED = 1e-2
 _MOST_FAILURES, _MOST_SWEEPS = 5, 20
@@ -43,7 +44,13 @@ _UNINTERRUPTED = 20
 
 
 def solve(
-    nodes: Nodes, start: Iterate, *, iterations: int, barrier: float = 0.0, watch: Watch | None = None
+    nodes: Nodes,
+    start: Iterate,
+    *,
+    iterations: int,
+    barrier: float = 0.0,
+    judges: bool = True,
+    watch: Watch | None = None,
 ) -> SearchResult:
     """Iterate from a motion to the best one.
 
@@ -58,11 +65,33 @@ def solve(
     barrier
         Parameter at which the barrier stays: the motion is then the best one with that barrier. By default it falls
         as far as it counts.
+    judges
+        Whether the last motion is judged, which takes as long as most of an iteration; else it just is the last.
     watch
         Called with the number of each iteration and the errors of the motion.
     """
     with workspace(nodes) as space:
-        return _Search(nodes, space, start, barrier, iterations, watch).result()
+        space.pose(nodes, start)
+        space.numbers["fixed"][...], space.numbers["judges"][...] = barrier, judges
+        search = _Search(nodes, space, iterations, watch)
+        ending = search.run()
+        price, mu = (float(space.numbers[name]) for name in ("price", "mu"))
+        last = Iterate(space.W.copy(), space.costates.copy(), space.rows["z"].copy(), price, mu)
+        return SearchResult(
+            last, space.direction.K[..., :-1].copy(), ending, search.count, search.count + search.more_sweeps
+        )
+
+
+def solve_all(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None = None) -> list[SearchResult]:
+    """Solve each problem of a batch (problems, …) from its motion, by as many threads as `chasles.engine` may use."""
+    results: dict[int, SearchResult] = {}
+
+    def solved(k: int) -> Iterator[None]:
+        results[k] = solve_from(nodes.select(k), W[k], iterations=iterations, watch=watch)
+        yield
+
+    run_all(map(solved, range(len(W))), get_threads() if watch is None else 1)
+    return [results[k] for k in range(len(W))]
 
 
 def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None = None) -> SearchResult:
@@ -82,58 +111,55 @@ def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None 
 
 def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
     """Begin at a motion, with slacks and multipliers on the central path and no costates."""
-    elastic = first_elastic(nodes.values(W).rows, nodes.rows.kinds, mu, _FIRST_PRICE)
-    return Iterate(W, np.zeros((len(W), W.shape[1] - nodes.inputs)), elastic, mu)
+    costates = np.zeros((len(W), W.shape[1] - nodes.inputs))
+    return Iterate(W, costates, np.zeros(nodes.rows.count), _FIRST_PRICE, mu)
 
 
 class _Search:
     """The iterations on one problem."""
 
-    def __init__(
-        self, nodes: Nodes, space: Workspace, start: Iterate, barrier: float, most: int, watch: Watch | None
-    ) -> None:
+    def __init__(self, nodes: Nodes, space: Workspace, most: int, watch: Watch | None) -> None:
         self.nodes, self.space, self.most, self.watch = nodes, space, most, watch
-        space.pose(nodes)
-        space.W[...], space.costates[...], space.elastic = start.W, start.costates, start.elastic
-        space.mu[...], space.fixed[...], space.left[...] = start.mu, barrier, 0.0
-        self.allowed = 0
+        self.price, self.mu, self.fixed, self.left = (space.numbers[name] for name in ("price", "mu", "fixed", "left"))
+        self.allowed = most
+        if watch is not None:
+            self.allowed = 0
+        elif space.numbers["judges"]:
+            self.allowed = min(most, _UNINTERRUPTED)
+        self.left[...] = self.allowed
         self.shift, self.failures, self.failed_at, self.more_sweeps = 0.0, 0, 0, 0
 
     @property
     def count(self) -> int:
         """Number of iterations."""
-        return self.allowed - int(self.space.left)
+        return self.allowed - int(self.left)
 
-    def result(self) -> SearchResult:
+    def run(self) -> Ending:
         """Iterate to an end."""
-        space, label = self.space, "differentiate"  # type: Workspace, Label
+        label: Label = "begin"
         while True:
-            match space.run(label):
-                case "end":
-                    if (ending := self.ending()) is not None:
-                        break
-                    label = self.go_on()
-                case "pressed":
-                    label = self.raise_price()
-                case "no minimum":
-                    label = self.add_curvature()
-                case "refused":
-                    label = self.restore()
-        elastic = replace(
-            space.elastic, **{name: getattr(space.elastic, name).copy() for name in ("a", "b", "z", "price")}
-        )
-        last = Iterate(space.W.copy(), space.costates.copy(), elastic, float(space.mu))
-        gains = space.direction.K[..., :-1].copy()
-        return SearchResult(last, gains, ending, self.count, self.count + self.more_sweeps)
+            stop = self.space.run(label)
+            if stop == "pressed":
+                label = self.raise_price()
+            elif stop == "no minimum":
+                label = self.add_curvature()
+            elif stop == "refused":
+                label = self.restore()
+            elif stop == "enough":
+                return Ending.STOPPED
+            elif (ending := self.ending()) is not None:
+                return ending
+            else:
+                label = self.go_on()
 
     def ending(self) -> Ending | None:
         """Return why the iterations end here, if they do."""
-        space, errors = self.space, self.space.errors
+        errors = self.space.errors
         if not errors.is_finite:
             return Ending.NOT_FINITE
-        if errors.has_converged(space.mu, space.fixed):
+        if errors.has_converged(self.mu, self.fixed):
             return Ending.CONVERGED
-        if errors.is_stuck(space.price, space.fixed) and self.outweighs_cost():
+        if errors.is_stuck(self.price, self.fixed) and self.outweighs_cost():
             return Ending.INFEASIBLE
         if self.failures >= _MOST_FAILURES:
             return Ending.STALLED
@@ -141,13 +167,12 @@ class _Search:
 
     def go_on(self) -> Label:
         """Allow more iterations."""
-        space = self.space
-        if space.left <= 0.0:
+        if self.left <= 0.0:
             if self.watch is not None:
-                self.watch(self.count, space.errors)
+                self.watch(self.count, self.space.errors)
             more = min(_UNINTERRUPTED if self.watch is None else 1, self.most - self.count)
             self.allowed += more
-            space.left += more
+            self.left[...] += more
         return "go on"
 
     def outweighs_cost(self) -> bool:
@@ -158,13 +183,11 @@ class _Search:
         of the positive multipliers and that of the negative ones, as of ends that contradict each other.
         """
         space, m, z = self.space, self.nodes.inputs, self.space.rows["z"]
-        if space.price < HIGH_PRICE:
+        if self.price < HIGH_PRICE:
             return False
-        A, B = space.stages.model.A[:, :-1, :-1], space.stages.model.B[:, :-1]
-        of_cost, up, down = (
-            space.cost_gradient(),
-            *(space.pulled(self.nodes.rows, np.maximum(sign * z, 0.0) * sign) for sign in (1, -1)),
-        )
+        A, B = self.space.stages["A"][:, :-1, :-1], self.space.stages["B"][:, :-1]
+        of_cost = space.cost_gradient()
+        up, down = (space.pulled(self.nodes.rows, np.where(sign * z > 0.0, z, 0.0)) for sign in (1, -1))
         for by_w in (of_cost, up, down):  # sums along the linear model from the end to each node
             for k in range(len(A) - 1, -1, -1):
                 by_w[k, m:] += by_w[k + 1, m:] @ A[k]
@@ -174,23 +197,24 @@ class _Search:
 
     def raise_price(self) -> Label:
         """Raise the price of violations that multipliers press on, unless the cost does not count any more."""
-        space = self.space
-        space.forget()
+        self.space.forget()
         if self.outweighs_cost():
             return "lower"
-        space.elastic = space.elastic.raised(_PRICE_FACTOR, space.rows["r"], space.mu)
-        return "differentiate again"
+        self.price[...] *= PRICE_FACTOR
+        return "press"
 
     def add_curvature(self) -> Label:
         """Solve for a step with more and more curvature until it is a minimum."""
         space, before, shift = self.space, self.shift, 0.0
-        both = space.stages.model.weights[:, :-1, :-1], space.last.model.weights[:-1, :-1]
+        both = space.stages["weights"][:, :-1, :-1], space.last["weights"][:-1, :-1]
         for sweep in range(1, _MOST_SWEEPS):
             following = (_SHIFT_UP_AGAIN if before else _SHIFT_UP) * shift
             if not shift:
                 following = max(1e-12, _SHIFT_DOWN * before) if before else _FIRST_SHIFT
-            if sweep == _SHIFTS + 1 and self.take_gauss_newton():
+            if sweep == _SHIFTS + 1 and self.costs_determine_positions():
                 following, shift = 0.0, 0.0
+                for H, part in zip(both, (space.stages, space.last), strict=True):
+                    H[...] = part["hessian"]
             for H in both:
                 diagonal = np.arange(H.shape[-1])
                 H[..., diagonal, diagonal] += following - shift
@@ -203,31 +227,21 @@ class _Search:
         space.direction.K[...] = 0.0
         return self.restore()
 
-    def take_gauss_newton(self) -> bool:
-        """Take the second derivatives of Gauss and Newton, if by these the costs determine all positions."""
-        m, n, rows = self.nodes.inputs, self.nodes.step.robot.n, self.nodes.rows
-        space = self.space
-        cost, of_rows = space.gauss_newton(rows.stage, space.stages)
-        positions = cost[0, m : m + n, m : m + n]
-        if not np.isfinite(positions).all() or np.linalg.matrix_rank(positions) < n:
-            return False
-        space.stages.model.weights[:, :-1, :-1] = cost + of_rows
-        space.last.model.weights[:-1, :-1] = sum(space.gauss_newton(rows.last, space.last))
-        return True
+    def costs_determine_positions(self) -> bool:
+        """Whether the costs of a node determine all positions, by the second derivatives of Gauss and Newton."""
+        self.space.run("gauss-newton")
+        positions = self.space.stages["positions"][0]
+        return bool(np.isfinite(positions).all() and np.linalg.matrix_rank(positions) == len(positions))
 
     def restore(self) -> Label:
         """Begin anew with slacks that fit and more curvature; the second time in a row with torques only."""
-        space, nodes = self.space, self.nodes
         self.failures = self.failures + 1 if self.count == self.failed_at else 1
-        space.left -= 1.0
+        self.left[...] -= 1.0
         self.failed_at = self.count
         if self.failures >= _MOST_FAILURES:
-            self.allowed, space.left[...] = self.count, 0.0
-        space.forget()
+            self.allowed, self.left[...] = self.count, 0.0
+        self.space.forget()
         self.shift = max(10.0 * self.shift, 1e-3)
         if self.failures > 1:
-            rolled = nodes.rolled_out(space.W)
-            if np.isfinite(rolled).all():
-                space.W[...] = rolled
-        space.elastic = space.elastic.restored(nodes.values(space.W).rows, space.mu)
-        return "differentiate"
+            self.space.roll_out()
+        return "restore"

@@ -9,8 +9,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.optimal.elastic import Elastic
-
 Floats = NDArray[np.float64]
 
 
@@ -33,15 +31,18 @@ class Iterate(NamedTuple):
         Torques and states (u, x) at the nodes, (N + 1, m + s).
     costates
         Multipliers of the steps that end at each node, (N + 1, s).
-    elastic
-        Slacks, excesses and multipliers of the rows.
+    z
+        Multipliers of the rows, (rows,); iterations begin with those of exact ends alone.
+    price
+        Price ρ of violations.
     mu
         Barrier μ.
     """
 
     W: Floats
     costates: Floats
-    elastic: Elastic
+    z: Floats
+    price: float
     mu: float
 
 

@@ -7,16 +7,15 @@ the batch. The last node, at which no torque acts, has programs of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import reduce
-from typing import Any, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.cached import cached_property
 from chasles.base.sealed import Sealed
-from chasles.control.optimal.elastic import Elastic, Kinds
+from chasles.control.optimal.elastic import PRICE_FACTOR, Elastic, Kinds, first_elastic, largest
 from chasles.control.optimal.step import HeldStep, inlined
 from chasles.control.optimal.terms import Terms
 from chasles.engine import Function, trace
@@ -24,77 +23,6 @@ from chasles.engine.program.scalar import Array
 
 Floats = NDArray[np.float64]
 Shapes = dict[str, tuple[int, ...]]
-
-
-class NodeModel(NamedTuple):
-    """Linear-quadratic model of a node, with the constraints eliminated.
-
-    Attributes
-    ----------
-    A, B
-        Step of (x, 1), with its defect in the last column, (..., s + 1, s + 1), (..., s + 1, m).
-    weights
-        Second derivatives and gradient in (w, 1); the upper triangle.
-    pull
-        What the gradient grows by with the barrier, (..., w).
-    gradient
-        Gradient of the cost, (..., w).
-    jacobian
-        Derivatives of distances and own rows to w, (..., rows, w), or a row of zeros.
-    rows
-        Constraints, scaled.
-    errors
-        Quantities that are summed over the nodes, and then those whose largest counts; see
-        `chasles.control.optimal.errors`.
-    """
-
-    A: Floats
-    B: Floats
-    weights: Floats
-    pull: Floats
-    gradient: Floats
-    jacobian: Floats
-    rows: Floats
-    errors: Floats
-
-
-class LastModel(NamedTuple):
-    """The same of the last node, from which no step leads."""
-
-    weights: Floats
-    pull: Floats
-    gradient: Floats
-    jacobian: Floats
-    rows: Floats
-    errors: Floats
-
-
-class Moved(NamedTuple):
-    """Changes of slacks, excesses and multipliers that belong to a change of w.
-
-    Attributes
-    ----------
-    da, db, dz
-        Changes, (..., rows).
-    progress
-        Derivative of the cost with barriers along the step, and largest shares of the way to a bound, of slacks and
-        excesses and of multipliers, (..., 3).
-    """
-
-    da: Floats
-    db: Floats
-    dz: Floats
-    progress: Floats
-
-
-class Place(NamedTuple):
-    """Torques and state, costates, and rows of a node."""
-
-    w: Floats
-    costate: Floats
-    a: Floats
-    b: Floats
-    z: Floats
 
 
 class NodePrograms(Sealed):
@@ -144,23 +72,66 @@ class NodePrograms(Sealed):
         return np.concatenate([low, high, general])
 
     @cached_property
+    def begin(self) -> Function[Any]:
+        """Slacks, excesses and multipliers to begin with: of the multipliers z those of ends are kept."""
+
+        def rows(z: Array, price: Any, mu: Any, r: Array) -> Elastic:
+            return first_elastic(r, self.kinds, mu, price, z)
+
+        return self._rows("begin", {"z": (self.rows,), "price": (), "mu": ()}, rows)
+
+    @cached_property
+    def restore(self) -> Function[Any]:
+        """Slacks and excesses that fit the motion, and multipliers that fit these."""
+
+        def rows(a: Array, b: Array, z: Array, price: Any, mu: Any, r: Array) -> Elastic:
+            return Elastic(a, b, z, self.kinds, price).restored(r, mu)
+
+        return self._rows("restore", dict.fromkeys("abz", (self.rows,)) | {"price": (), "mu": ()}, rows)
+
+    @cached_property
+    def press(self) -> Function[Any]:
+        """Slacks, excesses and multipliers for a price that has been raised by `PRICE_FACTOR`."""
+
+        def rows(a: Array, b: Array, z: Array, price: Any, mu: Any, r: Array) -> Elastic:
+            return Elastic(a, b, z, self.kinds, price / PRICE_FACTOR).raised(PRICE_FACTOR, r, mu)
+
+        return self._rows("press", dict.fromkeys("abz", (self.rows,)) | {"price": (), "mu": ()}, rows)
+
+    def _rows(self, name: str, shapes: Mapping[str, tuple[int, ...]], rows: Callable[..., Elastic]) -> Function[Any]:
+        """Return (a, b, z) by a function of what is known of rows and of their values; rest where they do not count."""
+
+        def counting(w: Array, present: Array, bounds: Array, *more: Any) -> tuple[Array, Array, Array]:
+            known, given = more[: len(shapes)], more[len(shapes) :]
+            elastic = rows(*known, self._values(w, present, bounds, given)[1]).counting(present > 0.0)
+            return elastic.a, elastic.b, elastic.z
+
+        here = {"w": (self.size,), "present": (self.rows,), "bounds": (3, self.size)}
+        return self._compiled(counting, {**here, **shapes, **self._given}, name, ["a", "b", "z"])
+
+    @cached_property
     def model(self) -> Function[Any]:
-        """Linear-quadratic model: (w, …, a, b, z, price, present, bounds, mu, instant, given)."""
-        names = list((LastModel if self.is_last else NodeModel)._fields)
-        ahead = {} if self.is_last else {"following": (self.states,), "costate_ahead": (self.states,), "free": ()}
-        shapes = {
-            "w": (self.size,),
-            "costate": (self.states,),
-            **ahead,
-            **self._elastic_shapes,
-            "mu": (),
-            **self._given,
-        }
-        return self._compiled(self._model, shapes, "node_model", names, LastModel if self.is_last else NodeModel)
+        """Linear-quadratic model of a node, with the constraints eliminated.
+
+        A, B: step of (x, 1), with its defect in the last column, (s + 1, s + 1), (s + 1, m); not of the last node.
+        weights: second derivatives and gradient in (w, 1); the upper triangle, of the last node all.
+        pull: what the gradient grows by with the barrier, (w,).
+        gradient: that of the cost, (w,).
+        jacobian: derivatives of distances and own rows to w, (rows, w), or a row of zeros.
+        rows: constraints, scaled.
+        errors: quantities that are summed over the nodes, and then those whose largest counts; see `errors`.
+        """
+        results = ["weights", "pull", "gradient", "jacobian", "rows", "errors"]
+        shapes: Shapes = {"w": (self.size,), "costate": (self.states,)}
+        if not self.is_last:
+            results = ["A", "B", *results]
+            shapes |= {"following": (self.states,), "costate_ahead": (self.states,), "free": ()}
+        shapes |= {**self._elastic_shapes, "mu": (), **self._given}
+        return self._compiled(self._model, shapes, "node_model", results)
 
     @cached_property
     def gauss_newton(self) -> Function[Any]:
-        """Second derivatives of the cost without the curvature of its residuals, and those of constraints."""
+        """Second derivatives without the curvature of residuals, rows and steps, and what costs add of positions."""
 
         def second(
             w: Array, a: Array, b: Array, z: Array, price: Any, present: Array, bounds: Array, *given: Any
@@ -168,14 +139,19 @@ class NodePrograms(Sealed):
             elastic = Elastic(a, b, z, self.kinds, price)
             G = self._jacobian(w, given)
             cost = inlined(self.costs.gauss_newton, w, *given)
-            return cost, self._squared(G, present * elastic.stiffness(), bounds)
+            positions = slice(self.inputs, self.inputs + self.step.robot.n)
+            return cost + self._squared(G, present * elastic.stiffness(), bounds), cost[positions, positions]
 
         shapes = {"w": (self.size,), **self._elastic_shapes, **self._given}
-        return self._compiled(second, shapes, "gauss_newton", ["cost", "constraints"])
+        return self._compiled(second, shapes, "gauss_newton", ["hessian", "positions"])
 
     @cached_property
-    def move(self) -> Function[Moved]:
-        """Changes of the rows that belong to a change of w, and how far these may go."""
+    def move(self) -> Function[Any]:
+        """Changes of slacks, excesses and multipliers that belong to a change of w.
+
+        progress: derivative of the cost with barriers along the step, and largest shares of the way to a bound, of
+        slacks and excesses and of multipliers, (3,).
+        """
 
         def moved(
             dw: Array,
@@ -189,18 +165,18 @@ class NodePrograms(Sealed):
             present: Array,
             bounds: Array,
             mu: Any,
-        ) -> Moved:
+        ) -> tuple[Array, ...]:
             elastic = Elastic(a, b, z, self.kinds, price)
             change = self._times(jacobian[: self.general], dw, present, bounds)
             dz = present * elastic.stiffness() * (elastic.pull(rows, mu) - change)
             da, db = (present * each for each in elastic.step(dz, mu))
             slope = gradient @ dw + (present * elastic.barrier_slope(da, db, mu)).sum()
-            ratios = [_largest(np.concatenate(parts)) for parts in elastic.shares(da, db, dz)]
-            return Moved(da, db, dz, np.array([slope, *ratios]))
+            ratios = [largest(np.concatenate(parts)) for parts in elastic.shares(da, db, dz)]
+            return da, db, dz, np.array([slope, *ratios])
 
         shapes = {"dw": (self.size,), "rows": (self.rows,), "jacobian": (max(1, self.general), self.size)}
         shapes |= {"gradient": (self.size,), **self._elastic_shapes, "mu": ()}
-        return self._compiled(moved, shapes, "move", list(Moved._fields), Moved)
+        return self._compiled(moved, shapes, "move", ["da", "db", "dz", "progress"])
 
     @cached_property
     def trial(self) -> Function[Floats]:
@@ -230,42 +206,35 @@ class NodePrograms(Sealed):
         return self._compiled(merit, shapes, "trial", ["merit"])
 
     @cached_property
-    def follow(self) -> Function[Place]:
+    def follow(self) -> Function[Any]:
         """What a node is after shares of a step, those of multipliers of rows apart from the others."""
 
         def place(
             w: Array, costate: Array, a: Array, b: Array, z: Array, dw: Array, aim: Array, da: Array, db: Array,
             dz: Array, price: Any, mu: Any, share: Any, share_of_multipliers: Any,
-        ) -> Place:  # fmt: skip
+        ) -> tuple[Array, ...]:  # fmt: skip
             rows = Elastic(a + share * da, b + share * db, z, self.kinds, price)
             rows = rows.with_multipliers(z + share_of_multipliers * dz, mu)
-            return Place(w + share * dw, costate + share * (aim - costate), rows.a, rows.b, rows.z)
+            return w + share * dw, costate + share * (aim - costate), rows.a, rows.b, rows.z
 
         shapes: Shapes = {"w": (self.size,), "costate": (self.states,)}
         shapes |= dict.fromkeys(("a", "b", "z"), (self.rows,)) | {"dw": (self.size,), "aim": (self.states,)}
         shapes |= dict.fromkeys(("da", "db", "dz"), (self.rows,))
         shapes |= dict.fromkeys(("price", "mu", "share", "share_of_multipliers"), ())
-        return self._compiled(place, shapes, "follow", list(Place._fields), Place)
+        return self._compiled(place, shapes, "follow", ["w", "costate", "a", "b", "z"])
 
     @cached_property
     def lower(self) -> Function[Floats]:
         """Gradient with a lower barrier: (gradient, pull, change of the barrier)."""
 
-        def lowered(gradient: Array, pull: Array, change: Any) -> Array:
-            return np.asarray(gradient + change * pull)
+        def lowered(slopes: Array, pull: Array, change: Any) -> Array:
+            return np.asarray(slopes + change * pull)
 
-        shapes: Shapes = {"gradient": (self.size,), "pull": (self.size,), "change": ()}
-        return self._compiled(lowered, shapes, "lower", ["gradient"])
+        shapes: Shapes = {"slopes": (self.size,), "pull": (self.size,), "change": ()}
+        return self._compiled(lowered, shapes, "lower", ["slopes"])
 
-    def _compiled(
-        self,
-        function: Callable[..., Any],
-        shapes: Shapes,
-        name: str,
-        outputs: list[str],
-        result: type | None = None,
-    ) -> Function[Any]:
-        return Function(trace(function, shapes, name=name, outputs=outputs), result=result, wide=not self.is_last)
+    def _compiled(self, function: Callable[..., Any], shapes: Shapes, name: str, outputs: list[str]) -> Function[Any]:
+        return Function(trace(function, shapes, name=name, outputs=outputs), wide=not self.is_last)
 
     @property
     def _elastic_shapes(self) -> Shapes:
@@ -312,9 +281,9 @@ class NodePrograms(Sealed):
         sums = [np.abs(costate).sum(), np.abs(z).sum(), np.abs(of_w).sum() + theta, theta, cost, priced, logs]
         product, lowest, pressure = elastic.products(present)
         violation = np.where(self.kinds.ends, np.abs(r), -r)
-        largest = [_largest(np.abs(of_w)), _largest(np.abs(misses)), _largest(violation), product, lowest, pressure]
+        most = [largest(np.abs(of_w)), largest(np.abs(misses)), largest(violation), product, lowest, pressure]
         some = G if self.general else np.zeros((1, self.size))  # kernels are quicker without empty arrays
-        return (*model, weights, pull, gradient, some, r, np.array(sums + largest))
+        return (*model, weights, pull, gradient, some, r, np.array(sums + most))
 
     def _centres(self, given: Sequence[Any]) -> tuple[Array, ...]:
         """Centres of the step's coordinates, from the data of the node."""
@@ -360,8 +329,3 @@ class NodePrograms(Sealed):
         """Jᵀ D J for a diagonal D."""
         w = self.size
         return np.asarray(np.diag(bounds[2] ** 2 * (D[:w] + D[w : 2 * w])) + G.T @ (D[2 * w :, None] * G))
-
-
-def _largest(v: Array) -> Any:
-    """Largest of numbers, at least 0."""
-    return reduce(np.maximum, v, 0.0)

@@ -14,13 +14,13 @@ from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding, Rule
 from chasles.control.delayed_hold import MOST_DELAY, pending_count
 from chasles.control.now import Now
-from chasles.control.optimal.elastic import first_elastic
 from chasles.control.optimal.first_motion import along, first_motion, inside, usual_scale
 from chasles.control.optimal.interior_point import first_iterate, solve
 from chasles.control.optimal.iterates import Ending, Iterate, SearchResult
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.problem import OptimalControl
 from chasles.control.optimal.receding import Held, Horizon, cut, later, moved, until_effect
+from chasles.control.optimal.workspace import workspace
 from chasles.control.pid import saturated
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
@@ -186,7 +186,7 @@ class ModelPredictive(RobotController):
         if is_first:
             self._begin(now)
         x = np.concatenate([now.q, now.qd])
-        load = self._estimate_load(now, is_first)
+        load = self._estimate_load(now)
         acting = until_effect(memory.pending, self.delay, now.period)
         x0 = moved(problem.robot, x, [Held(tau + load, span) for tau, span in acting], problem.step.integrator)
         if is_first:
@@ -208,7 +208,7 @@ class ModelPredictive(RobotController):
         tau = problem.step.torques(u) - load * problem.motors
         if is_first and len(memory.pending):
             tau = memory.pending[0]  # in force already before it arrives: a torque that moves would act twice
-        self._send(now, x, acting, saturated(tau, problem.robot.effort_limits))
+        self._send(now, x, acting, tau)
         memory.calls += 1.0
         if not is_first:
             took = perf_counter() - begin
@@ -221,11 +221,12 @@ class ModelPredictive(RobotController):
         memory, hold = now.memory, np.asarray(self.robot.gravity_torque(now.q)) * self.problem.motors
         memory.start = now.q
         memory.pending = np.broadcast_to(hold, memory.pending.shape).copy()
+        memory.predicted = now.qd
 
-    def _estimate_load(self, now: Now, is_first: bool) -> Floats:
+    def _estimate_load(self, now: Now) -> Floats:
         """Return the torques that explain what the last prediction of velocities misses, a low-pass filter of them."""
         memory = now.memory
-        if self.observer and not is_first:
+        if self.observer:
             share = -np.expm1(-self.observer * now.period)
             missed = (now.qd - memory.predicted) / now.period
             memory.load = memory.load + share * (np.asarray(self.robot.mass_matrix(now.q)) @ missed)
@@ -234,6 +235,9 @@ class ModelPredictive(RobotController):
     def _send(self, now: Now, x: Floats, acting: list[Held], tau: Floats) -> None:
         """Put torques on their way, and predict velocities at the next call."""
         memory = now.memory
+        if not (len(memory.pending) or self.observer):
+            return
+        tau = saturated(tau, self.problem.robot.effort_limits)
         if len(memory.pending):
             memory.pending = np.concatenate([tau[None], memory.pending[:-1]])
         if self.observer:
@@ -266,6 +270,8 @@ class ModelPredictive(RobotController):
         scale = usual_scale(nodes, W)
         now.memory.scale = scale
         nodes = replace(nodes, given=(scale, *nodes.given[1:]))
+        with workspace(nodes) as space:
+            space.compile()
         begin = first_iterate(nodes, W, _FIRST_BARRIER)
         return solve(nodes, begin, iterations=_FIRST_ITERATIONS, barrier=self.barrier)
 
@@ -276,18 +282,16 @@ class ModelPredictive(RobotController):
         W = before.W.copy()
         W[0, m:] = x0
         W[:-1, :m] = _within(nodes, W[:-1, :m])
-        elastic = first_elastic(nodes.values(W).rows, rows.kinds, self.barrier, float(memory.price))
-        elastic = elastic.counting(rows.present)
-        z = elastic.z.copy()
-        z[rows.kinds.ends] = memory.ends
-        begin = Iterate(W, before.costates, elastic.with_multipliers(z, self.barrier), self.barrier)
-        return solve(nodes, begin, iterations=self.iterations, barrier=self.barrier)
+        z = np.zeros(rows.count)
+        z[rows.count - len(memory.ends) :] = memory.ends
+        begin = Iterate(W, before.costates, z, float(memory.price), self.barrier)
+        return solve(nodes, begin, iterations=self.iterations, barrier=self.barrier, judges=False)
 
     def _keep(self, memory: Record, result: SearchResult) -> None:
         """Remember the motion for the next call."""
-        last, elastic = result.iterate, result.iterate.elastic
+        last, ends = result.iterate, self.problem.end_count
         memory.motion, memory.costates, memory.gains = last.W, last.costates, result.gains
-        memory.ends, memory.price = elastic.z[elastic.kinds.ends], elastic.price
+        memory.ends, memory.price = last.z[len(last.z) - ends :], np.array(last.price)
 
     def findings_after(self, memory: Mapping[str, Floats]) -> tuple[Finding, ...]:
         """Return how many solves were late, and how many failed."""

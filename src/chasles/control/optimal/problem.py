@@ -24,7 +24,7 @@ from chasles.control.optimal.first_motion import (
     one_motion,
     usual_scale,
 )
-from chasles.control.optimal.interior_point import solve_from
+from chasles.control.optimal.interior_point import solve_all
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
@@ -282,8 +282,7 @@ class OptimalControl(Sealed):
         """Solve problems (problems, …); also by what the duration that was found exceeds the usual one."""
         nodes, W = self.posed(q, qd, values, reference=reference, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
-        outcomes = [solve_from(nodes.select(k), first, iterations=most, watch=watch) for k, first in enumerate(W)]
-        return evaluated(nodes, outcomes, self.clearance)
+        return evaluated(nodes, solve_all(nodes, W, iterations=most, watch=watch), self.clearance)
 
     def at_nodes(
         self, instants: Floats, x0: Floats, start: Floats, values: Sequence[Floats], scale: Floats | float = 1.0
