@@ -21,7 +21,7 @@ from chasles.simulation.controlled_period import ControlledPeriod, Stage
 from chasles.simulation.plant.energy_accounts import EnergyAccounts
 from chasles.simulation.plant.equations import Equations
 from chasles.simulation.plant.plant import Plant
-from chasles.simulation.plant_steps import HeldInputs, PlantSteps, StepStart
+from chasles.simulation.plant_steps import PlantSteps, StepStart
 from chasles.simulation.recording import RecordedVariables, Variable
 from chasles.simulation.references import LoopReference
 from chasles.simulation.sampled_controller import CallResult, SampledController
@@ -172,14 +172,14 @@ class ClosedLoop:
     ) -> NDArray[np.float64]:
         """Vector of `HeldInputs` in the period after a call, from vectors of its inputs."""
         outside = self.outside_of(self.inputs.layout.split(given))
-        known = {name: values[name] for name in self.shapes}
-        return self.steps.held.join(HeldInputs(command + np.zeros(self.plant.n), outside, known))
+        return self.steps.held.join(self.steps.held_for(command + np.zeros(self.plant.n), outside, values))
 
     @cached_property
     def steps(self) -> PlantSteps:
         """The plant's motion through a period."""
         method = RK4 if isinstance(self.integrator, str) else self.integrator
-        return PlantSteps(self.equations, self.accounts, self.shapes, method, self.period, self.estimates_errors)
+        read = {name: self.shapes[name] for name in self.varied}
+        return PlantSteps(self.equations, self.accounts, read, method, self.period, self.estimates_errors)
 
     @cached_property
     def controlled_period(self) -> ControlledPeriod:
@@ -208,7 +208,7 @@ class ClosedLoop:
         for stage in self.timing.stages:
             h = stage.step(self.period)
             start = StepStart(t, stage.begin * self.period, before)
-            held = HeldInputs(queue[stage.torque], outside, values)
+            held = self.steps.held_for(queue[stage.torque], outside, values)
             x = self.steps.run(x, start, held, h, stage.steps)
             before = t + (stage.end * self.period - 0.5 * h)
         return x

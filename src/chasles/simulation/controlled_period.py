@@ -17,7 +17,7 @@ from chasles.engine.program.records import Record
 from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import StepControl
 from chasles.integrators.attempts import PROGRESS, IntegrationStatus, Progress, RunState, attempt
-from chasles.simulation.plant_steps import HeldInputs, PlantSteps, StepStart
+from chasles.simulation.plant_steps import PlantSteps, StepStart
 
 #: Events nearer to each other than this part of a period are one.
 APART = 4e-9
@@ -112,7 +112,7 @@ class ControlledPeriod:
         queue
             Torques on their way, (late + 1, n).
         outside, values
-            See `HeldInputs`.
+            External inputs of the period, and values of all arguments of the loop.
         rtol, atol
             Relative tolerance, and absolute ones (size,).
 
@@ -128,7 +128,7 @@ class ControlledPeriod:
         for stage in stages[1:]:
             command = where(begin < stage.begin * steps.period, command, queue[stage.torque])
         clock = where(running, t + 0.5 * (begin + end), pace.clock)
-        held = HeldInputs(command, outside, values)
+        held = steps.held_for(command, outside, values)
         x = steps.entered(x, StepStart(t, begin, pace.clock), held, clock)
         f = steps.right_hand_side(t, begin, end - begin, clock, held)
         y = steps.layout.join(x)

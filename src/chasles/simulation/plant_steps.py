@@ -56,7 +56,7 @@ class HeldInputs(NamedTuple):
     outside
         Values computed in advance for the period, in the parts of `Environment.inputs`.
     values
-        Values of all arguments, by name.
+        Values of the plant's arguments, by name.
     """
 
     command: Any
@@ -95,7 +95,7 @@ class PlantSteps:
     accounts
         Energies that are integrated along with the state; None for none.
     values
-        Names and shapes of the equations' values.
+        Names and shapes of the values that the equations read: the plant's that vary.
     integrator
         The method.
     period
@@ -127,6 +127,13 @@ class PlantSteps:
     def held(self) -> Layout:
         """Parts of `HeldInputs`."""
         return Layout(HeldInputs((self.equations.plant.n,), self.equations.environment.inputs, self.values))
+
+    def held_for(self, command: Any, outside: Any, values: Mapping[str, Any]) -> HeldInputs:
+        """Return what is held, from the values of all arguments of a loop: others are no input of the steps.
+
+        So loops of one plant have the programs of its steps in common, whatever their laws.
+        """
+        return HeldInputs(command, outside, Record({name: values[name] for name in self.values}))
 
     @property
     def rates(self) -> Program:

@@ -20,6 +20,7 @@ from chasles.engine.targets.native.module import LlvmModule
 from chasles.engine.targets.native.writer import LlvmWriter
 
 _SHORT_RUN = 8
+_NAME = 16  # digits of a program's digest in its name, which is the same in all kernels that call it
 
 _ARITHMETIC = {"add": "fadd", "sub": "fsub", "mul": "fmul", "div": "fdiv"}
 _PREDICATES = {"less": "olt", "less_equal": "ole", "equal": "oeq"}
@@ -51,12 +52,12 @@ def add_program(
     if name is None:
         for called in program.programs:
             add_program(module, called)
-        name = module.names[program.digest] = f"chasles.program{len(module.names)}"
+        name = module.names[program.digest] = f"chasles.program.{program.digest[:_NAME]}"
         if positions is None:
             stores = [(value, position) for position, value in enumerate(program.results)]
         else:
             stores = list(positions.items())
-        module.texts += write_program(module, program, name, stores, claims)
+        module.programs.append(write_program(module, program, name, stores, claims))
     return name
 
 

@@ -18,6 +18,7 @@ import llvmlite.binding as llvm
 import numpy as np
 
 from chasles import _version
+from chasles.base.cached import LastUsed
 from chasles.base.errors import CompileError
 from chasles.base.packaged_files import folder_of
 from chasles.engine.kernels import cache
@@ -108,8 +109,18 @@ def _always_quickly() -> bool:
     return os.environ.get("CHASLES_QUICK_CODE") == "1"
 
 
-@functools.lru_cache(maxsize=8)  # kernels have functions of the library in common
+#: Machine code of the last modules: kernels have functions of the library and long programs in common.
+_objects: LastUsed[list[bytes]] = LastUsed(128)
+
+
 def _object(assembly: str, level: int) -> bytes:
+    kept = _objects.setdefault(hashlib.sha256(f"{level} {assembly}".encode()).hexdigest(), [])
+    if not kept:
+        kept.append(_generated(assembly, level))
+    return kept[0]
+
+
+def _generated(assembly: str, level: int) -> bytes:
     try:
         with llvm.parse_assembly(assembly) as module, _target_machine(level) as machine:
             module.verify()

@@ -15,15 +15,17 @@ from chasles.engine.targets.native.writer import LlvmWriter
 
 #: Characters of assembly in one module. Its code is generated in a fraction of a second, even on a busy machine.
 LONGEST_MODULE = 100_000
+#: Characters of a program's assembly from which it has modules of its own: kernels that call it share their code.
+_SHARED_FROM = 20_000
 
 
 @dataclass
 class LlvmModule:
-    """One compilation: the functions written so far and the vector type they use."""
+    """One compilation: the functions of the programs written so far and the vector type they use."""
 
     dtype: str
     lanes: int
-    texts: list[str] = field(default_factory=list)
+    programs: list[list[str]] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     workspaces: dict[str, int] = field(default_factory=dict)
     library: set[str] = field(default_factory=set)
@@ -75,14 +77,19 @@ class LlvmModule:
         """Return the assembly with the texts of a kernel as modules of bounded length that refer to each other.
 
         Generating the code of a module cannot be interrupted; that of a long program as a whole would take minutes. The
-        library's functions come first, as a module that other kernels have as well, whose code is there already.
+        library's functions come first, as a module that other kernels have as well, whose code is there already; so do
+        long programs, such as the dynamics of a robot in all loops that simulate it.
         """
         library = [_library_function(name, self.lanes) for name in LIBRARY if name in self.library]
         groups = [library] if library else []
-        if sum(map(len, self.texts)) <= LONGEST_MODULE:
-            groups.append([*self.texts, *kernel])
+        texts = [text for functions in self.programs for text in functions]
+        if _length(texts) <= LONGEST_MODULE:
+            groups.append([*texts, *kernel])
         else:
-            groups += [*_of_bounded_length(self.texts), list(kernel)]
+            for functions in self.programs:
+                groups += _of_bounded_length(functions) if _length(functions) >= _SHARED_FROM else []
+            short = [text for functions in self.programs if _length(functions) < _SHARED_FROM for text in functions]
+            groups += [*_of_bounded_length(short), list(kernel)]
         bodies = ["\n".join(group) for group in groups]
         heads = {name: head for body in bodies for head, name in _HEAD.findall(body)}
         return ["\n".join([*self._intrinsics(), *_declared(heads, body), _visible(body)]) for body in bodies]
@@ -109,10 +116,14 @@ def _library_function(name: str, lanes: int) -> str:
     return LIBRARY[name][0](lanes)
 
 
+def _length(texts: Sequence[str]) -> int:
+    return sum(map(len, texts))
+
+
 def _of_bounded_length(texts: Sequence[str]) -> list[list[str]]:
-    groups: list[list[str]] = [[]]
+    groups: list[list[str]] = []
     for text in texts:
-        if sum(map(len, groups[-1])) + len(text) > LONGEST_MODULE:
+        if not groups or _length(groups[-1]) + len(text) > LONGEST_MODULE:
             groups.append([])
         groups[-1].append(text)
     return groups
