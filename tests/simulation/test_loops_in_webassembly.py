@@ -13,7 +13,6 @@ from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.targets.wasm import lower
 from chasles.integrators import Steps
 from chasles.simulation.preparation import Setup, prepare
-from chasles.simulation.simulate import _start_of_loop
 
 
 def _agree(robot: ch.Robot, law: Any, integrator: Any) -> None:
@@ -21,7 +20,7 @@ def _agree(robot: ch.Robot, law: Any, integrator: Any) -> None:
     setup = Setup(robot, law, motion, period=1e-2, integrator=integrator)
     ready = prepare(setup, record=ch.Recording(every=5))
     assert ready.compiled is not None
-    loop, (state, further) = ready.loop, _start_of_loop(ready)
+    loop, (state, further) = ready.loop, ready.start_of_scan
     arguments = [state, loop.inputs.given(ready.times, 0), *further, *loop.packed(ready.values)]
     kernel = Kernel(ready.compiled.program, "scan")
     ours = Loaded(lower({"loop": kernel})).call("loop", *(np.asarray(x)[None] for x in arguments))
