@@ -9,6 +9,10 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.engine import trace
+from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.targets.native import machine
+from chasles.engine.targets.native.kernels import write_kernel
 from chasles.simulation import compiled_loops, preparation
 
 ARM = ch.load("planar2r")
@@ -199,3 +203,34 @@ def test_runs_share_no_label_that_a_user_changes() -> None:
     longer = ch.simulate(arm, ch.PDGravity(arm, kp=400.0, kd=40.0), motion, duration=0.03)
     assert longer.sizes["time"] == 31
     assert longer.attrs["robot"] == "planar2r"
+
+
+def test_loops_of_one_plant_have_their_steps_in_common() -> None:
+    """Whatever the law and its gains: so the code of the steps is generated once."""
+    steps = []
+    for law in (ch.PDGravity(ARM, kp=123.0, kd=20.0), ch.ComputedTorque(ARM, kp=123.0, kd=20.0, ki=10.0)):
+        setup = preparation.Setup(ARM, law, MOTION, integrator=ch.integrators.Steps("rk4", 8))
+        rows = preparation.prepare(setup, {"payload.mass": [0.0, 1.0]}).loop.steps._rows
+        steps.append({key: row.program.digest for key, row in rows.items()})
+    assert steps[0]
+    assert steps[0] == steps[1]
+
+
+def test_machine_code_of_a_module_is_generated_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two kernels that call one long program generate its code once."""
+    generated: list[str] = []
+    original = machine._generated
+    monkeypatch.setattr(machine, "_generated", lambda text, level: generated.append(text) or original(text, level))
+    panda, written = ch.load("panda"), 0
+    for number in (1.0, 2.0):
+        dynamics = panda.forward_dynamics
+
+        def twice(q: Any, qd: Any, tau: Any, number: float = number, f: Any = dynamics) -> Any:
+            return number * f(q, qd, f(q, qd, tau))
+
+        program = trace(twice, dict.fromkeys(("q", "qd", "tau"), (7,)), name="twice", outputs=["a"])
+        modules = write_kernel(Kernel(program), "float64", 4)
+        machine.compile_to_objects(modules)
+        written += len(modules)
+    assert written > len(generated) > 1
+    assert len(generated) == len(set(generated))

@@ -38,6 +38,7 @@ def method_section(results: StudyResults) -> str:
         *_further_unknowns(study),
         f"Sample rates of {', '.join(f'{rate:g}' for rate in factors.rates)} Hz and delays of "
         f"{', '.join(f'{delay:g}' for delay in factors.delays)} sample periods; torques are held between samples.",
+        *_effort(results),
         *_velocities(study),
         *_torque_limits(results),
         *_search(study),
@@ -56,6 +57,13 @@ def method_section(results: StudyResults) -> str:
             f"<code>chasles study FILE.toml</code></summary><pre>{html.escape(study.source)}</pre></details>"
         )
     return f'<section><h2>Method</h2><ul class="how">{listed}</ul>{source}</section>'
+
+
+def _effort(results: StudyResults) -> list[str]:
+    """Return what was computed now and how long it took."""
+    if not results.computed:
+        return []
+    return [f"{results.computed:,} of the study's parts were computed for this report, in {results.effort}."]
 
 
 def _velocities(study: Definition) -> list[str]:

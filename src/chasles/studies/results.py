@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,32 @@ def study_findings(results: object) -> Any:
 study_findings.implemented_in("chasles.studies.findings")
 
 
+class Effort(NamedTuple):
+    """Time that a study took.
+
+    Attributes
+    ----------
+    processor_time
+        Sum over the processes of all workers, compiling included, s.
+    wall_time
+        From start to end, s.
+    """
+
+    processor_time: float = 0.0
+    wall_time: float = 0.0
+
+    def __str__(self) -> str:
+        """Return both times.
+
+        >>> str(Effort(120.4, 65.0))
+        '65.0 s (120.4 s of processor time)'
+        """
+        return f"{self.wall_time:.1f} s ({self.processor_time:.1f} s of processor time)"
+
+
+_NO_EFFORT = Effort()
+
+
 @dataclass(frozen=True)
 class StudyResults:
     """Results of `Study.run`.
@@ -67,6 +93,8 @@ class StudyResults:
     refusals
         By the same: why the controller was refused there, as no gains have the margin that is asked for. Refused runs
         are not made. Their errors are infinite, so that they count as lost in comparisons.
+    effort
+        Time that the simulated parts took.
     """
 
     study: Definition
@@ -76,9 +104,12 @@ class StudyResults:
     candidates: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
     loops: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
     refusals: Mapping[tuple[int, int, float, float], str] = field(default_factory=dict)
+    effort: Effort = _NO_EFFORT
 
     @classmethod
-    def of(cls, study: Definition, parts: Mapping[RunBatch, PartResult], computed: int) -> Self:
+    def of(
+        cls, study: Definition, parts: Mapping[RunBatch, PartResult], computed: int, effort: Effort = _NO_EFFORT
+    ) -> Self:
         """Put the parts of a study together."""
         runs = draw(study)
         values: dict[tuple[int, int], dict[str, Floats]] = {}
@@ -99,7 +130,7 @@ class StudyResults:
             chosen = runs.at(part.rate, part.delay)[part.first : part.last]
             for name in shapes:
                 of_pair[name][chosen] = result[name]
-        return cls(study, runs, values, computed, candidates, loops, refusals)
+        return cls(study, runs, values, computed, candidates, loops, refusals, effort)
 
     def __repr__(self) -> str:
         pairs = f"{len(self.values)} pairs of robot and controller"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Generator
 from contextlib import closing
 from os import PathLike
@@ -12,7 +13,7 @@ from chasles.base.progress import is_watched, progress_bar
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, lowered_frequencies, parts, prepare
 from chasles.studies.origin import Origins
-from chasles.studies.results import StudyResults
+from chasles.studies.results import Effort, StudyResults
 from chasles.studies.store import PartResult, Store
 from chasles.studies.workers import Performed, on_cluster, on_this_machine
 
@@ -44,6 +45,7 @@ def run(
     store = None if folder is None else Store(folder, study)
     batches = parts(study)
     result_of: dict[RunBatch, PartResult] = {}
+    begin, processor_time = time.perf_counter(), 0.0
     try:
         if store is not None:
             result_of |= _stored(store, batches)
@@ -51,7 +53,8 @@ def run(
         origins = Origins(study) if store is None else store.origins
         elsewhere = scheduler is not None or workers not in (None, 1)
         with closing(_performed(study, batches, missing, workers, scheduler, progress)) as results:
-            for part, result, origin in results:
+            for part, result, origin, taken in results:
+                processor_time += taken
                 if store is not None or (elsewhere and origin is not None):
                     origins.check(part, origin)
                 if store is not None:
@@ -59,7 +62,8 @@ def run(
                 result_of[part] = result
     except KeyboardInterrupt:
         raise KeyboardInterrupt(_interrupted(store, len(result_of), len(batches))) from None
-    return StudyResults.of(study, {part: result_of[part] for part in batches}, computed=len(missing))
+    results_by_part = {part: result_of[part] for part in batches}
+    return StudyResults.of(study, results_by_part, len(missing), Effort(processor_time, time.perf_counter() - begin))
 
 
 def _stored(store: Store, batches: list[RunBatch]) -> dict[RunBatch, PartResult]:

@@ -7,6 +7,7 @@ import os
 import pickle
 import signal
 import threading
+import time
 import warnings
 from collections.abc import Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
@@ -40,11 +41,18 @@ PATIENCE = 10.0
 
 
 class Performed(NamedTuple):
-    """Result of a part, and its origin; None if nothing tells what the controller computes."""
+    """Result of a part, its origin, None if nothing tells what the controller computes, and its processor time, s."""
 
     part: RunBatch
     result: PartResult
     origin: Origin | None
+    processor_time: float = 0.0
+
+
+def timed_part(study: Definition, part: RunBatch) -> Performed:
+    """Perform a part, and measure the processor time that this process takes for it, compiling included."""
+    begin = time.process_time()
+    return perform_part(study, part)._replace(processor_time=time.process_time() - begin)
 
 
 def perform_part(study: Definition, part: RunBatch) -> Performed:
@@ -77,7 +85,7 @@ def on_this_machine(study: Definition, missing: list[RunBatch], workers: int | N
     count = min(1 if workers is None else whole_number(workers, "workers", 1, MOST_WORKERS), len(missing))
     if count == 1:
         for part in missing:
-            yield perform_part(study, part)
+            yield timed_part(study, part)
     else:
         _require_sendable(study)
         yield from _in_processes(study, missing, count)
@@ -248,12 +256,12 @@ def _end_with(lifeline: Connection) -> None:
 
 def _work(part: RunBatch) -> Performed:
     assert _study is not None
-    return perform_part(_study, part)
+    return timed_part(_study, part)
 
 
 def _work_on_cluster(study: Definition, part: RunBatch) -> Performed:
     _use_one_core()
-    return perform_part(study, part)
+    return timed_part(study, part)
 
 
 def _use_one_core() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 import webbrowser
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -89,7 +88,6 @@ def study(
     results_folder = folder if folder is not None else Path(f"{Path(name).stem}-results")
     report = out if out is not None else results_folder / "report.html"
     require_writable(out, PAGE)
-    begin = time.perf_counter()
     try:
         outcomes = chosen.run(
             results_folder, workers=get_threads() if workers is None else workers, scheduler=scheduler
@@ -102,12 +100,11 @@ def study(
             soft_wrap=True,
         )
         raise typer.Exit(130) from None
-    wall_time = time.perf_counter() - begin
     written = outcomes.report(report)
     if as_json:
         show_json([_record(row) for row in outcomes.summaries()])
     else:
-        _show(outcomes, wall_time)
+        _show(outcomes)
         say(f"\nResults: {results_folder.absolute()}\nReport: {written}")
     if show:
         webbrowser.open(written.as_uri())
@@ -130,13 +127,13 @@ def _chosen(study: Study, runs: int | None, robots: list[str] | None) -> Study:
     return study.only(robots) if robots else study
 
 
-def _show(outcomes: StudyResults, wall_time: float) -> None:
+def _show(outcomes: StudyResults) -> None:
     from chasles.base.findings import text
     from chasles.studies.findings import on_robot
 
     rows = outcomes.summaries()
     total = sum(row.runs for row in rows)
-    new = "all from disk" if outcomes.computed == 0 else f"in {wall_time:.1f} s"
+    new = "all from disk" if outcomes.computed == 0 else f"in {outcomes.effort}"
     say(f"{outcomes.study.title}: {total:,} runs, {new}\n")
     for robot in dict.fromkeys(row.robot for row in rows):
         results().print(_table(robot, outcomes.unit(robot), [row for row in rows if row.robot == robot]))
