@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.oracles.turned_loops import drawn_arm, law_matrices
 from tests.thinning import thinned
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control import TimeVaryingRegulator, loop_margins
+from chasles.control.linear_law import LARGE_MEMORY, linear_law
 from chasles.control.loop_margins import disk_margins
 
 ARM = ch.load("planar2r")
@@ -109,3 +111,22 @@ def test_disk_margins_alone_are_those_of_every_so_many_calls() -> None:
     np.testing.assert_allclose(disk_margins(arm, law, motion, places=9, **options), all_calls.disk[::5], rtol=1e-9)
     late = disk_margins(arm, law, motion, period=0.01, delay=8.0, places=9)  # unstable
     np.testing.assert_array_equal(late, np.zeros(9))
+
+
+def test_a_law_of_a_large_memory_is_differentiated_exactly() -> None:
+    """84 values and more: the transfer function of the first call is that of differences of calls, to their error."""
+    arm, h = drawn_arm(3, 3), 0.005
+    motion = ch.PointToPoint([0.2, 0.3, -0.1], [0.9, -0.3, 0.4], 0.05)
+    law = ch.control.CompositeAdaptive(arm, rate=8.0, damping=2.0, adaptation=0.3, bandwidth=20.0)
+    assert law.memory_layout.size > LARGE_MEMORY
+    times = h * np.arange(11)
+    linear = linear_law(arm, law, times, motion(times), h, 1)
+    tau, following = law_matrices(law, motion, 0.0, h)
+    for angle in (0.05, 0.5, 2.0):
+        z = np.exp(1j * angle)
+        memory = np.linalg.solve(z * np.eye(len(following)) - following[:, 6:], following[:, :6])
+        kept = np.linalg.solve(z * np.eye(linear.A.shape[-1]) - linear.A[0], linear.B[0])
+        expected = tau[:, :6] + tau[:, 6:] @ memory
+        np.testing.assert_allclose(
+            linear.D[0] + linear.C[0] @ kept, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max()
+        )

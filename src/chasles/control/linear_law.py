@@ -29,8 +29,7 @@ Velocity = Literal["differentiated", "measured"]
 
 #: Eigenvalues this far outside of the unit circle count as on it: estimates and filters that hold their values.
 MARGINAL = 1e-7
-LARGE_MEMORY = 60  # values, from which on a law is differentiated by central differences
-_DIFFERENCE = 1e-5  # their half width, relative to values above 1
+LARGE_MEMORY = 60  # values, from which on a law is differentiated direction by direction
 _UNFELT = 1e-9  # share of a value that counts as rounding
 _SETTLING, _MOST_SETTLING = 0.5, 500  # s, and calls at most, at rest before a motion
 _BY_EIGENVECTORS, _BEST_CONDITIONED = 40, 1e8  # memory from which on responses use them, if they lose few digits
@@ -108,12 +107,12 @@ def linear_law(
     else:
         count = len(arguments[0])
         some = np.unique(np.linspace(0, count - 1, 5).astype(np.intp))
-        found = _differences(function, tuple(part[some] for part in arguments), np.arange(states + size))
+        found = _directional(function, tuple(part[some] for part in arguments), np.arange(states + size))
         by_tau, by_following = (part[..., states:] for part in found)
         kept = memory_that_acts(by_tau, by_following, *sizes)
         columns = np.concatenate([np.arange(states), states + kept])
         tau, following = (np.zeros((count, rows, states + size)) for rows in (planned.qd.shape[-1], size))
-        tau[..., columns], following[..., columns] = _differences(function, arguments, columns)
+        tau[..., columns], following[..., columns] = _directional(function, arguments, columns)
     D, B = (_by_displacements(robot, arguments[1], part[..., :states]) for part in (tau, following))
     return LinearLaw(following[:, kept][..., states + kept], B[:, kept], tau[..., states + kept], D)
 
@@ -207,19 +206,14 @@ def memory_that_acts(by_tau: Floats, by_following: Floats, memory: Floats, torqu
     return np.flatnonzero(felt)
 
 
-def _differences(function: Function, arguments: tuple[Floats, ...], columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
-    """Return derivatives of torques and memory by some elements of (q, qd, memory), by central differences."""
-    times, q, qd, references, memories, *schedule = arguments
-    nq, states, found = q.shape[-1], q.shape[-1] + qd.shape[-1], []
-    for k in range(len(times)):
-        point = np.concatenate([q[k], qd[k], memories[k]])
-        h = _DIFFERENCE * np.maximum(1.0, np.abs(point[columns]))
-        moved = np.tile(point, (2, len(columns), 1))
-        moved[:, np.arange(len(columns)), columns] += h * np.array([[1.0], [-1.0]])
-        parts = moved[..., :nq], moved[..., nq:states], references[k], moved[..., states:]
-        ends = function(times[k], *parts, *(part[k] for part in schedule))
-        found.append([((end[0] - end[1]) / (2.0 * h[:, None])).T for end in ends])
-    return np.array([tau for tau, _ in found]), np.array([following for _, following in found])
+def _directional(function: Function, arguments: tuple[Floats, ...], columns: NDArray[np.intp]) -> tuple[Floats, Floats]:
+    """Return exact derivatives of torques and memory by some elements of (q, qd, memory), one direction each."""
+    derivative = function.jvp(["q", "qd", "memory"])
+    nq, states = arguments[1].shape[-1], arguments[1].shape[-1] + arguments[2].shape[-1]
+    directions = np.eye(states + arguments[4].shape[-1])[columns]
+    along = directions[:, :nq], directions[:, nq:states], directions[:, states:]
+    moved = [derivative(*(part[k] for part in arguments), *along) for k in range(len(arguments[0]))]
+    return np.stack([tau.T for tau, _ in moved]), np.stack([following.T for _, following in moved])
 
 
 def closed_loops(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:

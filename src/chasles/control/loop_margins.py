@@ -92,11 +92,11 @@ def loop_margins(
 ) -> LoopMargins:
     """Linearise a sampled loop along a planned motion and return its margins.
 
-    The law is differentiated exactly, memory included, at the state that follows the motion without error. A law with
-    more than 60 memory values is differentiated by central differences, at 60 places at most. Memory that does not
-    affect the torques there is left out. Filters are settled: a motion that starts at rest is preceded by half a second
-    of rest. The plant is linearised at the torques of the motion, without limits. Time-frozen margins treat the loop at
-    one place as time-invariant; ``growth`` lifts all periods of the motion to one map (Floquet).
+    The law is differentiated exactly, memory included, at the state that follows the motion without error; a law with
+    more than 60 memory values at 60 places at most. Memory that does not affect the torques there is left out. Filters
+    are settled: a motion that starts at rest is preceded by half a second of rest. The plant is linearised at the
+    torques of the motion, without limits. Time-frozen margins treat the loop at one place as time-invariant; ``growth``
+    lifts all periods of the motion to one map (Floquet).
 
     Source: Seiler, Packard and Gahinet, "An introduction to disk margins", IEEE Control Systems 40(5), 2020 (symmetric
     disks; several loops at once by diagonal scaling, after Safonov 1982). Åström and Wittenmark, Computer-Controlled
