@@ -22,14 +22,19 @@ def scaled(M: Complex, powers: int = 30) -> Complex:
     Source: Safonov, "Stability margins of diagonally perturbed multivariable feedback systems", IEE Proceedings D
     129(6), 1982.
     """
+    D = perron_scaling(M, powers)
+    return np.asarray(D[..., :, None] * M / D[..., None, :])
+
+
+def perron_scaling(M: Complex, powers: int = 30) -> Floats:
+    """Return the diagonals D (..., n) with which `scaled` makes matrices (..., n, n) small."""
     sizes = np.abs(M) + 1e-12 * np.abs(M).max(axis=(-1, -2), keepdims=True)
     right, left = np.ones(M.shape[:-1]), np.ones(M.shape[:-1])
     for _ in range(powers):
         right = (sizes @ right[..., None])[..., 0]
         left = (left[..., None, :] @ sizes)[..., 0, :]
         right, left = right / right.max(axis=-1, keepdims=True), left / left.max(axis=-1, keepdims=True)
-    D = np.sqrt(left / right)
-    return np.asarray(D[..., :, None] * M / D[..., None, :])
+    return np.asarray(np.sqrt(left / right))
 
 
 def largest_singular_value(M: Complex) -> float:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from chasles.control.disk_margin import largest_singular_value, scaled
 from chasles.control.frozen_law import FrozenLaw
 from chasles.control.linear_law import MARGINAL, LinearLaw, closed_loops, response
+from chasles.control.sensitivity_bound import SensitivityLoop, sensitivity_loop
 from chasles.control.vertex_plants import FrozenPlants
 
 Floats = NDArray[np.float64]
@@ -85,6 +86,10 @@ class FrozenLoops:
         first = len(_CYCLES)
         L = _positions(law, self._z[first:])[:, :, None] @ self._plants[first:]
         return np.asarray(np.linalg.inv(np.eye(self.n) + L))
+
+    def sensitivity_loops(self, law: FrozenLaw) -> list[SensitivityLoop]:
+        """Return the loops of each vertex, over the places, whose S and T are those of `sensitivities`."""
+        return [sensitivity_loop(law.linear, held.A, held.B_late) for held in self._held]
 
     def is_stable(self, law: FrozenLaw, matched: Sequence[FrozenLaw] = ()) -> bool:
         """Return whether no frozen loop has a pole outside of the unit circle."""
