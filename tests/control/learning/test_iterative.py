@@ -78,6 +78,28 @@ def test_a_mass_learns_as_its_lifted_matrices_predict(delay: int) -> None:
     assert np.abs(run.error).max() < 0.2 * np.abs(first).max()
 
 
+def test_errors_that_do_not_come_back_leave_torques_within_the_bound() -> None:
+    """An adversary who sees the torques chooses each disturbance: the bound holds, and half of it is reached."""
+    arm, motion, size = sledge(), ch.PointToPoint([0.0], [0.3], 0.4), 1e-3
+    learning = IterativeLearning(
+        arm, ch.control.PD(arm, kp=KP, kd=KD), motion, period=PERIOD, cutoff=40.0, plants=[arm.with_payload(0.5)]
+    )
+    count = len(learning.times) - 1
+    P = lifted(MASS + 0.5, count)
+    L, Q = dense(lifted(MASS, count), 40.0)
+    kept, learned = Q @ (np.eye(count) - L @ P), Q @ L
+    bound = np.linalg.norm(learned, 2) * size / (1.0 - learning.contraction)
+    law, reached = learning.law, 0.0
+    for _ in range(40):
+        v = law.torques[:-1, 0]
+        direction = learned.T @ (kept @ v if v.any() else np.linalg.svd(learned)[0][:, 0])
+        disturbance = size * direction / np.linalg.norm(direction)
+        errors = np.concatenate([[0.0], disturbance - P @ v])
+        law = learning.improved(law, errors[:, None])
+        reached = max(reached, float(np.linalg.norm(law.torques[:-1, 0])))
+    assert 0.5 * bound < reached <= bound * (1.0 + 2e-3)
+
+
 def test_sweeps_are_adjoint_and_are_the_loop() -> None:
     """⟨P v, e⟩ = ⟨v, Pᵀ e⟩, and P v is the change of a simulated trial, with delay and differenced velocities."""
     arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.2], [0.6, 0.5], 0.3)

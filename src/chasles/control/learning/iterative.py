@@ -64,7 +64,9 @@ class IterativeLearning:
     a low-pass filter without phase. Whatever comes back in each trial is learned: payloads, friction, model errors. On
     a plant whose loop is P', corrections of the torques fall by the factor ‖Q (1 - L P')‖ or better in each trial.
     `contraction` has it before any trial, for the model and each plant in `plants`, and what may not converge is
-    refused.
+    refused. What does not come back is not learned, but disturbs: errors of the norm δ that differ from trial to trial
+    leave torques within ‖Q L‖ δ / (1 - ‖Q (1 - L P')‖) of those without them, in norms of W and R and as far as the
+    loop is linear.
 
     Source: Bristow, Tharayil and Alleyne, "A survey of iterative learning control", IEEE Control Systems 26(3), 2006;
     Amann, Owens and Rogers, IEE Proceedings D 143(2), 1996, for L.
