@@ -38,10 +38,13 @@ class NodePrograms(Sealed):
         Distances to keep.
     is_last
         Whether it is the last node.
+    held
+        Number of the distances, the last ones, that must be zero.
     """
 
-    def __init__(self, step: HeldStep, costs: Terms, distances: Terms, *, is_last: bool) -> None:
+    def __init__(self, step: HeldStep, costs: Terms, distances: Terms, *, is_last: bool, held: int = 0) -> None:
         self.step, self.costs, self.distances, self.is_last = step, costs, distances, is_last
+        self.held = held
         self.states, self.inputs = step.states, 0 if is_last else int(step.motors.sum())
         self.size = self.inputs + self.states
         self.own = costs.count
@@ -50,7 +53,10 @@ class NodePrograms(Sealed):
         element = np.arange(self.rows) % self.size
         limits = np.arange(self.rows) < 2 * self.size
         can_be_kept = (element < self.inputs) | self._is_stretch(element)
-        ends = is_last & (np.arange(self.rows) >= self.rows - self.own)
+        before_own = self.rows - self.own
+        ends = np.arange(self.rows) >= before_own - held
+        if not is_last:
+            ends &= np.arange(self.rows) < before_own
         self.kinds = Kinds(ends, can_be_kept & limits)
 
     def _is_stretch(self, elements: NDArray[np.int_]) -> NDArray[np.bool_]:

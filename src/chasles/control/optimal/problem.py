@@ -68,8 +68,8 @@ class OptimalControl(Sealed):
         bounds of the absolute values, a number or (n,), or None for those of the robot.
     keep
         Residuals that must not be negative: of q and qd at any node but the first, such as a region of a frame, a stop,
-        a distance of your own; of tau too at any node but the last, such as `residuals.power_reserve`. Scale them to
-        the order of one; a weight w scales by √w.
+        a distance of your own; of tau too at any node but the last, such as `residuals.power_reserve`. Those of
+        `residuals.held` must be zero. Scale them to the order of one; a weight w scales by √w.
     clearance
         Distances that must stay above `margin`; see `chasles.clearance`.
     margin
@@ -332,15 +332,15 @@ class OptimalControl(Sealed):
 
     @property
     def end_count(self) -> int:
-        """Number of elements of the exact ends."""
-        return self._final.count
+        """Number of elements of the exact ends and, at all nodes, of what is held."""
+        return int(self._rows.kinds.ends.sum())
 
     @cached_property
     def _programs(self) -> tuple[NodePrograms, NodePrograms]:
         """Programs of the nodes but the last, and of the last."""
         return (
-            NodePrograms(self.step, self._running, self._distances, is_last=False),
-            NodePrograms(self.step, self._final, self._distances, is_last=True),
+            NodePrograms(self.step, self._running, self._distances, is_last=False, held=self._held.count),
+            NodePrograms(self.step, self._final, self._distances, is_last=True, held=self._held.count),
         )
 
     @cached_property
@@ -360,13 +360,20 @@ class OptimalControl(Sealed):
     @cached_property
     def _distances(self) -> Terms:
         def distances(known: Mapping[str, Any]) -> Any:
-            kept = stacked([each for each in self.keep if not each.takes_torques], known)
+            of_state = [each for each in self.keep if not each.takes_torques]
+            kept = stacked(sorted(of_state, key=lambda each: each.is_held), known)
             if self.clearance is None:
                 return kept
             apart = (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE
             return np.concatenate([apart, kept])
 
         return self._terms((), distances, has_torques=False, duration=0.0)
+
+    @cached_property
+    def _held(self) -> Terms:
+        """What is held, for the number of its elements."""
+        held = [each for each in self.keep if each.is_held]
+        return self._terms((), lambda known: stacked(held, known), has_torques=False, duration=0.0)
 
     @cached_property
     def _final(self) -> Terms:

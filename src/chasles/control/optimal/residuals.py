@@ -44,6 +44,8 @@ class Residual(Sealed):
         Weight w of ½ w r², one number or (m,), not negative. In running costs it is a rate, per second.
     arguments
         Names of the function's arguments in order; default those in its signature.
+    is_held
+        Whether it must be zero in `keep`; see `held`.
     **values
         Shape of each named value that the function takes and `OptimalControl.solve` is given, such as ``()`` or
         ``(3,)``; ``"n"`` stands for the number of velocities, ``"nq"`` for that of coordinates.
@@ -71,6 +73,7 @@ class Residual(Sealed):
         *,
         weight: ArrayLike = 1.0,
         arguments: Sequence[str] | None = None,
+        is_held: bool = False,
         **values: tuple[int | str, ...],
     ) -> None:
         if not callable(function):
@@ -79,7 +82,7 @@ class Residual(Sealed):
         self.weight = reals(weight, "weight", at_least=0.0)
         if self.weight.ndim > 1:
             raise ArgumentError(f"weight has shape {self.weight.shape}; expected one number or (m,)")
-        self.values = values
+        self.values, self.is_held = values, is_held
         self.arguments = tuple(inspect.signature(function).parameters if arguments is None else arguments)
         for name in self.arguments:
             if name not in (*KNOWN, *values):
@@ -87,7 +90,7 @@ class Residual(Sealed):
 
     def __rmul__(self, factor: ArrayLike) -> Residual:
         weight = np.multiply(factor, self.weight)
-        return Residual(self.function, weight=weight, arguments=self.arguments, **self.values)
+        return Residual(self.function, weight=weight, arguments=self.arguments, is_held=self.is_held, **self.values)
 
     @property
     def takes_torques(self) -> bool:
@@ -246,6 +249,28 @@ def power_reserve(limit: ArrayLike, *, total: bool = False) -> Residual:
     return Residual(reserve)
 
 
+def held(residual: Residual | Callable[..., Any]) -> Residual:
+    """The same residual for `keep`, where it must then be zero at all nodes but the first: an equality.
+
+    Parameters
+    ----------
+    residual
+        Residual or function of q and qd. Hold velocities, which torques change at once, rather than positions: where
+        positions alone are held, velocities may alternate from node to node.
+
+    Examples
+    --------
+    The tool keeps its height:
+
+    >>> held(lambda robot, q, qd: (robot.jacobian(q, frame="world-aligned") @ qd)[5:])
+    <Residual of robot, q, qd, weight 1>
+    """
+    (same,) = as_residuals([residual], "residual")
+    if same.takes_torques:
+        raise ArgumentError(f"{same!r} depends on torques; only residuals of q and qd can be held")
+    return Residual(same.function, weight=same.weight, arguments=same.arguments, is_held=True, **same.values)
+
+
 def time() -> Residual:
     """The time that passes, for running costs: of weight w it adds w times the duration, s, to the cost.
 
@@ -274,6 +299,6 @@ def _from_target(
     if isinstance(target, str):
         target = f"{of}_{_MOTION}" if target == _MOTION else target
         named = {} if target in KNOWN else {target: shape}
-        return Residual(function, arguments=("robot", of, target), **named)
+        return Residual(function, arguments=("robot", of, target), is_held=False, **named)
     constant = reals(target, "target")
     return Residual(lambda robot, value: function(robot, value, constant), arguments=("robot", of))

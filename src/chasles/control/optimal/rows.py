@@ -146,5 +146,11 @@ class ConstraintRows:
             return Place("lower" if index < size else "upper", before + index % size, node)
         index -= 2 * size
         distances = self.stage.distances.count
-        is_end = programs is self.last and index >= distances
-        return Place("end", index - distances, node) if is_end else Place("distance", index, node)
+        first_held = distances - programs.held
+        if index < first_held:
+            return Place("distance", index, node)
+        if index < distances:
+            return Place("held", index - first_held, node)
+        if programs is self.last:
+            return Place("end", index - distances, node)
+        return Place("distance", index - programs.held, node)

@@ -35,6 +35,9 @@ _CLEARANCE = Rule(
 _KEPT = Rule(
     "kept", FEASIBLE, _BECAUSE, "element {index} of what is to be kept is {value:.3g} below 0 at {at}", "refusal"
 )
+_HELD = Rule(
+    "held", FEASIBLE, _BECAUSE, "element {index} of what is to be held is {value:.3g} instead of 0 at {at}", "refusal"
+)
 _BETWEEN = Rule(
     "between-nodes",
     0.0,
@@ -109,6 +112,8 @@ def violations(
         at = f"node {nodes[0]}" if len(nodes) == 1 else f"{len(nodes)} nodes from {min(nodes)} to {max(nodes)}"
         if kind == "end":
             found += _END.told(most, index=index)
+        elif kind == "held":
+            found += _HELD.told(most, index=index, at=at)
         elif kind == "distance" and index >= len(pairs):
             found += _KEPT.told(most, index=index - len(pairs), at=at)
         elif kind == "distance":
