@@ -18,6 +18,8 @@ import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError, IdentificationError
 from chasles.cli.application import application
 from chasles.identification import IdentificationWarning, WrenchIdentification, WrenchLog, identify_from_wrenches
+from chasles.identification.estimation import reference_bodies
+from chasles.model import Description, Inertia, Joint, Link
 
 FloatArray = NDArray[np.float64]
 PLATE, OTHER = (0.3, -0.2, 0.05), (-0.4, 0.1, 0.0)
@@ -157,6 +159,37 @@ def test_a_plate_that_stands_elsewhere_is_named_with_its_place(moved: tuple[floa
     said, better = (np.array(eval(finding.facts[name])) for name in ("place", "better"))
     np.testing.assert_allclose(said, np.add(PLATE, moved), atol=1e-3)
     np.testing.assert_allclose(better, PLATE, atol=5e-3)
+
+
+def test_references_are_heavy_enough_for_a_gripper_at_the_ends_of_the_tree_alone() -> None:
+    """Of slender links each: of 1 kg, 0.3 m long and 1 cm thick."""
+    rod = Inertia(1.0, [0.15, 0.0, 0.0], np.diag([5e-5, 7.5e-3, 7.5e-3]))
+    links = [Link("link0"), *(Link(f"link{k}", rod) for k in (1, 2, 3))]
+    joints = [Joint(f"joint{k}", "revolute", f"link{k - 1}", f"link{k}", axis=[0.0, 0.0, 1.0]) for k in (1, 2, 3)]
+    arm = ch.Robot(Description("rods", tuple(links), tuple(joints)))
+    known = np.asarray(ch.geometry.pseudo_inertia_from_inertial_parameters(arm.inertial.values[:30].reshape(3, 10)))
+    J = reference_bodies(arm, 3, only_ends=True)
+    thickness = np.linalg.eigvalsh(J[:, :3, :3])[:, 0] / np.linalg.eigvalsh(known[:, :3, :3])[:, 0]
+    assert (thickness[:2] < 10.0).all()
+    assert thickness[2] > 25.0
+
+
+@pytest.mark.slow
+def test_intervals_of_determined_parameters_hold_the_truth_on_an_arm_of_slender_links() -> None:
+    """The links' gyration radii are a quarter of a gripper's, and the base is heavy; each log has another truth."""
+    arm = ch.load("z1").with_payload(5.0, inertia=0.05 * np.eye(3), frame="link0").with_free_base()
+    held = []
+    for seed in range(4):
+        real = arm.inertial.perturbed({"mass": 0.25, "inertia": 0.25}, seed=seed)
+        run = recorded(real, seed=seed)
+        noise = coloured_noise(run.on_robot.shape, 1.0, 0.8, seed)
+        measured = run.on_robot + 0.01 * run.on_robot.std(axis=0) * noise
+        found = identify_from_wrenches(arm, WrenchLog(arm, run.t, run.q, {(0.0, 0.0, 0.0): measured}))
+        for parameter, value in zip(found.parameters, truth(found, real), strict=True):
+            if parameter.determined:
+                held.append(parameter.interval[0] < value < parameter.interval[1])
+    assert len(held) > 80
+    assert np.mean(held) > 0.9
 
 
 def test_what_is_saved_is_what_was_identified(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ from chasles.identification.bodies_rotors_and_friction import Minimum, Reference
 from chasles.identification.equations import InertialUnknowns, TorqueEquations
 from chasles.identification.friction import SIGNED, TRANSITIONS, FrictionTerms
 from chasles.identification.regression import HUBER, robust_deviations
+from chasles.model import build_tree
 from chasles.robot.robot import Robot
 
 FloatArray = NDArray[np.float64]
@@ -43,6 +44,8 @@ OFFSET = 0.3
 LEAST_MASS, LEAST_RADIUS = 0.05, 0.1
 """A reference body has this share of the moving mass, and this gyration radius of the arm's: a gripper or load weigh
 that."""
+LIGHT_MASS, LIGHT_RADIUS = 0.01, 0.02
+"""The same for bodies on which nothing is mounted: enough to exist."""
 WEIGHTLESS = 1e-6
 """Share of the moving mass below which a body has none, as in files that give no mass to a body that only turns."""
 UNCORRELATED = 0.05
@@ -316,8 +319,11 @@ def _root_mean_square(values: FloatArray, used: NDArray[np.bool_]) -> FloatArray
     return np.where(count > 0, np.sqrt(mean) + 1e-9, 1.0)
 
 
-def reference_bodies(robot: Robot, bodies: int) -> FloatArray:
+def reference_bodies(robot: Robot, bodies: int, *, only_ends: bool = False) -> FloatArray:
     """Pseudo-inertias of the prior's bodies, none lighter or smaller than what users mount, shape (bodies, 4, 4).
+
+    With `only_ends` this holds for the ends of the tree, where grippers and loads are: in the rows of a free base all
+    bodies act together, and what is too heavy in each adds up.
 
     The size of the arm is that of a rod of its mass: 2 √(M/m), with the largest mass M of its first two joints (of a
     free base the inertia about two axes).
@@ -330,9 +336,12 @@ def reference_bodies(robot: Robot, bodies: int) -> FloatArray:
         lower, upper = np.maximum(robot.lower_limits, -np.pi), np.minimum(robot.upper_limits, np.pi)
         q = rng.uniform(lower, upper, (STATES, robot.n))
     M = np.asarray(robot.mass_matrix(q))
-    radius = LEAST_RADIUS * 2.0 * np.sqrt(np.diagonal(M, axis1=1, axis2=2)[:, :2].max(axis=1).mean() / mass)
+    tree = build_tree(robot.description)
+    inner = np.isin(tree.carriers, [body.parent for body in tree.bodies]) & only_ends
+    radius = np.where(inner, LIGHT_RADIUS, LEAST_RADIUS)[:, None] * 2.0
+    radius = radius * np.sqrt(np.diagonal(M, axis1=1, axis2=2)[:, :2].max(axis=1).mean() / mass)
     center = J[:, :3, 3] / np.maximum(J[:, 3, 3], 1e-9)[:, None]
-    own = np.maximum(J[:, 3, 3], LEAST_MASS * mass)
+    own = np.maximum(J[:, 3, 3], np.where(inner, LIGHT_MASS, LEAST_MASS) * mass)
     weighed = np.where(J[:, 3, 3] > WEIGHTLESS * mass, J[:, 3, 3], own)  # a body may have an inertia and no mass
     spread = (J[:, :3, :3] - J[:, 3, 3, None, None] * center[:, :, None] * center[:, None]) / weighed[:, None, None]
     w, V = np.linalg.eigh(spread)

@@ -152,14 +152,14 @@ def _fits_without_parts(data: Data, parts: int, friction: Friction) -> Fits:
         for part in range(parts)
     ]
     for rows, _ in left:
-        require_rows(data.equations, rows)
+        _require_rows(data.equations, rows)
     return [(estimate(data.robot, data.equations, rows, friction), predicted) for rows, predicted in left]
 
 
 def _fitted(data: Data, fits: Fits, friction: Friction) -> tuple[Identification, FittedLog, tuple[str, ...]]:
     """Fit all of the log, and predict what the fits without its parts have not seen; name what acts only together."""
     robot, equations, test = data.robot, data.equations, data.test
-    require_rows(equations, data.used)
+    _require_rows(equations, data.used)
     found = estimate(robot, equations, data.used, friction)
     predictions = _predictions("training", robot, [(found, np.ones(len(equations.time), dtype=bool))], equations)
     predictions |= _predictions("unseen", robot, fits or [(found, np.ones(len(test.time), dtype=bool))], test)
@@ -264,3 +264,9 @@ def _expected(
     count = moving.sum(axis=0)
     mean = np.where(moving, variances, 0.0).sum(axis=0) / np.maximum(count, 1)
     return np.where(count > 0, np.sqrt(mean + predictions["model", "training"].rms() ** 2), np.nan)
+
+
+def _require_rows(equations: TorqueEquations, used: NDArray[np.bool_]) -> None:
+    """Refuse a fit to fewer rows than twice its unknowns: base parameters, and textbook friction of each motor."""
+    unknowns = len(equations.inertial.names) + 3 * used.shape[1]
+    require_rows(int(used.sum()), unknowns, equations.signals.cutoff.frequency)

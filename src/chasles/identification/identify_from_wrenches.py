@@ -19,7 +19,7 @@ from chasles.identification.identify import IdentificationWarning
 from chasles.identification.intervals import Combinations, intervals_of_minimum
 from chasles.identification.logs.acceptance import refuse
 from chasles.identification.logs.wrench_log import WrenchLog, require_free_base
-from chasles.identification.preparation import GO_ON
+from chasles.identification.preparation import GO_ON, require_rows
 from chasles.identification.regression import WeightedFit, robust_deviations
 from chasles.identification.wrench_equations import WrenchEquations, cutoff_of
 from chasles.identification.wrench_identification import WrenchIdentification, predicted
@@ -34,11 +34,6 @@ PLACED = 0.05
 """Deviation of a plate's place, m, that is looked for: larger mistakes are seen, too."""
 SURVEYED = 2e-3
 """Shift of a plate, m, below which it is as well placed as plates are surveyed."""
-TOO_SHORT = Rule(
-    "too-short", 2.0, "rows for an unknown: one for the estimate, one for its error",
-    "the logs leave {rows} rows below the cut-off of {cutoff:.3g} Hz for {unknowns} base parameters; record "
-    "{times:.1f} times as long", "refusal",
-)  # fmt: skip
 NO_WRENCH = Rule(
     "no-wrench", 1e-9, "rounding of the world's axes into those of the base",
     "the measured wrenches are zero or constant throughout, so they tell no mass: look at the plates' columns",
@@ -137,9 +132,7 @@ def identify_from_wrenches(
     chosen = cutoff_of(logs, None if cutoff is None else real(cutoff, "cutoff", above=0.0))
     unknowns = body_unknowns(robot)
     equations = WrenchEquations(robot, unknowns, logs, chosen)
-    rows, count = equations.wrench.size, len(unknowns.names)
-    times = TOO_SHORT.limit * count / max(rows, 1)
-    refuse(TOO_SHORT.below(rows / count, rows=rows, unknowns=count, cutoff=chosen.frequency, times=times))
+    require_rows(equations.wrench.size, len(unknowns.names), chosen.frequency)
     refuse(NO_WRENCH.below(float(np.ptp(equations.wrench, axis=0).max())))
     fit = _fit(robot, unknowns, equations)
     findings = (*_moved_places(equations, fit), *_unexplained(equations, fit.residuals))
@@ -184,7 +177,7 @@ def _fit(robot: Robot, unknowns: InertialUnknowns, equations: WrenchEquations) -
     """
     A, y = equations.columns, equations.wrench
     nothing = np.zeros(0, dtype=np.intp)
-    L = np.linalg.cholesky(reference_bodies(robot, unknowns.bodies))
+    L = np.linalg.cholesky(reference_bodies(robot, unknowns.bodies, only_ends=True))
     references = References(np.asarray(L), nothing, np.zeros(0), nothing, np.zeros(0))
     used = np.ones(y.shape, dtype=bool)
     base = A[:, :, unknowns.independent]

@@ -35,8 +35,8 @@ RESTS = Rule(
 )  # fmt: skip
 TOO_SHORT = Rule(
     "too-short", 2.0, "rows for an unknown: one for the estimate, one for its error",
-    "the log leaves {rows} torques of moving joints below the cut-off of {cutoff:.3g} Hz for {unknowns} unknowns; "
-    "record {times:.1f} times as long", "refusal",
+    "the logs leave {rows} rows of what moves below the cut-off of {cutoff:.3g} Hz for {unknowns} unknowns; record "
+    "{times:.1f} times as long", "refusal",
 )  # fmt: skip
 NO_UNIT_OF_EFFORT = Rule(
     "no-unit-of-effort", 0.0, "a scale of all torques is free if neither gains nor masses are known",
@@ -149,17 +149,16 @@ def _require_motion(signals: Signals, names: Sequence[str]) -> None:
     refuse([own for name, span, place in motions for own in RESTS.below(span, joint=name, place=float(place))])
 
 
-def require_rows(equations: TorqueEquations, used: NDArray[np.bool_]) -> None:
-    """Refuse a fit to fewer rows than twice its unknowns.
+def require_rows(rows: int, unknowns: int, cutoff: float) -> None:
+    """Refuse a fit to fewer rows than twice its unknowns, below a cut-off frequency, Hz.
 
     Raises
     ------
     IdentificationError
         The message says how much longer the log must be.
     """
-    rows, count = int(used.sum()), len(equations.inertial.names) + 3 * used.shape[1]
-    facts = {"unknowns": count, "cutoff": equations.signals.cutoff.frequency}
-    refuse(TOO_SHORT.below(rows / count, rows=rows, times=TOO_SHORT.limit * count / max(rows, 1), **facts))
+    times = TOO_SHORT.limit * unknowns / max(rows, 1)
+    refuse(TOO_SHORT.below(rows / unknowns, rows=rows, unknowns=unknowns, cutoff=cutoff, times=times))
 
 
 def _signals(log: Log, cutoff: float | Cutoff | None) -> Signals:
