@@ -77,25 +77,8 @@ class Parameter:
         return self.value - self.half_width, self.value + self.half_width
 
 
-class Told:
-    """What has parameters with intervals, and is kept in a file."""
-
-    parameters: tuple[Parameter, ...]
-
-    def __getitem__(self, name: str) -> Parameter:
-        """Parameter by name."""
-        for parameter in self.parameters:
-            if parameter.name == name:
-                return parameter
-        raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
-
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write all of the identification, for `chasles.identification.load`; path ends in ``.npz``."""
-        return archive.save(self, path)
-
-
 @dataclass(frozen=True)
-class Identification(Told):
+class Identification:
     """Identified model of a robot from a log; result of `chasles.identify`.
 
     Attributes
@@ -151,6 +134,13 @@ class Identification(Told):
     drive_gains: DriveGains | None
     outliers: FloatArray
     findings: tuple[Finding, ...] = ()
+
+    def __getitem__(self, name: str) -> Parameter:
+        """Parameter by name."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
 
     @property
     def masses(self) -> dict[str, tuple[float, float]]:
@@ -240,6 +230,10 @@ class Identification(Told):
             f"<Identification of '{self.robot.name}': {determined} of {len(self.parameters)} parameters determined, "
             f"unseen torques to {worst:.1%} or better>"
         )
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write all of the identification, with its log, for `chasles.identification.load`; path ends in ``.npz``."""
+        return archive.save(self, path)
 
     def report(self, path: str | PathLike[str], title: str = "Identification") -> Path:
         """Write a self-contained HTML page: measured and predicted efforts, residuals, parameters, friction, advice."""

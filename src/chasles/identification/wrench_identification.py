@@ -11,11 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base import verbs
+from chasles.base.errors import UnknownNameError
 from chasles.base.findings import Finding
+from chasles.identification import archive
 from chasles.identification.comparison import Prediction
 from chasles.identification.equations import InertialUnknowns
 from chasles.identification.filtering import Cutoff
-from chasles.identification.identification import NORMAL_QUANTILE, Parameter, Told
+from chasles.identification.identification import NORMAL_QUANTILE, Parameter
 from chasles.identification.logs.wrench_log import WrenchLog
 from chasles.identification.wrench_equations import WrenchEquations
 from chasles.robot.robot import Robot
@@ -27,7 +29,7 @@ ROWS = {"mx": "N·m", "my": "N·m", "mz": "N·m", "fx": "N", "fy": "N", "fz": "N
 
 
 @dataclass(frozen=True)
-class WrenchIdentification(Told):
+class WrenchIdentification:
     """Identified bodies of a robot with a free base; result of `identify_from_wrenches`.
 
     Attributes
@@ -61,6 +63,13 @@ class WrenchIdentification(Told):
     noise: FloatArray
     cutoff: Cutoff
     findings: tuple[Finding, ...] = ()
+
+    def __getitem__(self, name: str) -> Parameter:
+        """Base parameter by name."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
 
     @property
     def masses(self) -> dict[str, tuple[float, float]]:
@@ -111,6 +120,10 @@ class WrenchIdentification(Told):
             "parameters determined"
         )
         return "\n".join([*lines, *(f"{finding.rule.weight}: {finding}" for finding in self.findings)])
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write all of the identification for `chasles.identification.load`; path ends in ``.npz``."""
+        return archive.save(self, path)
 
     def report(self, path: str | PathLike[str], title: str = "Identification from wrenches") -> Path:
         """Write a self-contained HTML page: measured and predicted wrenches, masses, parameters, advice."""
