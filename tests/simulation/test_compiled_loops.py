@@ -216,6 +216,7 @@ def test_loops_of_one_plant_have_their_steps_in_common() -> None:
     assert steps[0] == steps[1]
 
 
+@pytest.mark.slow
 def test_machine_code_of_a_module_is_generated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two kernels that call one long program generate its code once."""
     generated: list[str] = []
