@@ -132,7 +132,8 @@ def _at(loop: SensitivityLoop, angles: Floats) -> Floats:
     slopes = [_sigma(D[..., :, None] * slope / D[..., None, :]) for D, _ in pairs]
     curves = [_sigma(D[..., :, None] * outputs) * resolvent * _sigma(inputs / D[..., None, :]) for D, _ in pairs]
     values = [_sigma(D[..., :, None] * M / D[..., None, :]) for D, M in pairs]
-    return np.stack([*values, np.maximum(*slopes), np.maximum(*curves), resolvent], axis=-1).max(axis=1)
+    columns = np.stack([*values, np.maximum(*slopes), np.maximum(*curves), resolvent], axis=-1)
+    return np.asarray(columns.max(axis=1), dtype=np.float64)
 
 
 def _sigma(M: Complex) -> Floats:
