@@ -9,9 +9,12 @@ import numpy as np
 import pytest
 
 from chasles.base.errors import ArgumentError
+from chasles.engine import trace
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.matrices.scan import MatrixScan
 from chasles.engine.matrices.steps import Given, beside, eliminate, solve
 from chasles.engine.matrix_calls import matrix_call
+from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 Step = Callable[..., tuple[Any, dict[str, Any]]]
 
@@ -119,6 +122,18 @@ def test_what_is_not_positive_definite_has_no_solution(jit: str, monkeypatch: py
     S = np.stack([np.eye(3), indefinite, np.full((3, 3), np.nan)])
     finite = np.isfinite(compute(np.ones((2, 3, 2)), S)).all(axis=(-1, -2, -3))
     assert finite.tolist() == [True, False, False]
+
+
+def test_a_step_is_traced_to_scalars_for_other_targets() -> None:
+    S, F = np.random.default_rng(0).normal(size=(2, 4, 4))
+    S = S @ S.T + np.eye(4)
+
+    def work(S: Any, F: Any) -> tuple[Any, ...]:
+        return (*eliminate(S, 2), solve(S, beside(F, S)))
+
+    program = trace(work, {"S": (4, 4), "F": (4, 4)}, name="work", outputs=["gains", "rest", "solved"])
+    for traced, expected in zip(compile_numpy(Kernel(program), "float64")(S, F), work(S, F), strict=True):
+        np.testing.assert_allclose(traced, expected, rtol=0.0, atol=1e-12)
 
 
 def test_no_steps_leave_the_state() -> None:

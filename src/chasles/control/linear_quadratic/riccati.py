@@ -148,6 +148,8 @@ def _steps(weights: Floats, steps: int) -> tuple[int]:
 
 def dense(array: Floats) -> Floats:
     """Make the last two axes dense, as machine code expects them; repeated steps and batches stay repeated."""
+    if array.flags.c_contiguous:
+        return array
     rows, columns = array.shape[-2:]
     if array.strides[-2:] == (columns * array.itemsize, array.itemsize):
         return array

@@ -1,8 +1,9 @@
 """Operations on matrices, of numbers or written down: products, sums, parts, elimination.
 
-A step is a Python function of matrices. Called with arrays, with any leading axes, it computes. Called with `Matrix`
-objects it writes down expressions, which machine code evaluates with the columns along the lanes of vectors. Beside the
-functions of this file it may use ``@``, ``+``, ``-``, multiplication by a number, ``.mT`` and slices of both axes.
+A step is a Python function of matrices. Called with arrays, with any leading axes, it computes; in a trace it becomes
+scalar operations, for the targets of programs. Called with `Matrix` objects it writes down expressions, which machine
+code evaluates with the columns along the lanes of vectors. Beside the functions of this file it may use ``@``, ``+``,
+``-``, multiplication by a number, ``.mT`` and slices of both axes.
 """
 
 from __future__ import annotations
@@ -170,6 +171,8 @@ def eliminate(matrix: M, count: int) -> tuple[M, M]:
         return cast("tuple[M, M]", (solution, Eliminated((left, left), elimination, "rest")))
     F, H = matrix[..., :count, count:], matrix[..., count:, count:]
     solution = solve(matrix[..., :count, :count], F)
+    if matrix.dtype == object:  # traced scalars
+        return solution, H - F.mT @ solution
     rest = np.triu(H - F.mT @ solution)
     return solution, rest + np.triu(rest, 1).mT
 
@@ -180,6 +183,9 @@ def solve(S: M, F: M) -> M:
         joined = beside(S, _matrix(F))
         elimination = Elimination(joined.shape, joined, S.shape[0])
         return cast("M", Eliminated(F.shape, elimination, "solution"))
+    if S.dtype == object:  # traced scalars
+        i, j = np.indices(S.shape)
+        return np.linalg.solve(S[np.minimum(i, j), np.maximum(i, j)], F)
     S = np.triu(S) + np.triu(S, 1).mT
     known = np.isfinite(S).all(axis=(-1, -2), keepdims=True)
     definite = np.linalg.eigvalsh(np.where(known, S, 0.0))[..., :1, None] > 0.0
