@@ -185,7 +185,9 @@ def solve(S: M, F: M) -> M:
         return cast("M", Eliminated(F.shape, elimination, "solution"))
     if S.dtype == object:  # traced scalars
         i, j = np.indices(S.shape)
-        return np.linalg.solve(S[np.minimum(i, j), np.maximum(i, j)], F)
+        solve_scalars: Any = np.linalg.solve
+        scalars: M = solve_scalars(S[np.minimum(i, j), np.maximum(i, j)], F)
+        return scalars
     S = np.triu(S) + np.triu(S, 1).mT
     known = np.isfinite(S).all(axis=(-1, -2), keepdims=True)
     definite = np.linalg.eigvalsh(np.where(known, S, 0.0))[..., :1, None] > 0.0
