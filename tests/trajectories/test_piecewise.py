@@ -54,6 +54,29 @@ def test_values_and_derivatives_at_times_in_any_order(shape: tuple[int, ...]) ->
             np.testing.assert_allclose(part[index], wanted, rtol=1e-13, atol=1e-13)
 
 
+@pytest.mark.parametrize("shape", [(), (3,), (4, 1), (4, 3), (5, 1, 1), (5, 4, 3), (0, 1, 1)], ids=str)
+def test_each_trajectory_of_a_batch_may_have_knots_of_its_own(shape: tuple[int, ...]) -> None:
+    """They are those of one alone, bit for bit; on the knots too."""
+    rng = np.random.default_rng(2)
+    knots = np.cumsum(rng.uniform(0.1, 1.0, (4, 3, 4)), axis=-1)
+    t = rng.uniform(0.0, 4.0, shape)
+    many = PiecewisePolynomial(knots, COEFFICIENTS)
+    common = np.broadcast_shapes(shape, (4, 3))
+    times = np.broadcast_to(t, common)
+    for index in np.ndindex(common):
+        one = PiecewisePolynomial(knots[index[-2:]], COEFFICIENTS[index[-2:]])
+        for part, wanted in zip(many.derivatives(t), one.derivatives(times[index]), strict=True):
+            np.testing.assert_array_equal(part[index], wanted)
+    at_knots = many(np.moveaxis(knots, -1, 0)).qd
+    for index in np.ndindex(4, 3):
+        one = PiecewisePolynomial(knots[index], COEFFICIENTS[index])
+        np.testing.assert_array_equal(at_knots[(slice(None), *index)], one(knots[index]).qd)
+    assert many.duration.shape == many.batch == (4, 3)
+    for batch in [(3,), (4, 1), (1, 4, 3)]:
+        with pytest.raises(ArgumentError, match="batch of coefficients is"):
+            PiecewisePolynomial(np.broadcast_to(KNOTS, (*batch, 4)), COEFFICIENTS)
+
+
 def test_knots_belong_to_the_piece_that_begins_there_and_the_end_to_the_last() -> None:
     steps = PiecewisePolynomial([0.0, 1.0, 2.0], [[[0.0], [1.0]], [[1.0], [3.0]]])
     np.testing.assert_array_equal(steps([0.0, 1.0, 2.0]).qd[:, 0], [1.0, 3.0, 3.0])

@@ -10,6 +10,7 @@ import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control.optimal import OptimalControl, Residual, residuals
 from chasles.engine import sqrt
+from chasles.model import Description, Inertia, Link
 
 INERTIA, FORCE = 5.0, 10.0  # of the gantry's bridge
 REST_AT_GOAL = [residuals.position("goal"), residuals.velocity()]
@@ -51,6 +52,53 @@ def test_the_least_time_under_limits_of_force_and_velocity_is_a_trapezoid() -> N
     assert plan.duration == pytest.approx(least, rel=1e-7)
     coarse = fastest(20, velocity=v).solve([0.0, 0.0], goal=[distance, 0.0])
     assert least <= coarse.duration * (1.0 + 1e-7) < least * 1.01
+
+
+def test_each_problem_of_a_batch_has_its_own_duration() -> None:
+    """T = 2 √(m d / F) for each distance d, over the leading axes of goals; each plan ends at its goal and stays."""
+    distances = np.array([[0.05, 0.7, 3.0], [0.2, 0.4, 1.0]])
+    goals = np.stack([distances, np.full_like(distances, 0.01)], axis=-1)
+    plans = fastest(10).solve([0.0, 0.0], goal=goals)
+    assert plans.success.all()
+    np.testing.assert_allclose(plans.duration, 2.0 * np.sqrt(INERTIA * distances / FORCE), rtol=1e-7)
+    np.testing.assert_allclose(plans.cost, plans.duration, rtol=1e-12)
+    assert plans.knots.shape == (2, 3, 11)
+    np.testing.assert_allclose(plans(plans.duration).q, goals, atol=1e-6)
+    np.testing.assert_allclose(plans(0.5 * plans.duration).q[..., 0], 0.5 * distances, atol=1e-6)
+    late = plans(10.0)
+    np.testing.assert_allclose(late.q, goals, atol=1e-6)
+    np.testing.assert_array_equal(late.qd, 0.0)
+    assert repr(plans).startswith("<Plan of 2 joints over 0.31")
+    alone = fastest(10).solve([0.0, 0.0], goal=goals[1, 2])
+    assert plans.torques[1, 2].tobytes() == alone.torques.tobytes()
+    peaks = np.sqrt(FORCE / INERTIA * distances)  # halfway, after √(m d / F)
+    report = plans.check(gantry(), velocity=[float(np.median(peaks)), 1.0], acceleration=np.inf, torque=np.inf)
+    np.testing.assert_array_equal(report.passed, peaks < np.median(peaks))
+
+
+@pytest.mark.slow
+def test_batches_of_free_bodies_of_free_duration() -> None:
+    """A body with a thruster and a torque about one axis: the rotation by an angle takes 2 √(I θ / τ) at least."""
+    hull = Inertia(2.0, [0.0, 0.0, 0.0], np.diag([0.3, 0.4, 0.5]))
+    body = ch.Robot(Description("hull", gravity=[0.0, 0.0, 0.0], links=(Link("hull", hull),))).with_free_base()
+    names = body.velocity_names
+    problem = OptimalControl(
+        body,
+        duration=(0.1, 5.0),
+        nodes=10,
+        running=[residuals.time()],
+        exact_end=[REST_AT_GOAL[0], residuals.velocity()],
+        limits={"torque": 2.0},
+        motors=[names[2]],
+    )
+    angles = np.array([0.2, 1.0])
+    goals = body.integrate(body.home, angles[:, None] * np.eye(6)[2])
+    plans = problem.solve(body.home, goal=goals)
+    assert plans.success.all()
+    np.testing.assert_allclose(plans.duration, 2.0 * np.sqrt(0.5 * angles / 2.0), rtol=1e-6)
+    halfway = plans(0.5 * plans.duration)
+    np.testing.assert_allclose(body.difference(body.home, halfway.q)[:, 2], 0.5 * angles, atol=1e-6)
+    np.testing.assert_allclose(plans(plans.duration).q, goals, atol=1e-6)
 
 
 @pytest.mark.slow
@@ -146,8 +194,6 @@ def test_durations_that_are_none_are_refused(duration: tuple[float, float]) -> N
 def test_what_a_free_duration_cannot_have_is_refused() -> None:
     with pytest.raises(ArgumentError, match=r"no cost depends on it; add one to running, such as residuals\.time"):
         OptimalControl(gantry(), duration=(1.0, 2.0), nodes=5, final=[residuals.velocity()])
-    with pytest.raises(ArgumentError, match="batch"):
-        fastest(5).solve([[0.0, 0.0], [0.1, 0.0]], goal=[1.0, 0.0])
     with pytest.raises(ArgumentError, match="guess"):
         fastest(5).solve([0.0, 0.0], goal=[1.0, 0.0], guess=1.0)  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="free"):

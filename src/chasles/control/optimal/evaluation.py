@@ -20,8 +20,8 @@ Floats = NDArray[np.float64]
 
 def evaluated(
     nodes: Nodes, outcomes: Sequence[SearchResult], clearance: Clearance | None
-) -> tuple[list[Solved], float]:
-    """Return the evaluation of each problem of a batch, and the stretch of time where the duration is free."""
+) -> tuple[list[Solved], Floats]:
+    """Return the evaluation of each problem of a batch, and their stretches of time (problems,), 1 where fixed."""
     step, robot = nodes.step, nodes.step.robot
     m, n = nodes.inputs, robot.n
     found, K, z = (
@@ -36,7 +36,7 @@ def evaluated(
     states = np.concatenate([nodes.configurations(p), qd], axis=-1)
     gains = np.zeros((len(W), nodes.rows.nodes, n, 2 * n))
     gains[:, :, step.motors] = nodes.by_displacements(p, K[..., : 2 * n])
-    stretch = float(W[0, 0, -1]) if step.stretches else 1.0
+    stretches = W[:, 0, -1] if step.stretches else np.ones(len(W))
     share = certificate.reduced_gradient / np.maximum(1.0, certificate.size)
     cost = certificate.cost / nodes.scale
     result = []
@@ -49,10 +49,10 @@ def evaluated(
             pairs = () if clearance is None else clearance.pairs
             findings = violations(robot, step.motors, pairs, nodes.rows, certificate.rows[k])
         elif clearance is not None:
-            findings = between_nodes(clearance, states[k], stretch * step.h)
+            findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
         numbers = float(cost[k]), status, float(share[k]), outcome.iterations
         result.append(Solved(states[k], torques[k], gains[k], *numbers, findings))
-    return result, stretch
+    return result, stretches
 
 
 def _status(certificate: Certificate, ending: Ending, k: int) -> PlanStatus:

@@ -14,6 +14,7 @@ from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
 from chasles.trajectories.joint.tangent import ManifoldTrajectory
+from chasles.trajectories.pieces import of_piece, piece_at
 
 Floats = NDArray[np.float64]
 
@@ -142,7 +143,9 @@ class Plan(JointTrajectory):
         return f"{words}. {text(self.findings)}".rstrip()
 
     def __repr__(self) -> str:
-        return f"<Plan of {self.nv} joints over {self.duration:g} s: {str(self).split(':')[0]}>"
+        shortest, longest = np.min(self.duration), np.max(self.duration)
+        span = f"{longest:g} s" if shortest == longest else f"{shortest:g} to {longest:g} s"
+        return f"<Plan of {self.nv} joints over {span}: {str(self).split(':')[0]}>"
 
 
 class PlainPlan(Plan, PiecewisePolynomial):
@@ -151,7 +154,7 @@ class PlainPlan(Plan, PiecewisePolynomial):
     def __init__(self, times: Floats, solved: list[Solved], batch: tuple[int, ...]) -> None:
         self._take(solved, batch)
         n = self.states.shape[-1] // 2
-        h = float(times[1] - times[0])
+        h = np.diff(times[..., :2])[..., None]
         qd = self.states[..., n:]
         traveled = 0.5 * h * np.cumsum(qd[..., 1:, :] + qd[..., :-1, :], axis=-2)
         first = self.states[..., :1, :n]
@@ -167,7 +170,7 @@ class ManifoldPlan(Plan, ManifoldTrajectory):
         self._take(solved, batch)
         self.robot, self.knots, self.batch = robot, times, batch
         self._q, qd = self.states[..., : robot.nq], self.states[..., robot.nq :]
-        h = float(times[1] - times[0])
+        h = np.diff(times[..., :2])[..., None]
         turns = np.diff(qd, axis=-2)
         moved = np.asarray(robot.difference(self._q[..., :-1, :], self._q[..., 1:, :]))
         rest = moved - 0.5 * h * (qd[..., 1:, :] + qd[..., :-1, :])  # is left where rotations change their axes
@@ -178,11 +181,8 @@ class ManifoldPlan(Plan, ManifoldTrajectory):
 
     def derivatives(self, t: Floats) -> tuple[Any, Any, Any, Any]:
         """Configurations (..., nq); velocities, accelerations and jerks (..., n) in the tangent space."""
-        piece = np.clip(np.searchsorted(self.knots, t, side="right") - 1, 0, len(self.knots) - 2)
+        before = of_piece(self._q, piece_at(self.knots, t), self.batch)
         displacement = self._displacements.derivatives(t)[0]
-        shape = displacement.shape[:-1]
-        spread = np.broadcast_to(self._q, (*shape, *self._q.shape[-2:]))
-        before = np.take_along_axis(spread, np.broadcast_to(piece, shape)[..., None, None], axis=-2)[..., 0, :]
         qd, qdd, jerk, _ = self._velocities.derivatives(t)
-        beyond = np.broadcast_to((t < self.knots[0]) | (t > self.knots[-1]), shape)[..., None]
+        beyond = ((t < self.knots[..., 0]) | (t > self.knots[..., -1]))[..., None]
         return np.asarray(self.robot.integrate(before, displacement)), np.where(beyond, 0.0, qd), qdd, jerk

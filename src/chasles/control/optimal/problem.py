@@ -53,8 +53,8 @@ class OptimalControl(Sealed):
     robot
         Robot: a chain, a tree, with a free base or spherical joints, or with loops.
     duration
-        Duration of the motion, s; or the shortest and the longest one, between which it is free and chosen at least
-        cost, as with `residuals.time` among the running ones.
+        Duration of the motion, s; or the shortest and the longest one, between which that of each problem is free and
+        chosen at least cost, as with `residuals.time` among the running ones.
     nodes
         Number N of steps of equal length, over each of which torques are held.
     running
@@ -224,14 +224,13 @@ class OptimalControl(Sealed):
             np.broadcast_to(part, (*batch, *part.shape[part.ndim - core :]))
             for part, core in zip(parts, cores, strict=True)
         ]
-        if batch and self.span.is_free:
-            raise ArgumentError(f"this is a batch {batch} of problems, but one of free duration is solved alone")
         reference = self._reference(reference)
         guess = reference if guess is None else guess
         count = int(np.prod(batch, dtype=int))
         flat = [part.reshape(count, *part.shape[part.ndim - core :]) for part, core in zip(whole, cores, strict=True)]
-        solved, stretch = self._solved(reference, guess, most, watch, *flat)
-        times = np.linspace(0.0, stretch * self.duration, self.nodes + 1)
+        solved, stretches = self._solved(reference, guess, most, watch, *flat)
+        durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
+        times = np.linspace(0.0, durations, self.nodes + 1, axis=-1)
         if self.robot.nq == n:
             return PlainPlan(times, solved, batch)
         return ManifoldPlan(self.robot, times, solved, batch)
@@ -278,8 +277,8 @@ class OptimalControl(Sealed):
         q: Floats,
         qd: Floats,
         *values: Floats,
-    ) -> tuple[list[Solved], float]:
-        """Solve problems (problems, …); also by what the duration that was found exceeds the usual one."""
+    ) -> tuple[list[Solved], Floats]:
+        """Solve problems (problems, …); also by what the durations that were found exceed the usual one."""
         nodes, W = self.posed(q, qd, values, reference=reference, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
         return evaluated(nodes, solve_all(nodes, W, iterations=most, watch=watch), self.clearance)

@@ -19,6 +19,7 @@ from chasles.geometry.projections import ROTATION
 from chasles.geometry.rotations import exp_rotation
 from chasles.trajectories.cartesian.trajectory import CartesianTrajectory
 from chasles.trajectories.motion import PoseMotion
+from chasles.trajectories.pieces import of_piece, piece_at
 
 
 class PosePieces(CartesianTrajectory):
@@ -47,13 +48,9 @@ class PosePieces(CartesianTrajectory):
     def pose_motion(self, t: NDArray[np.float64]) -> PoseMotion:
         """Pose (..., 4, 4), twist and its rate (..., 6) at times (...)."""
         inside = np.clip(t, self.knots[..., 0], self.knots[..., -1])
-        if self.knots.ndim == 1:
-            piece = np.searchsorted(self.knots[1:-1], inside, side="right")
-            since = inside - self.knots[piece]
-        else:
-            piece = (inside[..., None] >= self.knots[..., 1:-1]).sum(axis=-1)
-            since = inside - _of_piece(self.knots[..., None], piece, self.batch)[..., 0]
-        motion = PoseMotion(*self.formula(since, *(_of_piece(part, piece, self.batch) for part in self.pieces)))
+        piece = piece_at(self.knots, inside)
+        since = inside - of_piece(self.knots, piece, self.knots.shape[:-1])
+        motion = PoseMotion(*self.formula(since, *(of_piece(part, piece, self.batch) for part in self.pieces)))
         resting = (t < self.knots[..., 0]) | (t > self.knots[..., -1])
         if np.any(resting):
             resting = np.broadcast_to(resting, motion.twist.shape[:-1])
@@ -170,14 +167,3 @@ def polynomial_pose(order: int) -> Function:
 
     inputs = {"u": (), "R_reference": (3, 3), "coefficients": (order, 6)}
     return Function(trace(evaluate, inputs, name="polynomial_pose", outputs=PoseMotion._fields))
-
-
-def _of_piece(part: NDArray[np.float64], piece: NDArray[np.intp], batch: tuple[int, ...]) -> Any:
-    """Values of the piece in which each time lies: part (*batch, k, ...) at piece (...) -> (..., ...)."""
-    if not batch:
-        return part[piece]
-    shape = np.broadcast_shapes(piece.shape, batch)
-    rest = part.shape[len(batch) + 1 :]
-    spread = np.broadcast_to(part, (*shape, *part.shape[len(batch) :]))
-    index = np.broadcast_to(piece, shape).reshape(*shape, *(1,) * (1 + len(rest)))
-    return np.take_along_axis(spread, index, axis=len(shape)).reshape(*shape, *rest)

@@ -14,6 +14,7 @@ from chasles.engine import Function, Program, trace
 from chasles.engine.validators import reals
 from chasles.geometry.elementary import Array
 from chasles.trajectories.joint.trajectory import JointTrajectory
+from chasles.trajectories.pieces import of_piece, piece_at
 
 _DERIVATIVES = 4
 _BLOCK = 1_000
@@ -25,7 +26,7 @@ class PiecewisePolynomial(JointTrajectory):
     Parameters
     ----------
     knots
-        Increasing times, shape (k + 1,), s. A batch of trajectories shares them.
+        Increasing times, s, shape (k + 1,), which a batch of trajectories shares, or (*batch, k + 1).
     coefficients
         Shape (*batch, k, order + 1, n): the joint positions in piece i are the sum of
         ``coefficients[..., i, j, :] (t - knots[i])**j``.
@@ -43,15 +44,20 @@ class PiecewisePolynomial(JointTrajectory):
     """
 
     def __init__(self, knots: ArrayLike, coefficients: ArrayLike) -> None:
-        self.knots = reals(knots, "knots", ("k + 1",))
-        if len(self.knots) < 2 or not (np.diff(self.knots) > 0.0).all():
-            raise ArgumentError("knots must be two or more increasing times, shape (k + 1,)")
-        pieces = len(self.knots) - 1
+        self.knots = reals(knots, "knots", (..., "k + 1"))
+        pieces = self.knots.shape[-1] - 1
+        if pieces < 1 or not (np.diff(self.knots) > 0.0).all():
+            raise ArgumentError("knots must be two or more increasing times, shape (..., k + 1)")
         given = reals(coefficients, "coefficients", (..., pieces, "order + 1", "n"))
         self.coefficients = np.ascontiguousarray(given)  # pieces are taken one by one
         for array in (self.knots, self.coefficients):
             array.flags.writeable = False
         self.batch = self.coefficients.shape[:-3]
+        if self.knots.shape[:-1] not in ((), self.batch):
+            raise ArgumentError(
+                f"knots have shape {self.knots.shape}, but the batch of coefficients is {self.batch}; "
+                f"give {(pieces + 1,)} or {(*self.batch, pieces + 1)}"
+            )
 
     @property
     def n(self) -> int:
@@ -65,17 +71,16 @@ class PiecewisePolynomial(JointTrajectory):
 
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
         """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
-        count, order, n = self.coefficients.shape[-3:]
-        inside = np.clip(t, self.knots[0], self.knots[-1])
-        piece = np.clip(np.searchsorted(self.knots, inside, side="right") - 1, 0, count - 1)
-        function = polynomial(order, n)
+        function = polynomial(*self.coefficients.shape[-2:])
+        inside = np.clip(t, self.knots[..., 0], self.knots[..., -1])
+        piece = piece_at(self.knots, inside)
         if not self.batch:
             results = self._in_blocks(function, inside, piece)
-        elif all(size == 1 for size in t.shape[::-1][: len(self.batch)]):
+        elif self.knots.ndim == 1 and all(size == 1 for size in t.shape[::-1][: len(self.batch)]):
             results = self._by_piece(function, inside, piece)
         else:
             results = function(*self._gathered(inside, piece))
-        resting = (t < self.knots[0]) | (t > self.knots[-1])
+        resting = (t < self.knots[..., 0]) | (t > self.knots[..., -1])
         if resting.any():
             resting = np.broadcast_to(resting, results[0].shape[:-1])
             for part in results[1:]:
@@ -84,10 +89,8 @@ class PiecewisePolynomial(JointTrajectory):
 
     def _gathered(self, t: NDArray[np.float64], piece: NDArray[np.intp]) -> tuple[Any, Any]:
         """Time since its knot, and coefficients, of each sample of a batch of trajectories."""
-        shape = np.broadcast_shapes(t.shape, self.batch)
-        spread = np.broadcast_to(self.coefficients, (*shape, *self.coefficients.shape[-3:]))
-        index = np.broadcast_to(piece, shape)[..., None, None, None]
-        return t - self.knots[piece], np.take_along_axis(spread, index, axis=-3)[..., 0, :, :]
+        begins = of_piece(self.knots, piece, self.knots.shape[:-1])
+        return t - begins, of_piece(self.coefficients, piece, self.batch)
 
     def _in_blocks(self, function: Function, t: NDArray[np.float64], piece: NDArray[np.intp]) -> tuple[Any, ...]:
         """Results of one trajectory: as many times at once as have their coefficients in the processor's cache."""

@@ -37,8 +37,8 @@ def stationary_times(trajectory: PiecewisePolynomial) -> NDArray[np.float64]:
     >>> stationary_times(throw).max().round(9)
     np.float64(1.0)
     """
-    knots = trajectory.knots[:-1, None]
-    length = np.diff(trajectory.knots)[:, None]
+    knots = trajectory.knots[..., :-1, None]
+    length = np.diff(trajectory.knots)[..., None]
     rows = list(np.moveaxis(trajectory.coefficients, -2, 0))  # each (*batch, k, n)
     derivatives = [rows]
     while len(derivatives[-1]) > 1:
