@@ -13,7 +13,7 @@ from chasles.engine import trace
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.matrices.scan import MatrixScan
 from chasles.engine.matrices.steps import Given, beside, eliminate, solve
-from chasles.engine.matrix_calls import matrix_call
+from chasles.engine.matrix_calls import MatrixCall
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
 Step = Callable[..., tuple[Any, dict[str, Any]]]
@@ -52,7 +52,7 @@ def call(step: Step, n: int, m: int, *, backward: bool = False) -> Callable[...,
     given = {"U": (n, m), "V": (n, m), "c": (n, 1)}
     scan = MatrixScan(step, start="first", end="last", state=(n, n), given=given, backward=backward)
     samples = [name for name in scan.at_each_step if name not in given]
-    return matrix_call("steps", [scan], ["U", "V", "c", "first"], ["last", *samples])
+    return MatrixCall("steps", [scan], ["U", "V", "c", "first"], ["last", *samples])
 
 
 def drawn(n: int, m: int, batch: tuple[int, ...] = (), steps: int = 3) -> list[np.ndarray]:
@@ -117,7 +117,7 @@ def test_what_is_not_positive_definite_has_no_solution(jit: str, monkeypatch: py
         return S, {"solution": solve(S, F)}
 
     scan = MatrixScan(step, start="S", end="", state=(3, 3), given={"F": (3, 2)})
-    compute = matrix_call("solve", [scan], ["F", "S"], ["solution"])
+    compute = MatrixCall("solve", [scan], ["F", "S"], ["solution"])
     indefinite = np.diag([1.0, 2.0, -1.0])
     S = np.stack([np.eye(3), indefinite, np.full((3, 3), np.nan)])
     finite = np.isfinite(compute(np.ones((2, 3, 2)), S)).all(axis=(-1, -2, -3))

@@ -9,6 +9,8 @@ import pytest
 
 from chasles.base.errors import ArgumentError
 from chasles.engine import Function, trace, where
+from chasles.engine.matrices.scan import MatrixScan
+from chasles.engine.matrix_calls import MatrixCall
 from chasles.engine.schedule import Schedule
 
 
@@ -71,6 +73,25 @@ def test_a_scan_is_a_call_as_well() -> None:
     schedule.stop("added")
     schedule.run("add")
     np.testing.assert_array_equal(total, [13.0, 17.0])
+
+
+@pytest.mark.usefixtures("where_it_runs")
+def test_a_scan_over_matrices_is_a_call_as_well() -> None:
+    """Sums of the first rows, from columns that are apart in memory into others."""
+
+    def added(total: Any, row: Any) -> tuple[Any, dict[str, Any]]:
+        return total + row, {"sums": total + row}
+
+    scan = MatrixScan(added, start="first", end="last", state=(2, 1), given={"row": (2, 1)})
+    table, last = np.arange(20.0).reshape(4, 5), np.zeros((2, 1))
+    call = MatrixCall("add", [scan], ["row", "first"], ["sums", "last"])
+    schedule = Schedule()
+    schedule.label("add")
+    schedule.call(call, [table[:, :2, None], np.ones((2, 1))], [table[:, 2:4, None], last])
+    schedule.stop("added")
+    schedule.run("add")
+    np.testing.assert_array_equal(table[:, 2:], [[1, 2, 4], [6, 8, 9], [16, 19, 14], [31, 35, 19]])
+    np.testing.assert_array_equal(last[:, 0], [31.0, 35.0])
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,12 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.engine.function import Function
+from chasles.engine.matrix_calls import MatrixCall
 from chasles.engine.running.compiling import native_available
+from chasles.engine.targets.arguments import Signature
 
 Floats = NDArray[np.float64]
+Callee = Function[Any] | MatrixCall
 _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 
@@ -40,7 +43,7 @@ class _Entry:
     """
 
     work: Callable[[], object] | None = None
-    function: Function[Any] | None = None
+    function: Callee | None = None
     arrays: Sequence[Floats] = ()
     flag: Floats | None = None
     label: str = ""
@@ -79,8 +82,10 @@ class Schedule:
         """Name the entry that follows."""
         self._labels[name] = len(self._entries)
 
-    def call(self, function: Function[Any], inputs: Sequence[Floats], outputs: Sequence[Floats]) -> None:
+    def call(self, function: Callee, inputs: Sequence[Floats], outputs: Sequence[Floats]) -> None:
         """Call a function: arrays have its shapes, or one axis of samples before them; a map may write its inputs.
+
+        Arrays of scans over matrices are dense but for samples and steps.
 
         Raises
         ------
@@ -148,13 +153,14 @@ class Schedule:
         function, entry.function = entry.function, None
         if function is None:
             return
-        arrays, kernel = entry.arrays, function.kernel
+        arrays, signature = entry.arrays, _signature(function)
         count, sizes = _samples(function, arrays)
         loop = function.loop(count)
         if loop is None:
             return
         leading = [
-            array.ndim - len(core.dims) for array, core in zip(arrays, (*kernel.inputs, *kernel.outputs), strict=True)
+            array.ndim - len(core.dims)
+            for array, core in zip(arrays, (*signature.inputs, *signature.outputs), strict=True)
         ]
         strides = [array.strides[0] if lead else 0 for array, lead in zip(arrays, leading, strict=True)]
         inner = [step for array, lead in zip(arrays, leading, strict=True) for step in array.strides[lead:]]
@@ -162,7 +168,7 @@ class Schedule:
             np.array(each, dtype=np.int64)
             for each in (
                 [_address(array) for array in arrays],
-                [count, *(sizes[dim] for dim in kernel.symbols)],
+                [count, *sizes.values()],
                 strides + inner,
             )
         ]
@@ -171,19 +177,26 @@ class Schedule:
         words[:4] = address, *map(_address, tables)
 
 
-def _samples(function: Function[Any], arrays: Sequence[Floats]) -> tuple[int, dict[int | str, int]]:
-    """Return the number of samples in arrays, and the sizes of a function's dimensions."""
+def _signature(function: Callee) -> Signature:
+    if isinstance(function, MatrixCall):
+        return function.signature
     kernel = function.kernel
+    return Signature(kernel.program.name, kernel.inputs, kernel.outputs, np.dtype(function.dtype))
+
+
+def _samples(function: Callee, arrays: Sequence[Floats]) -> tuple[int, dict[int | str, int]]:
+    """Return the number of samples in arrays, and the sizes of a function's dimensions in their order."""
+    signature = _signature(function)
     sizes: dict[int | str, int] = {}
     counts: set[int] = set()
-    for array, core in zip(arrays, (*kernel.inputs, *kernel.outputs), strict=True):
+    for array, core in zip(arrays, (*signature.inputs, *signature.outputs), strict=True):
         lead = array.ndim - len(core.dims)
         counts.update(array.shape[:lead] if lead == 1 else ())
         fits = array.dtype == np.float64 and lead in (0, 1) and len(counts) <= 1
         for dim, size in zip(core.dims, array.shape[lead:], strict=True) if fits else ():
             fits &= sizes.setdefault(dim, size if isinstance(dim, str) else dim) == size
         if not fits:
-            raise ArgumentError(f"{kernel.program.name}: {core.name} has shape {array.shape}, which does not fit")
+            raise ArgumentError(f"{signature.name}: {core.name} has shape {array.shape}, which does not fit")
     return max(counts, default=1), sizes
 
 

@@ -10,7 +10,7 @@ import scipy.linalg
 
 from chasles.base.errors import ArgumentError
 from chasles.control.linear_quadratic import backward_riccati, discrete_riccati
-from chasles.control.linear_quadratic.riccati import _compiled, joined_weights
+from chasles.control.linear_quadratic.riccati import _recursion, joined_weights
 
 SIZES = [(1, 1), (2, 1), (4, 2), (3, 5), (14, 7), (21, 7), (9, 8), (17, 3)]
 
@@ -114,7 +114,7 @@ def test_machine_code_of_every_vector_width(monkeypatch: pytest.MonkeyPatch, lan
     p = problem(n, m, 7, seed=7)
     weights = np.broadcast_to(joined_weights(p.Q, p.R, p.N, n, m), (7, n + m, n + m))
     K, P = plain_recursion(p)
-    result = _compiled.__wrapped__(n, m, False, True)(p.A, p.B, weights, p.terminal)
+    result = _recursion.__wrapped__(n, m, False)(p.A, p.B, weights, p.terminal)
     for ours, plain in zip(result, (K, P[0]), strict=True):
         np.testing.assert_allclose(ours, plain, rtol=0.0, atol=1e-11 * np.abs(plain).max())
 

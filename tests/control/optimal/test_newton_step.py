@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from chasles.control.optimal.backward_pass import solve_chain
+from chasles.control.optimal.backward_pass import Chain
 from chasles.control.optimal.elastic import Elastic, Kinds, central
 
 
@@ -57,6 +57,16 @@ def joined(
     return A_1, np.concatenate([B, np.zeros((N, 1, m))], axis=1), np.triu(W[:-1]), W[-1, m:, m:]
 
 
+def solved(
+    A: np.ndarray, B: np.ndarray, weights: np.ndarray, terminal: np.ndarray, *, chooses_last: bool = False
+) -> Chain:
+    N, s_1, m = B.shape
+    chain = Chain(N, s_1 - 1, m, chooses_last=chooses_last)
+    chain.A[...], chain.B[...], chain.weights[...], chain.terminal[...] = A, B, weights, terminal
+    chain.solve()
+    return chain
+
+
 @pytest.mark.parametrize("plain", [False, True])
 @pytest.mark.parametrize(("N", "s", "m"), [(1, 1, 1), (5, 3, 2), (7, 4, 1), (3, 9, 5), (2, 8, 8)])
 def test_the_backward_pass_solves_the_optimality_conditions(
@@ -64,16 +74,17 @@ def test_the_backward_pass_solves_the_optimality_conditions(
 ) -> None:
     if plain:
         monkeypatch.setenv("CHASLES_JIT", "0")
-    chains = [drawn_chain(seed, N, s, m) for seed in (11, 12)]
-    direction = solve_chain(*(np.stack(parts) for parts in zip(*(joined(*chain) for chain in chains), strict=True)))
-    assert direction.exists.all()
-    for chain, dW, costates, K in zip(chains, *direction, strict=True):
-        expected, multipliers = dense_solution(*chain)
-        computed = np.concatenate([dW[:-1, :m], dW[1:, m:]], axis=1)
+    for seed in (11, 12):
+        drawn = drawn_chain(seed, N, s, m)
+        chain = solved(*joined(*drawn))
+        assert chain.has_minimum
+        expected, multipliers = dense_solution(*drawn)
+        computed = np.concatenate([chain.dW[:-1, :m], chain.dW[1:, m:]], axis=1)
         np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
-        np.testing.assert_allclose(costates[1:], multipliers, atol=1e-9 * np.abs(multipliers).max())
-        x = np.concatenate([dW[:-1, m:], np.ones((N, 1))], axis=1)
-        np.testing.assert_allclose(-(K @ x[..., None])[..., 0], dW[:-1, :m], atol=1e-9 * np.abs(expected).max())
+        np.testing.assert_allclose(chain.costates[1:], multipliers, atol=1e-9 * np.abs(multipliers).max())
+        x = np.concatenate([chain.dW[:-1, m:], np.ones((N, 1))], axis=1)
+        torques = -(chain.K @ x[..., None])[..., 0]
+        np.testing.assert_allclose(torques, chain.dW[:-1, :m], atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize(("N", "s", "m"), [(1, 1, 1), (5, 3, 2), (7, 4, 1)])
@@ -95,30 +106,20 @@ def test_the_last_element_of_the_first_state_may_be_free(N: int, s: int, m: int)
     expected = np.linalg.solve(hessian, -np.einsum("ika,ka->i", moves, np.einsum("kab,kb->ka", H, begin) + g))
     convex = joined(A, B, d, H.copy(), g)
     H[0, -1, -1] -= hessian[-1, -1]
-    chains = [np.stack(pair) for pair in zip(convex, joined(A, B, d, H, g), strict=True)]
-    direction = solve_chain(*chains, chooses_last=True)
-    dW, costates = direction.dW[0], direction.costates[0]
-    computed = np.append(dW[:-1, :m], dW[0, -1])
+    chain = solved(*convex, chooses_last=True)
+    computed = np.append(chain.dW[:-1, :m], chain.dW[0, -1])
     np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
-    assert abs(costates[0, -1]) < 1e-9 * np.abs(costates).max()
-    assert solve_chain(*chains).exists.tolist() == [True, True]
-    assert direction.exists.tolist() == [True, False]
-
-
-def test_arrays_may_lie_in_memory_in_any_way() -> None:
-    chain = joined(*drawn_chain(5, 4, 3, 2))
-    dense = solve_chain(*chain)
-    strided = solve_chain(*(np.repeat(np.asfortranarray(each), 2, axis=-1)[..., ::2] for each in chain))
-    for one, other in zip(dense, strided, strict=True):
-        assert np.array_equal(one, other)
+    assert abs(chain.costates[0, -1]) < 1e-9 * np.abs(chain.costates).max()
+    curved = joined(A, B, d, H, g)
+    assert [solved(*each).has_minimum for each in (convex, curved)] == [True, True]
+    assert not solved(*curved, chooses_last=True).has_minimum
 
 
 def test_negative_curvature_is_no_minimum() -> None:
     A, B, d, H, g = drawn_chain(3, 6, 4, 2)
-    convex = joined(A, B, d, H.copy(), g)
+    assert solved(*joined(A, B, d, H, g)).has_minimum
     H[2, :2, :2] -= 1e4 * np.eye(2)
-    parts = zip(convex, joined(A, B, d, H, g), strict=True)
-    assert solve_chain(*(np.stack(pair) for pair in parts)).exists.tolist() == [True, False]
+    assert not solved(*joined(A, B, d, H, g)).has_minimum
 
 
 def test_the_central_path_satisfies_its_equations() -> None:

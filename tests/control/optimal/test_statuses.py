@@ -167,7 +167,7 @@ def test_an_interrupt_leaves_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
         raise KeyboardInterrupt
 
     control = problem()
-    monkeypatch.setattr("chasles.control.optimal.workspace.solve_chain", interrupt)
+    monkeypatch.setattr("chasles.control.optimal.workspace.Workspace.run", interrupt)
     with pytest.raises(KeyboardInterrupt):
         control.solve([0.0, 0.0], goal=[0.3, 0.0])
 

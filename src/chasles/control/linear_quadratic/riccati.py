@@ -15,8 +15,7 @@ from chasles.control.linear_quadratic.weights import weight_matrix
 from chasles.engine.cpython.memory import empty
 from chasles.engine.matrices.scan import MatrixScan
 from chasles.engine.matrices.steps import M, beside, eliminate
-from chasles.engine.matrix_calls import matrix_call
-from chasles.engine.running.compiling import native_available
+from chasles.engine.matrix_calls import MatrixCall
 from chasles.engine.validators import doubles
 
 Floats = NDArray[np.float64]
@@ -180,25 +179,26 @@ def recursion(n: int, m: int, every_cost: bool) -> Callable[..., tuple[Floats, F
     Weights are those of (u, x) at each step; their upper triangle is read. P is that of the first step, or with
     `every_cost` of each step but the last. A pivot that is not positive makes all that follows NaN.
     """
-    compiled = _compiled(n, m, every_cost, native_available())
+    call = _recursion(n, m, every_cost)
 
     def into_kept_memory(A: Floats, B: Floats, weights: Floats, terminal: Floats) -> tuple[Floats, Floats]:
         leads = A.shape[:-3], B.shape[:-3], weights.shape[:-3], terminal.shape[:-2]
         batch = np.broadcast_shapes(*leads) if any(leads) else ()
         gains = empty((*batch, A.shape[-3], m, n), "float64")
-        return compiled(A, B, weights, terminal, out=(gains, None))
+        K, P = call(A, B, weights, terminal, out=(gains, None))
+        return K, P
 
     return into_kept_memory
 
 
 @cache
-def _compiled(n: int, m: int, every_cost: bool, is_native: bool) -> Callable[..., tuple[Floats, Floats]]:
+def _recursion(n: int, m: int, every_cost: bool) -> MatrixCall:
     def step(P: M, A: M, B: M, weights: M) -> tuple[M, dict[str, M]]:
         before, samples = riccati_step(P, A, B, weights)
         return before, {**samples, "P": before}
 
     scan = backward_scan(step, n, m, end="") if every_cost else backward_scan(riccati_step, n, m, end="P")
-    return matrix_call("riccati", [scan], ["A", "B", "weights", "terminal"], ["K", "P"])
+    return MatrixCall("riccati", [scan], ["A", "B", "weights", "terminal"], ["K", "P"])
 
 
 def _say_why_not_finite(K: Floats, *given: Floats) -> None:

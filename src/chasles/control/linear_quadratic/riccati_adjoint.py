@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,8 +13,7 @@ from chasles.control.linear_quadratic.riccati import backward_riccati, dense
 from chasles.engine.cpython.memory import empty
 from chasles.engine.matrices.scan import MatrixScan
 from chasles.engine.matrices.steps import M, solve
-from chasles.engine.matrix_calls import matrix_call
-from chasles.engine.running.compiling import native_available
+from chasles.engine.matrix_calls import MatrixCall
 from chasles.engine.validators import doubles
 
 Floats = NDArray[np.float64]
@@ -104,7 +102,7 @@ def riccati_gradient(
     batch = np.broadcast_shapes(K.shape[:-3], of_K.shape[:-3], of_P.shape[:-3])
     shapes = (n, n), (n, m), (n, n), (m, m), (m, n)
     out = *(empty((*batch, steps, *shape), "float64") for shape in shapes), empty((*batch, n, n), "float64")
-    of_A, of_B, of_Q, of_R, of_N, end = _compiled(n, m, native_available())(*map(dense, given), out=out)
+    of_A, of_B, of_Q, of_R, of_N, end = _adjoint(n, m)(*map(dense, given), out=out)
     of_N = None if N is None else _summed(of_N.mT, np.shape(N))
     of_terminal = _of_weights(end + of_P[..., -1, :, :], weights["terminal"])
     gradients = _of_weights(of_Q, weights["Q"]), _of_weights(of_R, weights["R"]), of_terminal
@@ -142,11 +140,11 @@ def _adjoint_step(Z: M, A: M, B: M, R: M, P: M, K: M, by_K: M, by_P: M) -> tuple
 
 
 @cache
-def _compiled(n: int, m: int, is_native: bool) -> Callable[..., Any]:
+def _adjoint(n: int, m: int) -> MatrixCall:
     given = {"A": (n, n), "B": (n, m), "R": (m, m), "P": (n, n), "K": (m, n), "by_K": (m, n), "by_P": (n, n)}
     scan = MatrixScan(_adjoint_step, start="start", end="by_terminal", state=(n, n), given=given)
     outputs = ["by_A", "by_B", "by_Q", "by_R", "by_N", "by_terminal"]
-    return matrix_call("riccati_gradient", [scan], [*given, "start"], outputs)
+    return MatrixCall("riccati_gradient", [scan], [*given, "start"], outputs)
 
 
 def _matrices(weights: Floats, size: int) -> Floats:

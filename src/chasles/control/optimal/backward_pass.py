@@ -19,100 +19,77 @@ control (1998); Mayne, A second-order gradient method (1966).
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.linear_quadratic.riccati import backward_scan, dense, riccati_step
-from chasles.engine.cpython.memory import empty
+from chasles.control.linear_quadratic.riccati import backward_scan, riccati_step
 from chasles.engine.matrices.scan import MatrixScan
 from chasles.engine.matrices.steps import M
-from chasles.engine.matrix_calls import matrix_call
-from chasles.engine.running.compiling import native_available
+from chasles.engine.matrix_calls import MatrixCall
+from chasles.engine.schedule import Schedule
 
 Floats = NDArray[np.float64]
 
 
-class Direction(NamedTuple):
-    """Solutions of linear-quadratic problems; NaN where there is no minimum.
+class Chain:
+    """A linear-quadratic problem along the steps of a motion, and its solution, in arrays that stay where they are.
 
-    Attributes
-    ----------
-    dW
-        Changes of (u, x) at the nodes, (..., N + 1, m + s).
-    costates
-        Costates of the new motion, P x + p, (..., N + 1, s).
-    K
-        Gains (K, k) of u = - K x - k, (..., N, m, s + 1).
-    """
-
-    dW: Floats
-    costates: Floats
-    K: Floats
-
-    @property
-    def exists(self) -> NDArray[np.bool_]:
-        """Whether there is a minimum: no negative curvature in a direction that the model allows, (...)."""
-        return np.asarray(np.isfinite(self.K[..., 0, 0, -1]))
-
-
-def solve_chain(
-    A: Floats,
-    B: Floats,
-    weights: Floats,
-    terminal: Floats,
-    *,
-    chooses_last: bool = False,
-    out: Direction | None = None,
-) -> Direction:
-    """Solve the linear-quadratic problems of motions, x at the first node being 0.
-
-    Where the last element of the first x is free, one more step before the first one has it as its input.
+    The first state is 0. Where its last element is free, one more step before the first one has it as its input.
 
     Parameters
     ----------
-    A, B
-        Model of each step of (x, 1), (..., N, s + 1, s + 1), (..., N, s + 1, m).
-    weights, terminal
-        Weights of (u, x, 1) at each node, (..., N, m + s + 1, m + s + 1), and of (x, 1) at the last.
+    steps, states, inputs
+        N, s and m.
     chooses_last
         Whether the last element of x at the first node is free.
-    out
-        Arrays for the solution, those of changes with zeros as the torques of the last node; default new ones.
+
+    Attributes
+    ----------
+    A, B
+        Model of each step of (x, 1), (N, s + 1, s + 1), (N, s + 1, m); zeros at first.
+    weights, terminal
+        Weights of (u, x, 1) at each node, (N, m + s + 1, m + s + 1), of which the upper triangle is read, and of (x, 1)
+        at the last, (s + 1, s + 1).
+    dW
+        Changes of (u, x) at the nodes, (N + 1, m + s).
+    costates
+        Costates of the new motion, P x + p, (N + 1, s), 0 for a state that is given.
+    K
+        Gains (K, k) of u = - K x - k, (N, m, s + 1).
+    first_gain
+        A number, (), that is NaN where the problem has no minimum.
     """
-    *batch, N, s_1, m = B.shape
-    s = s_1 - 1
-    if out is None:
-        out = Direction(np.zeros((*batch, N + 1, m + s)), np.zeros((*batch, N + 1, s)), np.zeros((*batch, N, m, s_1)))
-    if chooses_last:
-        dW, costates, K = solve_chain(*_with_choice(A, B, weights), terminal)
-        K[~np.isfinite(K[..., 0, 0, -1])] = np.nan
-        for array, part in zip(out, (dW[..., 1:, :], costates[..., 1:, :], K[..., 1:, :, :]), strict=True):
-            array[...] = part
-        return out
-    dW, costates, K = out
-    first, kept = np.empty((*batch, s_1, s_1)), empty((N, s_1, s_1), "float64")
-    columns = dW[..., :-1, :m, None], dW[..., 1:, m:, None], costates[..., 1:, :, None]
-    given = map(dense, (A, B, weights, terminal))
-    _solver(s_1, m, native_available())(*given, _start(s_1), kept, out=(K, first, *columns))
-    costates[..., 0, :] = first[..., :-1, -1]
-    return out
 
+    def __init__(self, steps: int, states: int, inputs: int, *, chooses_last: bool = False) -> None:
+        before, s_1, m = int(chooses_last), states + 1, inputs
+        N = steps + before
+        A, B, weights = np.zeros((N, s_1, s_1)), np.zeros((N, s_1, m)), np.zeros((N, m + s_1, m + s_1))
+        dW, costates, K = np.zeros((N + 1, m + states)), np.zeros((N + 1, states)), np.zeros((N, m, s_1))
+        self.terminal = np.zeros((s_1, s_1))
+        if chooses_last:  # of the inputs of the step before, only the first one does something
+            A[0], B[0, states - 1, 0] = np.eye(s_1), 1.0
+            weights[0, range(1, m), range(1, m)] = 1.0
+        self._call = _linear_quadratic(s_1, m)
+        self._inputs = [A, B, weights, self.terminal, np.eye(s_1)[-1][:, None], np.zeros((N, s_1, s_1))]
+        self._outputs = [K, dW[:-1, :m, None], dW[1:, m:, None], costates[1:, :, None]]
+        self.A, self.B, self.weights = A[before:], B[before:], weights[before:]
+        self.dW, self.costates, self.K = dW[before:], costates[before:], K[before:]
+        self.first_gain = K[0, 0, -1:].reshape(())
 
-def _with_choice(A: Floats, B: Floats, weights: Floats) -> tuple[Floats, Floats, Floats]:
-    """Return models with a step before the first one, whose first input is added to the last element of x."""
-    *batch, _, s_1, m = B.shape
-    first_B = np.zeros((s_1, m))
-    first_B[s_1 - 2, 0] = 1.0
-    first_weights = np.diag(np.concatenate([np.zeros(1), np.ones(m - 1), np.zeros(s_1)]))
+    @property
+    def has_minimum(self) -> bool:
+        """Whether the solution is one: no negative curvature in a direction that the model allows."""
+        return bool(np.isfinite(self.first_gain))
 
-    def after(first: Floats, rest: Floats) -> Floats:
-        return np.concatenate([np.broadcast_to(first, (*batch, 1, *first.shape)), rest], axis=-3)
+    def solve(self) -> None:
+        """Compute the solution."""
+        self._call(*self._inputs, out=tuple(self._outputs))
 
-    return after(np.eye(s_1), A), after(first_B, B), after(first_weights, weights)
+    def add_to(self, schedule: Schedule) -> None:
+        """Add computing the solution to a schedule."""
+        schedule.call(self._call, self._inputs, self._outputs)
 
 
 def _backward(P: M, A: M, B: M, weights: M) -> tuple[M, dict[str, M]]:
@@ -129,19 +106,12 @@ def _forward(x: M, A: M, B: M, K: M, P: M) -> tuple[M, dict[str, M]]:
 
 
 @cache
-def _start(s_1: int) -> Floats:
-    """Return the first state (0, 1) as a column."""
-    start: Floats = np.eye(s_1)[-1][:, None]
-    return start
-
-
-@cache
-def _solver(s_1: int, m: int, is_native: bool) -> Callable[..., object]:
-    """Return (A, B, weights, terminal, first x, memory for P) -> (K, first P, u, next x, its costate)."""
+def _linear_quadratic(s_1: int, m: int) -> MatrixCall:
+    """Return the call (A, B, weights, terminal, first x, memory for P) -> (K, u, next x, its costate)."""
     given = {"A": (s_1, s_1), "B": (s_1, m), "K": (m, s_1), "P": (s_1, s_1)}
     scans = [
-        backward_scan(_backward, s_1, m, end="first"),
+        backward_scan(_backward, s_1, m, end=""),
         MatrixScan(_forward, start="start", end="", state=(s_1, 1), given=given),
     ]
     inputs = ["A", "B", "weights", "terminal", "start", "P"]
-    return matrix_call("linear_quadratic", scans, inputs, ["K", "first", "u", "x", "costate"])
+    return MatrixCall("linear_quadratic", scans, inputs, ["K", "u", "x", "costate"])

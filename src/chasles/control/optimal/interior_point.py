@@ -78,7 +78,7 @@ def solve(
         price, mu = (float(space.numbers[name]) for name in ("price", "mu"))
         last = Iterate(space.W.copy(), space.costates.copy(), space.rows["z"].copy(), price, mu)
         return SearchResult(
-            last, space.direction.K[..., :-1].copy(), ending, search.count, search.count + search.more_sweeps
+            last, space.chain.K[..., :-1].copy(), ending, search.count, search.count + search.more_sweeps
         )
 
 
@@ -219,12 +219,12 @@ class _Search:
                 diagonal = np.arange(H.shape[-1])
                 H[..., diagonal, diagonal] += following - shift
             shift = following
-            space.solve_chain()
+            space.chain.solve()
             self.more_sweeps += 1
-            if space.direction.exists:
+            if space.chain.has_minimum:
                 self.shift = shift or before
                 return "move"
-        space.direction.K[...] = 0.0
+        space.chain.K[...] = 0.0
         return self.restore()
 
     def costs_determine_positions(self) -> bool:

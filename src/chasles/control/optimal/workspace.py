@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.control.optimal.backward_pass import Direction, solve_chain
+from chasles.control.optimal.backward_pass import Chain
 from chasles.control.optimal.errors import EMPTY, Errors, judge, lower_barrier, totals
 from chasles.control.optimal.filter import PAIRS, accept, shares, sum_and_largest, sums
 from chasles.control.optimal.iterates import Iterate
@@ -48,14 +48,18 @@ class Part:
         def of(array: Floats, first: int = 0) -> Floats:
             return array[-1, first:] if is_last else array[:-1, first:]
 
-        W, (dW, aims, _) = space.W, space.direction
-        own = {"w": of(W, first), "dw": of(dW, first), "costate": of(space.costates), "aim": of(aims)}
+        W, chain = space.W, space.chain
+        own = {"w": of(W, first), "dw": of(chain.dW, first)}
+        own |= {"costate": of(space.costates), "aim": of(chain.costates)}
         own |= {"given_instant": of(space.instants), "bounds": space.bounds[:, first:]}
         own |= {name: rows.by_node(array)[is_last] for name, array in space.rows.items()}
-        if not is_last:
+        if is_last:
+            own["weights"] = chain.terminal
+        else:
+            own |= {"A": chain.A, "B": chain.B, "weights": chain.weights}
             x, free = W[1:, m:], np.ones(N)
             free[0] = 0.0
-            own |= {"following": x, "costate_ahead": space.costates[1:], "free": free, "moves": dW[1:, m:]}
+            own |= {"following": x, "costate_ahead": space.costates[1:], "free": free, "moves": chain.dW[1:, m:]}
         for program in (self.programs.model, self.programs.move, self.programs.trial, self.programs.gauss_newton):
             for result in program.program.outputs:
                 own.setdefault(result.name, np.zeros((*sizes, *result.shape)))
@@ -80,8 +84,8 @@ class Workspace:
     numbers
         Numbers, (): price of violations, barrier mu, barrier at which it stays or 0 as fixed, number of iterations
         left, whether the motion after the last iteration is judged, and others that one program gives to another.
-    direction
-        Newton's step.
+    chain
+        The linear-quadratic model around the motion, whose solution is Newton's step.
     stages, last
         Arrays of the nodes but the last, and of the last one, by name.
     """
@@ -90,13 +94,13 @@ class Workspace:
         stage, N = rows.stage, rows.nodes
         m, s, shapes = rows.inputs, stage.states, dict(stage.costs.shapes)
         self.W, self.costates = np.zeros((N + 1, m + s)), np.zeros((N + 1, s))
-        self.direction = Direction(np.zeros((N + 1, m + s)), np.zeros((N + 1, s)), np.zeros((N, m, s + 1)))
+        self.chain = Chain(N, s, m, chooses_last=stage.step.stretches)
         self.rows = {name: np.zeros(rows.count) for name in ("a", "b", "z", "da", "db", "dz", "rows", "present")}
         self.bounds, self.instants = np.zeros((3, m + s)), np.zeros((N + 1, *shapes["instant"]))
         self.given = {f"given_{name}": np.zeros(shape) for name, shape in list(shapes.items())[2:]}
         self.numbers = {name: np.zeros(()) for name in _NUMBERS}
         self._totals, self._sizes = np.zeros(Errors.SUMS + Errors.LARGEST), np.zeros(2)
-        self._stretches, self._centres = stage.step.stretches, stage.step.coordinates.count
+        self._centres = stage.step.coordinates.count
         self._rolled = np.zeros((N, 1, *stage.step.rollout.program.inputs[1].shape))
         parts = Part(self, rows, is_last=False), Part(self, rows, is_last=True)
         self.stages, self.last = (part.arrays for part in parts)
@@ -106,7 +110,7 @@ class Workspace:
         """Take the numbers of a problem and a first iterate."""
         rows = nodes.rows
         self.rows["present"][...], self.bounds[...] = rows.present, rows.bounds
-        self._sizes[...] = self.costates.size, rows.present.sum()
+        self._sizes[...] = self.costates[1:].size, rows.present.sum()
         self.instants[...] = nodes.instants
         for array, part in zip(self.given.values(), nodes.given, strict=True):
             array[...] = part
@@ -130,11 +134,6 @@ class Workspace:
     def errors(self) -> Errors:
         """Errors of the motion."""
         return Errors(self._totals, self._sizes)
-
-    def solve_chain(self) -> None:
-        """Compute Newton's step of the linear-quadratic model."""
-        A, B, weights = (self.stages[name] for name in ("A", "B", "weights"))
-        solve_chain(A, B, weights, self.last["weights"], chooses_last=self._stretches, out=self.direction)
 
     def cost_gradient(self) -> Floats:
         """Gradient of the cost, (N + 1, m + s)."""
@@ -165,7 +164,7 @@ class Workspace:
         """Write an iteration down."""
         to, parts = Schedule(), (stages, last)
         numbers = self.numbers | {"totals": self._totals, "sizes": self._sizes, "pairs": np.zeros((PAIRS, 2))}
-        numbers |= {"progress": np.zeros(3), "trial": np.zeros(2), "gain": self.direction.K[0, 0, -1:].reshape(())}
+        numbers |= {"progress": np.zeros(3), "trial": np.zeros(2), "gain": self.chain.first_gain}
 
         def over_nodes(scan: Function[Any], name: str, result: str) -> None:
             to.call(scan, [last.arrays[name], stages.arrays[name][:, None]], [numbers[result]])
@@ -192,7 +191,7 @@ class Workspace:
         last.call(to, last.programs.lower, slopes=last.arrays["weights"][-1, :-1])
         to.jump("lower", numbers["again"])
         to.label("step")
-        to.python(self.solve_chain)
+        self.chain.add_to(to)
         to.label("move")
         for part in parts:
             part.call(to, part.programs.move)
