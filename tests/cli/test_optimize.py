@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 import chasles as ch
 from chasles.cli.application import application
+from chasles.cli.values import random_configuration
+from chasles.model import Description, Inertia, Joint, Link
 
 PROBLEM = """
 [problem]
@@ -75,6 +77,66 @@ def test_a_robot_reaches_its_goal_with_smoothed_friction() -> None:
     shown = run("xarm6", "--goal", "0.2,-0.3,-0.4,0,0.1,0", "--nodes", "20", "--duration", "1", "--json")
     assert shown.exit_code == 0, shown.output
     assert json.loads(shown.stdout)["status"] == "optimal"
+
+
+def columns(path: Path, prefix: str) -> np.ndarray:
+    table = np.genfromtxt(path, delimiter=",", names=True, deletechars="")
+    return np.column_stack([table[name] for name in table.dtype.names if name.startswith(prefix)])
+
+
+@pytest.mark.slow
+def test_a_free_base_is_written_with_all_its_coordinates(tmp_path: Path) -> None:
+    """Two equal bodies in space, turned against each other about their common centre: each turns by half, backwards."""
+    body = Inertia(2.0, [0.0, 0.0, 0.0], np.diag([0.1, 0.12, 0.05]))
+    hinge = Joint("hinge", "revolute", "upper", "lower", axis=[0.0, 1.0, 0.0])
+    links = (Link("upper", body), Link("lower", body))
+    ch.Robot(Description("pair", links=links, joints=(hinge,))).save(tmp_path / "pair.toml")
+    path, rows = tmp_path / "space.toml", tmp_path / "motion.csv"
+    weight = "weight = [0, 0, 0, 0, 0, 0, 1]"
+    path.write_text(
+        "[problem]\nrobot = 'pair.toml'\nfree_base = true\ngravity = [0, 0, 0]\nduration = 1.0\nnodes = 10\n"
+        f"[[running]]\nresidual = 'torque'\n[[exact_end]]\nresidual = 'position'\ntarget = [0.6]\n{weight}\n"
+        f"[[exact_end]]\nresidual = 'velocity'\n{weight}\n"
+    )
+    shown = run(str(path), "--save", str(rows), "--out", str(tmp_path / "page.html"))
+    assert shown.exit_code == 0, shown.output
+    assert rows.read_text().startswith("time,q_base.qw,q_base.qx,")
+    quaternions, rates = columns(rows, "q_base.q"), columns(rows, "qd_base.w")
+    np.testing.assert_allclose(
+        2.0 * np.arctan2(quaternions[:, 2], quaternions[:, 0]), -0.5 * columns(rows, "q_hinge")[:, 0], atol=1e-8
+    )
+    np.testing.assert_allclose(rates[:, 1], -0.5 * columns(rows, "qd_hinge")[:, 0], atol=1e-7)
+    np.testing.assert_array_equal(columns(rows, "tau_base"), 0.0)
+    assert columns(rows, "q_hinge")[-1, 0] == pytest.approx(0.6, abs=1e-6)
+    hinge_row = next(line for line in shown.output.splitlines() if line.startswith("hinge"))
+    assert hinge_row.split()[1:4] == ["0", "0.6", "0.6"]
+    turned = next(line for line in shown.output.splitlines() if line.startswith("base.wy"))
+    assert turned.split()[1:4] == ["–", "–", "-0.3"]
+
+
+@pytest.mark.slow
+def test_a_robot_with_a_loop_reaches_its_goal(tmp_path: Path) -> None:
+    """The independent joint may be given alone; all joints are written, and the loop stays closed."""
+    rod = {"T_first_joint": [0.75, 0.3, 0.0], "length": 0.3, "actuated": ["joint1"]}
+    arm = ch.load("planar2r").with_loop("rod", "rod", "link0", "tool", **rod)
+    file, rows = tmp_path / "arm.toml", tmp_path / "motion.csv"
+    arm.save(file)
+    shown = run(str(file), "--goal", "-0.1", "--nodes", "10", "--duration", "1", "--save", str(rows))
+    assert shown.exit_code == 0, shown.output
+    q = columns(rows, "q_")
+    assert q.shape == (11, arm.nq)
+    assert q[-1, 0] == pytest.approx(-0.1, abs=1e-6)
+    assert np.abs(arm.loops.constraints(q).residual).max() < 1e-8
+
+
+@pytest.mark.slow
+def test_random_goals_of_robots_with_loops_close_them_within_the_ranges() -> None:
+    robot = ch.load("stewart")
+    for seed in range(3):
+        q = random_configuration(seed, robot)
+        assert np.abs(robot.loops.constraints(q).residual).max() < 1e-9
+        assert ((q >= robot.lower_limits) & (q <= robot.upper_limits)).all()
+        assert np.abs(robot.difference(robot.home, q)).max() > 0.01
 
 
 def test_what_is_impossible_is_said_with_numbers(problem: Path) -> None:

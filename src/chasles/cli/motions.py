@@ -13,7 +13,7 @@ from chasles.base.errors import ArgumentError
 from chasles.cli.output import angle_text, error_text
 from chasles.cli.settings import moves_frames
 from chasles.cli.standing import GroundStance
-from chasles.cli.values import configuration, random_configuration, varied
+from chasles.cli.values import configuration, freed, random_configuration, varied
 from chasles.control import Controller
 from chasles.control.floating_base import is_floating
 from chasles.robot.robot import Robot, require_plain_coordinates
@@ -54,7 +54,7 @@ def movable(robot: Robot, free_base: bool) -> Robot:
         return robot
     if any(joint.kind == "free" for joint in robot.description.joints):
         raise ArgumentError(f"--free-base: robot '{robot.name}' has a free joint already; leave the option away")
-    return robot.with_free_base(world="world" if "world" not in robot.frame_names else "the world")
+    return freed(robot)
 
 
 def standing(model: Robot, contacts: list[str], q: NDArray[np.float64]) -> GroundStance | None:

@@ -11,20 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.cli.values import configured, freed
+from chasles.control.floating_base import has_motors
 from chasles.control.optimal import OptimalControl, Residual, residuals
 from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.limits import LIMITS
 from chasles.control.optimal.step import with_smooth_friction
-from chasles.engine.validators import choice, real, reals
+from chasles.engine.validators import choice, real, reals, truth
 from chasles.robot.robot import Robot, load
 from chasles.studies.checks import placed, shortened
-from chasles.trajectories import JointTrajectory, PointToPoint
+from chasles.trajectories import GeodesicMotion, JointTrajectory
 
 MOST_BYTES = 500_000
 _TABLES = ("problem", "limits", "running", "final", "exact_end")
 _PROBLEM = (
     "robot",
     "tool",
+    "free_base",
+    "gravity",
     "duration",
     "nodes",
     "start",
@@ -47,7 +51,7 @@ class Posed(NamedTuple):
     problem
         The problem.
     start, velocity
-        Initial positions and velocities, (n,).
+        Initial positions (nq,) and velocities (n,).
     guess
         Motion to begin at, or None.
     """
@@ -87,12 +91,12 @@ def read_problem(path: Path, **replaced: Any) -> Posed:
             for name in ("duration", "nodes"):
                 if name not in settings:
                     raise ArgumentError(f"'{name}' is missing")
-            start = reals(settings.get("start", robot.home.tolist()), "start", (robot.n,))
+            start = _configuration(settings.get("start", robot.home.tolist()), "start", robot)
             velocity = reals(settings.get("velocity", 0.0), "velocity", (robot.n,), broadcast=True)
             guess = None
             if "guess" in settings:
-                goal = reals(settings["guess"], "guess", (robot.n,))
-                guess = PointToPoint(start, goal, duration_of(settings["duration"]).usual)
+                goal = _configuration(settings["guess"], "guess", robot)
+                guess = GeodesicMotion(robot, start, goal, duration_of(settings["duration"]).usual)
         options: dict[str, Any] = {name: _residuals(data.get(name, []), name, robot) for name in _TABLES[2:]}
         with placed("[problem]"):
             options |= {name: settings[name] for name in ("motors", "integrator") if name in settings}
@@ -109,7 +113,7 @@ def read_problem(path: Path, **replaced: Any) -> Posed:
 def reach(robot: Robot, start: NDArray[np.float64], goal: NDArray[np.float64], duration: float, nodes: int) -> Posed:
     """Return the motion of least effort from rest to rest: torques relative to their limits, velocities to theirs.
 
-    Friction that jumps at rest is smoothed.
+    Friction that jumps at rest is smoothed. A free base without motors ends where the motion leaves it.
 
     Examples
     --------
@@ -124,14 +128,18 @@ def reach(robot: Robot, start: NDArray[np.float64], goal: NDArray[np.float64], d
         np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0) ** -2.0
         for limit in (robot.effort_limits, robot.velocity_limits)
     ]
+    ends = has_motors(robot)
     problem = OptimalControl(
         robot,
         duration=duration,
         nodes=nodes,
         running=[relative[0] * residuals.torque(), relative[1] * residuals.velocity()],
-        exact_end=[residuals.position(goal), residuals.velocity()],
+        exact_end=[
+            Residual(lambda robot, q: np.asarray(robot.difference(goal, q))[ends]),
+            Residual(lambda qd: qd[ends]),
+        ],
     )
-    return Posed(problem, start, np.zeros(robot.n), PointToPoint(start, goal, duration))
+    return Posed(problem, start, np.zeros(robot.n), GeodesicMotion(robot, start, goal, duration))
 
 
 def _tables(path: Path) -> dict[str, Any]:
@@ -171,6 +179,10 @@ def _robot(settings: Mapping[str, Any], folder: Path) -> Robot:
             raise ArgumentError(f"'{key}' {fault}")
     beside = folder / str(name)
     robot = load(str(beside) if beside.is_file() else str(name), tool=str(tool))
+    if truth(settings.get("free_base", False), "free_base"):
+        robot = freed(robot)
+    if "gravity" in settings:
+        robot = robot.with_gravity(reals(settings["gravity"], "gravity", (3,)))
     if "coulomb_velocity" not in settings:
         return robot
     return robot.with_friction(coulomb_velocity=real(settings["coulomb_velocity"], "coulomb_velocity", above=0.0))
@@ -213,11 +225,20 @@ def _residual(table: Mapping[str, Any], robot: Robot) -> Residual:
         return weight * residuals.time()
     if kind == "pose":
         return weight * _pose(table, robot)
-    if "target" not in table and kind == "position":
-        return weight * residuals.position()
+    if kind == "position":
+        if "target" not in table:
+            return weight * residuals.position()
+        return weight * residuals.position(_configuration(table["target"], "target", robot))
     target = reals(table.get("target", 0.0), "target", (robot.n,), broadcast=True)
-    targeted = {"position": residuals.position, "velocity": residuals.velocity, "torque": residuals.torque}
+    targeted = {"velocity": residuals.velocity, "torque": residuals.torque}
     return weight * targeted[kind](target)
+
+
+def _configuration(values: object, name: str, robot: Robot) -> NDArray[np.float64]:
+    """Configuration (nq,) as of `configured`; without quaternions and loops one number stands for all joints."""
+    if robot.nq == robot.n and np.ndim(reals(values, name)) == 0:
+        return reals(values, name, (robot.n,), broadcast=True)
+    return configured(reals(values, name, ("coordinates",)), name, robot)
 
 
 def _pose(table: Mapping[str, Any], robot: Robot) -> Residual:
@@ -229,7 +250,7 @@ def _pose(table: Mapping[str, Any], robot: Robot) -> Residual:
         raise ArgumentError("a pose needs either 'target', a matrix of 4 × 4 numbers, or 'at', joint positions")
     if "target" in table:
         return residuals.pose(reals(table["target"], "target", (4, 4)), frame=frame)
-    q = reals(table["at"], "at", (robot.n,))
+    q = _configuration(table["at"], "at", robot)
     if frame:
         choice(frame, "frame", robot.frame_names)
     T = robot.forward_kinematics(q, target=frame) if frame else robot.forward_kinematics(q)

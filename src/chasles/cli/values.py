@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot.robot import Robot, load
+from chasles.trajectories.joint.tangent import coordinates_of_velocities
 
 _MOST_RUNS = 100_000
 _RUNS_OF_A_RANGE = 11
+_STEPS_OF_WAY = 32
 
 
 def numbers(text: str, option: str) -> list[float]:
@@ -101,7 +103,7 @@ def joint_values(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
 
 
 def configuration(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
-    """Return joint positions within the limits, (nq,); a free base stays at home unless its coordinates are given, too.
+    """Return joint positions within the limits, (nq,); see `configured`.
 
     Examples
     --------
@@ -109,27 +111,55 @@ def configuration(text: str, option: str, robot: Robot) -> NDArray[np.float64]:
     >>> configuration("0.5,-0.2", "--goal", ch.load("planar2r").with_free_base())
     array([ 1. ,  0. ,  0. ,  0. ,  0. ,  0. ,  0. ,  0.5, -0.2])
     """
-    values, moved = np.array(numbers(text, option)), ~_of_free_joints(robot)
-    if values.size not in (robot.nq, moved.sum()):
-        names, count = ", ".join(np.array(robot.coordinate_names)[moved]), int(moved.sum())
-        raise ArgumentError(
-            f"{option}: {values.size} numbers for {count} joints of robot '{robot.name}' ({names}); give {count}"
-        )
-    q = robot.home.copy()
-    q[slice(None) if values.size == robot.nq else moved] = values
+    q = configured(np.array(numbers(text, option)), option, robot)
     limits = zip(robot.coordinate_names, q, robot.lower_limits, robot.upper_limits, strict=True)
     for name, value, lower, upper in limits:
         if not lower <= value <= upper:
             raise ArgumentError(
                 f"{option}: {value:.4g} is outside the limits of joint '{name}', {lower:.4g} to {upper:.4g}"
             )
-    return np.asarray(robot.normalize(q))
+    return q
+
+
+def freed(robot: Robot) -> Robot:
+    """Return the robot on a free base."""
+    return robot.with_free_base(world="world" if "world" not in robot.frame_names else "the world")
+
+
+def configured(values: NDArray[np.float64], option: str, robot: Robot) -> NDArray[np.float64]:
+    """Return a configuration (nq,), from all its coordinates or from those of the joints that may be given alone.
+
+    A free base then stays at home. With loops the independent joints may be given alone; the others close the loops.
+
+    Raises
+    ------
+    ArgumentError
+        The count is wrong, a quaternion is zero, or loops stay open.
+    """
+    alone = _given_alone(robot)
+    if values.size not in (robot.nq, alone.sum()):
+        names, count = ", ".join(np.array(robot.coordinate_names)[alone]), int(alone.sum())
+        raise ArgumentError(
+            f"{option}: {values.size} numbers for {count} joints of robot '{robot.name}' ({names}); give {count}"
+        )
+    q = robot.home.copy()
+    q[slice(None) if values.size == robot.nq else alone] = values
+    if values.size < robot.nq and robot.description.loops:
+        places = coordinates_of_velocities(robot)
+        q = np.asarray(robot.integrate(robot.home, (q - robot.home)[places]))
+    q = np.asarray(robot.normalize(q))
+    if not np.isfinite(q).all():
+        raise ArgumentError(
+            f"{option}: robot '{robot.name}' has no such configuration: a quaternion is zero, or its loops stay open"
+        )
+    return q
 
 
 def random_configuration(seed: int, robot: Robot) -> NDArray[np.float64]:
     """Draw joint positions from the middle 80 % of their ranges, or within 90° of home where there are no limits.
 
-    Spherical joints and a free base stay at home.
+    Spherical joints and a free base stay at home. With loops it is on the way from home to the one that is drawn: where
+    loops open or a joint leaves its range on this way, half of the way up to there.
     """
     lower = np.where(np.isfinite(robot.lower_limits), robot.lower_limits, robot.home - np.pi / 2)
     upper = np.where(np.isfinite(robot.upper_limits), robot.upper_limits, robot.home + np.pi / 2)
@@ -137,7 +167,18 @@ def random_configuration(seed: int, robot: Robot) -> NDArray[np.float64]:
     chosen: NDArray[np.float64] = lower + part * (upper - lower)
     stays = _of_quaternions(robot)
     chosen[stays] = robot.home[stays]
-    return chosen
+    return _halfway_to_open(robot, chosen) if robot.description.loops else chosen
+
+
+def _halfway_to_open(robot: Robot, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the configuration of wanted independent joints, or one half of the way from home to where loops open."""
+    displacement = (wanted - robot.home)[coordinates_of_velocities(robot)]
+    shares = np.arange(1, _STEPS_OF_WAY + 1) / _STEPS_OF_WAY
+    way = np.asarray(robot.integrate(robot.home, shares[:, None] * displacement))
+    possible = ((way >= robot.lower_limits) & (way <= robot.upper_limits)).all(axis=-1)
+    count = int(np.logical_and.accumulate(possible).sum())
+    share = 1.0 if count == len(way) else 0.5 * count / len(way)
+    return np.asarray(robot.integrate(robot.home, share * displacement))
 
 
 def not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float64]:
@@ -145,6 +186,13 @@ def not_negative(values: NDArray[np.float64], option: str) -> NDArray[np.float64
     if (values < 0.0).any():
         raise ArgumentError(f"{option}: {values.min():g} is negative")
     return values
+
+
+def _given_alone(robot: Robot) -> NDArray[np.bool_]:
+    """Whether each coordinate, (nq,), is of those that may be given without the others."""
+    if not robot.description.loops:
+        return ~_of_free_joints(robot)
+    return np.isin(np.arange(robot.nq), coordinates_of_velocities(robot)) & ~_of_quaternions(robot)
 
 
 def _of_free_joints(robot: Robot) -> NDArray[np.bool_]:

@@ -14,6 +14,7 @@ from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.control.optimal import OptimalControl, PlanStatus, Residual, residuals
 from chasles.control.optimal.certificate import certify
 from chasles.engine import sign, sqrt
+from chasles.model import Description, Inertia, Joint, Link
 
 TORQUE = residuals.torque()
 AT_GOAL = [residuals.position("goal"), residuals.velocity()]
@@ -122,6 +123,24 @@ def test_values_that_are_not_finite() -> None:
     assert "A value is not finite at node 0." in str(plan)
     late = problem(running=[TORQUE, lambda t: sqrt(0.5 - t)]).solve([0.0, 0.0], goal=[0.3, 0.0])
     assert "not finite at node 11" in str(late)  # of 20, over 1 s
+
+
+@pytest.mark.slow
+def test_a_singular_mass_matrix_is_named_where_the_motion_begins() -> None:
+    """A mass at the tip alone: straight, the arm's joints have no acceleration along it."""
+    one_metre = np.eye(4)
+    one_metre[0, 3] = 1.0
+    links = Link("base"), Link("upper"), Link("lower", Inertia(1.0, [1.0, 0.0, 0.0]))
+    joints = (
+        Joint("shoulder", "revolute", "base", "upper", axis=[0.0, 0.0, 1.0]),
+        Joint("elbow", "revolute", "upper", "lower", T_parent_joint=one_metre, axis=[0.0, 0.0, 1.0]),
+    )
+    arm = ch.Robot(Description("light", links=links, joints=joints))
+    reach = OptimalControl(arm, duration=1.0, nodes=5, running=[TORQUE], exact_end=[residuals.position([0.5, 0.7])])
+    straight = reach.solve([0.3, 0.0])
+    assert straight.status is PlanStatus.NOT_FINITE
+    assert [finding.rule.code for finding in straight.findings] == ["not-finite", "singular-mass-matrix"]
+    assert reach.solve([0.3, 0.5]).success
 
 
 def test_one_node_is_a_problem() -> None:

@@ -76,8 +76,8 @@ def optimize(
     """Find the motion of least cost within a robot's limits, its torques and its regulator.
 
     For a robot alone it is the motion of least effort from rest to rest: torques and velocities count relative to their
-    limits, all limits hold, and friction that jumps at rest is smoothed over 0.1 rad/s (m/s). A file says what else is
-    wanted:
+    limits, all limits hold, and friction that jumps at rest is smoothed over 0.1 rad/s (m/s). A free base is left where
+    the motion ends. A file says what else is wanted:
 
         [problem]
         robot = "planar2r"
@@ -200,7 +200,9 @@ def _write(robot: Robot, plan: Plan, save: Path | None, out: Path | None, folder
 
 def _table_of(robot: Robot, plan: Plan, path: Path) -> None:
     """Write time, positions, velocities and the torques that are held from then on; at the end the last ones."""
-    heads = [f"{quantity}_{name}" for quantity in ("q", "qd", "tau") for name in robot.velocity_names]
+    joints = robot.velocity_names
+    named = (("q", robot.coordinate_names), ("qd", joints), ("tau", joints))
+    heads = [f"{quantity}_{name}" for quantity, names in named for name in names]
     torques = np.concatenate([plan.torques, plan.torques[-1:]])
     rows = np.column_stack([plan.knots, plan.states, torques])
     header = ",".join(["time", *heads])
@@ -209,16 +211,23 @@ def _table_of(robot: Robot, plan: Plan, path: Path) -> None:
 
 def _show(robot: Robot, plan: Plan, written: dict[str, Path]) -> None:
     """Show what is known of a motion, and the extremes of each joint."""
+    from chasles.control.optimal.coordinates import Coordinates
+
     say_wrapped(str(plan))
     say("")
     title = f"Motion over {plan.duration:.6g} s"
-    rows = table(title, "joint", ">start", ">end", ">peak speed", ">peak torque", ">of its limit")
-    q, qd = plan.states[:, : robot.n], plan.states[:, robot.n :]
+    rows = table(title, "joint", ">start", ">end", ">change", ">peak speed", ">peak torque", ">of its limit")
+    q, qd = plan.states[:, : robot.nq], plan.states[:, robot.nq :]
+    coordinates = Coordinates(robot)
+    change = np.asarray(robot.difference(q[0], q[-1]))
     for k, name in enumerate(robot.velocity_names):
         peak = float(np.abs(plan.torques[:, k]).max())
         limit = float(robot.effort_limits[k])
         share = f"{100.0 * peak / limit:.0f} %" if 0.0 < limit < np.inf else "–"
-        add_row(rows, name, *(number(float(x)) for x in (q[0, k], q[-1, k], np.abs(qd[:, k]).max(), peak)), share)
+        ends = [number(float(at)) for at in q[[0, -1], coordinates.places[k]]]
+        shown = ends if coordinates.is_position[k] else ["–", "–"]
+        moved = (number(float(x)) for x in (change[k], np.abs(qd[:, k]).max(), peak))
+        add_row(rows, name, *shown, *moved, share)
     results().print(rows)
     for title, path in written.items():
         say(f"\n{title}: {path.absolute()}")

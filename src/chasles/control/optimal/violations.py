@@ -50,16 +50,37 @@ _PLACES = (0.25, 0.5, 0.75)
 _END = Rule("exact-end", FEASIBLE, _BECAUSE, "element {index} of the exact ends is {value:.3g} instead of 0", "refusal")
 
 _NOT_FINITE = Rule("not-finite", 0.0, "values must be numbers", "a value is not finite at node {value:.0f}", "refusal")
+_SINGULAR = Rule(
+    "singular-mass-matrix",
+    1e-14,
+    "rounding leaves this share of the largest eigenvalue, with the diagonal scaled to one",
+    "the mass matrix is singular at the start: '{joint}', alone or with others, moves no mass; give its links mass or "
+    "the joint rotor inertia",
+    "refusal",
+)
 
 
 def not_finite(nodes: Nodes, W: Floats) -> tuple[Finding, ...]:
-    """Return the first node at which a motion or its values are not finite."""
+    """Return the first node at which a motion or its values are not finite, and why, if there is no acceleration."""
     with np.errstate(all="ignore"):
         values = nodes.values(W)
         costs = nodes.running.values(W[:-1], nodes.instants[..., :-1, :], *nodes.given)[0]
     broken: NDArray[np.bool_] = np.asarray(~np.isfinite(W).all(axis=1))
     broken[:-1] |= ~np.isfinite(values.defects).all(axis=1) | ~np.isfinite(costs)
-    return _NOT_FINITE.told(int(np.argmax(broken)) if broken.any() else nodes.rows.nodes)
+    first = _NOT_FINITE.told(int(np.argmax(broken)) if broken.any() else nodes.rows.nodes)
+    return first + _singular(nodes.step.robot, nodes.start)
+
+
+def _singular(robot: Robot, q: Floats) -> tuple[Finding, ...]:
+    """Return the finding of a mass matrix that is singular: the joint that accelerates most without effort."""
+    M = np.asarray(robot.mass_matrix(q))
+    diagonal = np.sqrt(np.diagonal(M))
+    scale = np.where(diagonal > 0.0, diagonal, 1.0)
+    if not np.isfinite(M).all():
+        return ()
+    values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
+    joint = robot.velocity_names[int(np.abs(vectors[:, 0]).argmax())]
+    return _SINGULAR.below(float(values[0] / values[-1]), joint=joint)
 
 
 def between_nodes(clearance: Clearance, states: Floats, h: float) -> tuple[Finding, ...]:
