@@ -238,3 +238,14 @@ def test_squatting_humanoid(run: Any) -> None:
     assert numbers["ground force at the end over gravity, kg"] == pytest.approx(numbers["mass, kg"], rel=0.01)
     assert numbers["descent of the centre of mass, m"] == pytest.approx(0.1, abs=5e-3)
     assert numbers["largest slip of a foot, mm"] < 4.0
+
+
+@pytest.mark.slow
+def test_fastest_lift(run: Any, tmp_path: Path) -> None:
+    pytest.importorskip("toppra")
+    printed, _ = run(23)
+    numbers = {label: float(value) for label, value in re.findall(r"^(along .*) \[s\]: (.*)$", printed, re.MULTILINE)}
+    given, held, free = numbers.values()
+    assert held == pytest.approx(given, rel=0.01)  # two methods, the same path
+    assert free < 0.98 * held
+    assert (tmp_path / "fastest_lift.html").stat().st_size > 1000
