@@ -135,6 +135,24 @@ def test_settled_filters_and_merged_memory_change_no_response() -> None:
         )
 
 
+def test_estimates_settle_together_as_they_do_one_by_one() -> None:
+    arm, h = drawn_arm(3, 2), 0.005
+    motion = ch.PointToPoint([0.2, 0.3], [0.9, -0.3], 1.0)
+    law = ch.control.SlotineLi(arm, rate=8.0, damping=2.0, adaptation=0.3)
+    function, where = LawFunction(law), (law, motion, np.array([0.3, 0.5]), h)
+    some = [{"estimate": scale * law.memory.estimate} for scale in (1.0, 1.5)]
+    together = function.frozen_with(some, *where)
+    np.testing.assert_array_equal(together[0].torque, function.frozen(*where).torque)
+    for estimates, both in zip(some, together, strict=True):
+        (alone,) = function.frozen_with([estimates], *where)
+        assert all(map(np.array_equal, both.linear, alone.linear))
+    model = arm.with_payload(0.5)
+    heavier = ch.control.SlotineLi(model, rate=8.0, damping=2.0, adaptation=0.3)
+    needed = model.inverse_dynamics(*motion(where[2]))
+    (matched,) = function.frozen_with([{"estimate": heavier.memory.estimate}], *where)
+    np.testing.assert_allclose(matched.torque, needed, atol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("setting", "said"),
     [

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -63,14 +62,15 @@ class LawFunction:
             t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, given: Memory, h: Any, gains: Memory
         ) -> tuple[Any, Any]:
             motion = Motion(*np.split(reference, [nq, nq + n]))
-            scheduled = row.split(given).row if rows is not None else None
+            scheduled = row.split(given[: row.size]).row if rows is not None else None
             motors = MotorReading(q[nq:], qd[n:]) if sides == 2 else None
             now = Now(t, q[:nq], qd[:n], motion, memory.split(state), h, scheduled, motors=motors)
             tau = controller.with_values(dict(parameters.split(gains).items())).law(now)
             return np.asarray(tau), memory.join(now.memory)
 
         inputs: dict[str, Any] = {"t": (), "q": (sides * nq,), "qd": (sides * n,), "reference": (nq + 2 * n,)}
-        inputs |= {"memory": (memory.size,), "schedule": (row.size,), "period": (), "parameters": (parameters.size,)}
+        inputs |= {"memory": (memory.size,), "schedule": (max(row.size, 1),)}  # empty arguments cost many calls time
+        inputs |= {"period": (), "parameters": (parameters.size,)}
         self._function = Function(trace(law, inputs, name="law", outputs=["tau", "following"]))
 
     def takes(self, controller: Controller, rows: Memory = None) -> bool:
@@ -84,7 +84,6 @@ class LawFunction:
         places: Floats,
         period: float,
         rows: Memory = None,
-        estimates: Mapping[str, Any] = MappingProxyType({}),
     ) -> FrozenLaw:
         """Linearise a law at times of a motion that it follows without error.
 
@@ -98,42 +97,64 @@ class LawFunction:
             Sample period, s.
         rows
             Schedule at the places.
-        estimates
-            Parts of the memory that keep these values, while the others settle.
+        """
+        return self.frozen_with([{}], controller, motion, places, period, rows)[0]
+
+    def frozen_with(
+        self,
+        estimates: Sequence[Mapping[str, Any]],
+        controller: Controller,
+        motion: JointTrajectory,
+        places: Floats,
+        period: float,
+        rows: Memory = None,
+    ) -> list[FrozenLaw]:
+        """Linearise a law as `frozen` does, once for each of some estimates.
+
+        They are values of the same parts of the memory, which keep them while the others settle.
         """
         layout, _, parameters = self._layouts
-        memory = np.repeat(np.asarray(layout.join(controller.memory), dtype=np.float64)[None], len(places), axis=0)
-        for name, value in estimates.items():
-            memory[:, layout.slices[name]] = np.ravel(value)
-        values = np.asarray(parameters.join(controller.parameters), dtype=np.float64)
+        memory = np.array(layout.join(controller.memory), dtype=np.float64)
+        memory = np.broadcast_to(memory, (len(estimates), len(places), memory.size)).copy()
+        kept = [(layout.slices[name], np.array([np.ravel(one[name]) for one in estimates])) for name in estimates[0]]
+        for part, values in kept:
+            memory[..., part] = values[:, None]
+        gains = np.asarray(parameters.join(controller.parameters), dtype=np.float64)
         schedule = self._schedule(rows, len(places))
         rests = ~np.any(motion(places).qd, axis=-1)
-        for before in range(_CALLS if memory.size and rows is None else 0, 0, -1):
+        for before in range(_CALLS if layout.size and rows is None else 0, 0, -1):
             earlier = np.where(rests, places, np.maximum(places - before * period, float(motion.start_time)))
             along = self._along(controller, motion, earlier)
-            following = np.array(self._function(*along, memory, schedule, period, values)[1])
-            for name in estimates:
-                following[:, layout.slices[name]] = memory[:, layout.slices[name]]
+            following = np.array(self._function(*along, memory, schedule, period, gains)[1])
+            for part, values in kept:
+                following[..., part] = values[:, None]
             if before == _CALLS and np.array_equal(following, memory):
                 break
             memory = following
-        t, q, qd, reference = self._along(controller, motion, places)
-        given = (reference, memory, schedule, period, values)
+        along = self._along(controller, motion, places)
+        return [self._linear(along, settled, schedule, period, gains) for settled in memory]
+
+    def _linear(
+        self, along: tuple[Floats, ...], memory: Floats, schedule: Floats, period: float, gains: Floats
+    ) -> FrozenLaw:
+        """Linearise the law about states of a motion, with the memory that it has there."""
+        t, q, qd, reference = along
+        given = (reference, memory, schedule, period, gains)
         torque = np.asarray(self._function(t, q, qd, *given)[0])
-        linear = self._differences(t, np.concatenate([q, qd, memory], axis=-1), reference, schedule, period, values)
+        linear = self._differences(t, np.concatenate([q, qd, memory], axis=-1), reference, schedule, period, gains)
         n = torque.shape[-1]
         by_tau, by_memory = linear[:, :n], linear[:, n:]
         states = 2 * q.shape[-1]
-        kept = memory_that_acts(
+        acts = memory_that_acts(
             by_tau[..., states:],
             by_memory[..., states:],
             sizes_of(memory),
             float(sizes_of(np.ravel(torque)[:, None])[0]),
         )
         law = LinearLaw(
-            by_memory[:, kept][..., states + kept],
-            by_memory[:, kept, :states],
-            by_tau[..., states + kept],
+            by_memory[:, acts][..., states + acts],
+            by_memory[:, acts, :states],
+            by_tau[..., states + acts],
             by_tau[..., :states],
         )
         return FrozenLaw(differenced(merged(law)[0], period), torque)
@@ -159,9 +180,9 @@ class LawFunction:
         return step
 
     def _schedule(self, rows: Memory, count: int) -> Floats:
-        """Rows of a schedule as vectors, (count, m)."""
+        """Rows of a schedule as vectors, (count, m); a zero each for laws without."""
         if rows is None:
-            return np.zeros((count, 0))
+            return np.zeros((count, 1))
         return np.asarray(self._layouts[1].join({"row": rows}), dtype=np.float64)
 
     def _along(

@@ -91,12 +91,12 @@ class FrozenLoops:
         """Return the loops of each vertex, over the places, whose S and T are those of `sensitivities`."""
         return [sensitivity_loop(law.linear, held.A, held.B_late) for held in self._held]
 
-    def is_stable(self, law: FrozenLaw, matched: Sequence[FrozenLaw] = ()) -> bool:
-        """Return whether no frozen loop has a pole outside of the unit circle."""
-        pairs = [(law.linear, plant) for plant in self._held]
-        pairs += [(one.linear, plant) for one, plant in zip(matched, self._held, strict=False)]
-        loops = (closed_loops(linear, held.A, held.B_late) for linear, held in pairs)
-        return all(np.abs(np.linalg.eigvals(maps)).max() <= 1.0 + MARGINAL for maps in loops)
+    def is_stable(self, *laws: FrozenLaw) -> bool:
+        """Return whether no frozen loop has a pole outside of the unit circle, of one law or one for each vertex."""
+        pairs = zip(laws * self.vertices if len(laws) == 1 else laws, self._held, strict=True)
+        loops = (closed_loops(law.linear, held.A, held.B_late) for law, held in pairs)
+        radii = (np.abs(np.linalg.eigvals(place)).max() for maps in loops for place in maps)
+        return all(radius <= 1.0 + MARGINAL for radius in radii)
 
     def expected_error(self, law: FrozenLaw) -> float:
         """Return the root mean square joint error that unknown torques leave in the frozen loops, rad (m).

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -154,6 +154,8 @@ class Candidate(NamedTuple):
     frozen: FrozenLaw
 
 
+_Asked = TypeVar("_Asked")
+
 #: Function of model, sample period and frequency to the law with its gains.
 Make = Callable[[Robot, float, float], Controller]
 #: Function of robot, places of a motion and uncertainty to vertex plants.
@@ -219,18 +221,20 @@ class MarginSearch:
         )
         return chosen.controller, design
 
-    def _fastest(self, mass: float, loops: FrozenLoops, demand: Demand, tried: list[Candidate]) -> Candidate | None:
+    def _fastest(
+        self, mass: float, loops: FrozenLoops, demand: Demand, tried: list[Candidate], slowest: float = _SLOWEST
+    ) -> Candidate | None:
         """Return the candidate of the highest frequency that has the margin: scan down, then bisect."""
         high = frequency = min(demand.cap, _FASTEST / demand.period)
         best = None
-        while frequency > _SLOWEST and best is None:
-            tried.append(self._candidate(mass, frequency, loops))
+        while frequency > slowest and best is None:
+            tried.append(self._candidate(mass, frequency, loops, _least(demand, tried)))
             if tried[-1].margin >= demand.margin:
                 best = tried[-1]
             else:
                 high, frequency = frequency, frequency / _SCAN
         for _ in range(_BISECTIONS if best is not None and best.frequency < high else 0):
-            tried.append(self._candidate(mass, math.sqrt(frequency * high), loops))
+            tried.append(self._candidate(mass, math.sqrt(frequency * high), loops, demand.margin))
             if tried[-1].margin >= demand.margin:
                 best, frequency = tried[-1], tried[-1].frequency
             else:
@@ -246,7 +250,7 @@ class MarginSearch:
         for _ in range(_TRIES):
             if self._survives(mass, candidate.controller, demand):
                 return candidate
-            candidate = self._candidate(mass, _SLOWER * candidate.frequency, loops)
+            candidate = self._candidate(mass, _SLOWER * candidate.frequency, loops, demand.margin)
             if candidate.margin < demand.margin:
                 return None
             tried.append(candidate)
@@ -258,8 +262,12 @@ class MarginSearch:
             function, controller, self._robot, self._reference, self._unknown, demand.period, demand.delay
         )
 
-    def _candidate(self, mass: float, frequency: float, loops: FrozenLoops) -> Candidate:
-        """Return a law for a design payload and a frequency, with its margin; 0 if a loop is unstable."""
+    def _candidate(self, mass: float, frequency: float, loops: FrozenLoops, least: float) -> Candidate:
+        """Return a law for a design payload and a frequency, with its margin; 0 if a loop is unstable.
+
+        The margin is an upper bound where that is less than `least`: the estimates that match each vertex are for laws
+        whose first estimates have as much.
+        """
         controller = self._make(self._models[mass], loops.period, frequency)
         rows = controller.settled_schedule(self._places, loops.period)
         function = self._functions.get(mass)
@@ -267,11 +275,14 @@ class MarginSearch:
             function = self._functions[mass] = LawFunction(controller, rows)
         where = controller, self._motion, self._times, loops.period, rows
         matching = self._estimates(controller)[: loops.vertices]
-        frozen = function.frozen(*where, {name: controller.memory[name] for name in (matching[0] if matching else ())})
-        matched = [function.frozen(*where, estimates) for estimates in matching]
-        margin = loops.disk(frozen, matched)
-        if not loops.is_stable(frozen, matched):
+        names = matching[0] if matching else ()
+        (frozen,) = function.frozen_with([{name: controller.memory[name] for name in names}], *where)
+        margin = loops.disk(frozen)
+        if margin >= least and not loops.is_stable(frozen):
             margin = 0.0
+        if matching and margin and margin >= least:
+            matched = function.frozen_with(matching, *where)
+            margin = loops.disk(frozen, matched) if loops.is_stable(*matched) else 0.0
         return Candidate(controller, frequency, margin, frozen)
 
     def _estimates(self, controller: Controller) -> list[Mapping[str, Any]]:
@@ -294,24 +305,33 @@ class MarginSearch:
             rule, best = LOSES_PLANTS, min((one for one in tried if one.margin >= demand.margin), key=_frequency)
         facts: dict[str, object] = {"law": best.controller.name, "frequency": best.frequency, "asked": demand.margin}
         wide = replace(demand, cap=max(demand.cap, _FASTEST / demand.period))
-        if (faster := self._with_less(self._unknown, wide)) is not None:
+        if (faster := self._with_less(self._unknown, wide, slowest=demand.cap)) is not None:
             facts["cap"] = faster.frequency
-        for factor in _RATES:
-            quicker = replace(demand, period=demand.period / factor)
-            if self._with_less(self._unknown, quicker) is not None:
-                facts["rate"] = 1.0 / quicker.period
-                break
-        for share in _LIGHTER if self._unknown.payload else ():
-            lighter = replace(self._unknown, payload=share * self._unknown.payload)
-            if self._with_less(lighter, demand) is not None:
-                facts["payload"] = lighter.payload
-                break
+        quicker = [replace(demand, period=demand.period / factor) for factor in _RATES]
+        if (sampled := _mildest(quicker, lambda one: self._with_less(self._unknown, one))) is not None:
+            facts["rate"] = 1.0 / sampled.period
+        shares = _LIGHTER if self._unknown.payload else ()
+        lighter = [replace(self._unknown, payload=share * self._unknown.payload) for share in shares]
+        if (loaded := _mildest(lighter, lambda one: self._with_less(one, demand))) is not None:
+            facts["payload"] = loaded.payload
         (finding,) = rule.told(best.margin, least=_SLOWEST, **facts)
         return finding
 
-    def _with_less(self, unknown: Uncertainty, demand: Demand) -> Candidate | None:
+    def _with_less(self, unknown: Uncertainty, demand: Demand, slowest: float = _SLOWEST) -> Candidate | None:
         """Return the fastest candidate, with the lightest design payload, where something else is asked for."""
-        return self._fastest(next(iter(self._models)), self._loops(unknown, demand), demand, [])
+        return self._fastest(next(iter(self._models)), self._loops(unknown, demand), demand, [], slowest)
+
+
+def _least(demand: Demand, tried: Sequence[Candidate]) -> float:
+    """Return the margin from which on a candidate counts: as much as is asked for, or as the best so far."""
+    return min(demand.margin, max((candidate.margin for candidate in tried), default=0.0))
+
+
+def _mildest(changes: Sequence[_Asked], allows: Callable[[_Asked], object]) -> _Asked | None:
+    """Return the first of changes, from mild to drastic, that allows the margin; none if the last does not."""
+    if not changes or allows(changes[-1]) is None:
+        return None
+    return next((change for change in changes[:-1] if allows(change) is not None), changes[-1])
 
 
 def _frequency(candidate: Candidate) -> float:

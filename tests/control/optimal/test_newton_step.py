@@ -7,6 +7,7 @@ import pytest
 
 from chasles.control.optimal.backward_pass import Chain
 from chasles.control.optimal.elastic import Elastic, Kinds, central
+from chasles.control.optimal.errors import Errors, judge, lower_barrier
 
 
 def drawn_chain(seed: int, N: int, s: int, m: int) -> tuple[np.ndarray, ...]:
@@ -151,3 +152,17 @@ def test_eliminated_rows_give_newtons_step() -> None:
     np.testing.assert_allclose(a * (z + p) + da * (z + p) + a * dz, mu, rtol=1e-12)
     np.testing.assert_allclose((b * (price - z) + db * (price - z) - b * dz)[1:], mu, rtol=1e-12)
     assert db[0] == 0.0
+
+
+def test_the_last_barrier_is_the_last_though_the_cost_changes_by_rounding() -> None:
+    """What the barriers may add is a share of the cost, and the motion converges when they add less."""
+    totals, sizes = np.zeros(Errors.SUMS + Errors.LARGEST), np.array([100.0, 40.0])
+    totals[Errors.SUMS + 4] = -1e-12  # least product of a slack and its multiplier, negative
+    for cost in (1.0, 0.3, 17.0):
+        totals[4] = cost
+        mu = float(lower_barrier(totals, sizes, 1e-9, 0.0)[0])
+        totals[4] = cost * (1.0 - 1e-14)
+        ends, *_ = judge(totals, sizes, mu, 100.0, 0.0, 10.0)
+        assert ends == 1.0
+        assert 80.0 * mu <= 1e-8 * cost
+    assert lower_barrier(totals, sizes, 1e-3, 1e-4)[0] == 1e-4  # where it stays
