@@ -23,6 +23,8 @@ HIGH_PRICE, _LAST_PRICE = 1e5, 1e10
 _BARRIER_ERROR, _BARRIER_FACTOR, _BARRIER_POWER, _LAST_BARRIER = 10.0, 0.2, 1.5, 1e-13
 #: What the barriers may add to the cost, as a share of it.
 _GAP = 1e-8
+#: Share of the last value at which the barrier ends: that value is a share of the cost, and follows its rounding.
+_BELOW_LAST = 0.5
 #: Share of the price from which a multiplier presses on it, and error, as a share of the price, of a stationary motion.
 _PRESSES, _STATIONARY = 0.9, 1e-8
 #: What stands for the first violation of a filter that holds nothing yet: another barrier is another problem.
@@ -118,7 +120,8 @@ def _lower(totals: Array, sizes: Array, mu: Any, fixed: Any) -> tuple[Any, ...]:
     """Return the barrier that follows, its change, whether an even lower one may follow, and the filter's first θ."""
     errors = Errors(totals, sizes)
     last = errors.last_barrier(fixed)
-    lower = np.maximum(last, np.minimum(_BARRIER_FACTOR * mu, mu**_BARRIER_POWER))
+    floor = np.where(fixed > 0.0, last, _BELOW_LAST * last)
+    lower = np.maximum(floor, np.minimum(_BARRIER_FACTOR * mu, mu**_BARRIER_POWER))
     again = (lower > last) & (errors.total(lower) <= _BARRIER_ERROR * lower)
     return lower, lower - mu, np.where(again, 1.0, 0.0), EMPTY
 
