@@ -29,6 +29,11 @@ class Switching(RobotController):
     one sent (`Controller.take_over`): a load that the old law held is held by the new one. What is left of the step,
     with laws without integral action all of it, is added to the torque and fades as exp(-t / fade).
 
+    Continuous are the torques that the law asks for: those of a plant that cuts them at its limits may be others, and a
+    law with narrower limits than the last torque begins at its limit, unless the step fades. Continuity is not
+    stability: laws that are stable each by itself can diverge when they switch again and again, unless they stay long
+    enough (Liberzon, Switching in Systems and Control, 2003, chapter 3).
+
     Source: Åström and Hägglund, PID Controllers: Theory, Design, and Tuning (1995), section 3.6, Bumpless transfer.
 
     Parameters

@@ -234,3 +234,19 @@ def test_it_goes_to_c_code_only_with_a_sentence() -> None:
             ModelPredictive(regulated()[0]), ch.PointToPoint(2 * [0.0], 2 * [1.0], 1.0), period=0.1
         )
     assert "model predictive control" in str(refusal.value)
+
+
+@pytest.mark.slow
+def test_an_estimated_load_leaves_the_error_of_the_exact_model() -> None:
+    """A cost on torques leaves an error against gravity, which a payload that is estimated does not change."""
+    arm = ch.load("planar2r")
+    running = [1e3 * residuals.position("goal"), 10.0 * residuals.velocity(), 1e-2 * residuals.torque()]
+    hold = ch.OptimalControl(arm, duration=0.4, nodes=20, running=running, limits={"torque": 200.0})
+    plants = {0.0: arm, 20.0: arm.with_payload(1.0)}
+    ends = []
+    for observer, plant in plants.items():
+        law = ch.ModelPredictive(hold, goal=[1.0, 0.5], observer=observer)
+        run = ch.simulate(plant, law, duration=1.5, start=[0.8, 0.4], period=0.02, progress=False)
+        ends.append(run.q.isel(time=-1).values - [1.0, 0.5])
+    np.testing.assert_allclose(ends[1], ends[0], atol=1e-5)
+    assert ends[0][0] > 0.01

@@ -43,7 +43,9 @@ class RepetitiveTorque(RobotController):
     For motions that repeat themselves. Each s_h is an oscillator at a harmonic of the lap, h = 0, 1, … `harmonics`,
     that the errors e drive until that harmonic has left them. Γ_h is the inverse of the mean response of the loop's
     positions to torques, so that harmonics of the error decay by about exp(-t / learning_time) where the model is
-    right. Payload, friction and model errors are learned as the motion goes on.
+    right and that response is the same all along the lap. Where it changes, as inertia does in large motions, errors
+    decay slower or grow; `growth` is the rate along the lap. Payload, friction and model errors are learned as the
+    motion goes on.
 
     The constructor computes the growth of errors along the repeated motion, for the model and each of `plants`, with
     the oscillators in the loop, and refuses a loop in which they grow.
@@ -67,7 +69,8 @@ class RepetitiveTorque(RobotController):
     harmonics
         Number of harmonics besides the mean.
     learning_time
-        Time in which errors fall to 37 %, s; not much shorter than a lap.
+        Time in which errors fall to 37 %, s, for a response that is the same all along the lap; not much shorter than a
+        lap. The default is two laps.
     delay, velocity
         See `chasles.control.loop_margins`.
     plants

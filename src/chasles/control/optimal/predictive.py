@@ -79,7 +79,8 @@ class ModelPredictive(RobotController):
         torques on their way lead to.
     observer
         Rate at which an unknown torque at each joint is estimated from what the model's prediction misses, 1/s;
-        default 0, none. With it constant loads leave no error.
+        default 0, none. With it constant loads leave no further error: an error that the cost accepts where the model
+        is right, such as one that a cost on torques gives against gravity, stays.
     **values
         Values that the residuals name, such as ``goal``, which simulations can vary.
 
