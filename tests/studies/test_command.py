@@ -54,7 +54,7 @@ def test_fewer_runs() -> None:
 
 
 def test_gains_are_searched_first_if_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    small = studies.Tuning(evaluations=8, draws=4)
+    small = studies.Tuning(evaluations=8, iterations=0, draws=4)
     monkeypatch.setattr(studies, "Tuning", lambda: small)
     Path("mine.toml").write_text(TOML.replace("rates = [100, 200]", "rates = [100]"))
     result = run("mine.toml", "--tune", "--runs", "4", "--folder", "tuned")

@@ -57,7 +57,7 @@ def test_what_a_killed_process_was_writing_is_no_result_and_goes_after_an_hour(t
     assert (fresh.exists(), old.exists()) == (True, False)
 
 
-@pytest.mark.parametrize("tuning", [None, studies.Tuning(evaluations=8, draws=4)], ids=["", "tuned"])
+@pytest.mark.parametrize("tuning", [None, studies.Tuning(evaluations=8, iterations=0, draws=4)], ids=["", "tuned"])
 def test_an_interrupted_study_goes_on(
     tuning: studies.Tuning | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,8 +153,8 @@ def test_processes_give_the_same(tmp_path: Path) -> None:
         os.kill(pids[0], signal.SIGKILL)
 
     collected = {}
-    for count, (part, arrays, _) in enumerate(workers.on_this_machine(study, parts(study), 2)):
-        collected[part] = arrays
+    for count, performed in enumerate(workers.on_this_machine(study, parts(study), 2)):
+        collected[performed.part] = performed.result
         if count == 1:
             kill_one()
     assert pids
@@ -214,9 +214,9 @@ def test_a_killed_worker_of_a_cluster_loses_nothing(tmp_path: Path) -> None:
         killer = threading.Thread(target=kill_in_mid_run)
         killer.start()
         collected = {}
-        for part, arrays, _ in workers.on_cluster(study, parts(study), client):
+        for performed in workers.on_cluster(study, parts(study), client):
             came.set()
-            collected[part] = arrays
+            collected[performed.part] = performed.result
         killer.join()
         wait_until(lambda: all(worker.pid != victim for worker in cluster.workers.values()))
         assert_same(StudyResults.of(study, {part: collected[part] for part in parts(study)}, 0), alone)

@@ -24,7 +24,7 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Study
     """Results with and without search, and the folder of the former."""
     study = tiny(runs=20, rates=[125.0], delays=[0.0, 1.0])
     folder = tmp_path_factory.mktemp("tuned")
-    search = studies.Tuning(evaluations=20, draws=8)
+    search = studies.Tuning(evaluations=8, draws=32)
     return study.replace(tuning=search).run(folder), study.run(), folder
 
 
@@ -33,7 +33,7 @@ def test_gains_found_on_training_draws_are_better_on_others(
 ) -> None:
     found, given, _ = tuned
     table = found.candidates[0, 0, 125.0, 0.0]
-    assert table.shape == (20, len(COLUMNS))
+    assert table.shape == (48, len(COLUMNS))
     assert np.isnan(table[0, : len(KNOBS)]).all()  # the study's own settings are the first candidate
     assert np.nanmin(table[:, COST]) < table[0, COST]
     pair = "arm", "computed torque"
@@ -43,9 +43,38 @@ def test_gains_found_on_training_draws_are_better_on_others(
     assert low <= chosen["frequency"] <= high
     assert high == 300.0
     assert ranges_of(studies.Tuning(), 10.0)["frequency"][1] == pytest.approx(np.pi * 10.0)
-    poles = found.cells(*pair)[0].poles
-    assert poles is not None
-    assert poles.frequency == pytest.approx(chosen["frequency"])
+
+
+def test_gradients_lead_further_than_the_search_on_unseen_draws(
+    tuned: tuple[StudyResults, StudyResults, Path],
+) -> None:
+    found, _, _ = tuned
+    pair = "arm", "computed torque"
+    searched = found.study.replace(tuning=studies.Tuning(evaluations=8, draws=32, iterations=0)).run()
+    assert searched.tuned_gains(*pair, 125.0, 0.0) == {}
+    same = searched.candidates[0, 0, 125.0, 0.0]
+    assert np.array_equal(same, found.candidates[0, 0, 125.0, 0.0][: len(same)], equal_nan=True)
+    assert (found.of_pair(*pair)["rms_error"] < searched.of_pair(*pair)["rms_error"]).mean() >= 0.9
+    gains = found.tuned_gains(*pair, 125.0, 0.0)
+    assert {name: value.shape for name, value in gains.items()} == {"kp": (2,), "kd": (2,)}
+    margins = [results.margins(*pair)[125.0, 0.0].disk.min() for results in (searched, found)]
+    assert margins[0] != margins[1]
+    assert found.cells(*pair)[0].disk_margin == pytest.approx(margins[1])  # the law of the runs
+    poles = [results.cells(*pair)[0].poles for results in (searched, found)]
+    assert poles[0] is not None
+    assert poles[0].frequency == pytest.approx(searched.tuned(*pair, 125.0, 0.0)["frequency"])
+    assert poles[1] is None  # gains of each joint have no common poles
+
+
+@pytest.mark.slow
+def test_settings_of_laws_without_gains_are_searched_further() -> None:
+    regulator = studies.StudyController("regulator", "time-varying-regulator", {"frequency": 20.0})
+    study = tiny(runs=4, rates=[125.0], delays=[0.0], controllers=(regulator,))
+    results = study.replace(tuning=studies.Tuning(evaluations=8, iterations=12, draws=8)).run()
+    cost = results.candidates[0, 0, 125.0, 0.0][:, COST]
+    assert np.isfinite(cost).all()
+    assert cost[8:].min() < cost[:8].min()
+    assert results.tuned_gains("arm", "regulator", 125.0, 0.0) == {}
 
 
 def test_gains_that_are_given_are_not_searched(tuned: tuple[StudyResults, StudyResults, Path]) -> None:
@@ -62,7 +91,8 @@ def test_a_searched_study_goes_on_where_it_was(tuned: tuple[StudyResults, StudyR
     assert again.computed == 1
     for key, table in found.candidates.items():
         assert np.array_equal(again.candidates[key], table, equal_nan=True)
-    assert found.study.replace(tuning=studies.Tuning(evaluations=21, draws=8)) != found.study
+        assert np.array_equal(again.gains[key], found.gains[key])
+    assert found.study.replace(tuning=studies.Tuning(evaluations=9, draws=32)) != found.study
 
 
 @pytest.mark.slow
@@ -109,11 +139,13 @@ def test_the_report_shows_gains_and_fronts(tuned: tuple[StudyResults, StudyResul
     assert "Each controller at its best" not in given.report(tmp_path / "given.html").read_text()
     chosen = found.tuned("arm", "computed torque", 125.0, 1.0)
     assert f"frequency {chosen['frequency']:.3g}" in text
+    kp = found.tuned_gains("arm", "computed torque", 125.0, 1.0)["kp"]
+    assert f"kp {kp[0]:.3g}, {kp[1]:.3g}" in text
     figures = [json.loads(part) for part in re.findall(r'<script type="application/json">(.*?)</script>', text, re.S)]
     assert len(figures) == 2
     assert sum(trace["type"] == "scatter" for trace in figures[0]["data"]) == 2 * 2 * 3
     (tuned,) = (finding for finding in found.findings() if finding.rule.code == "tuned")
-    assert tuned.value == 20
+    assert tuned.value == 8
 
 
 @pytest.mark.parametrize(

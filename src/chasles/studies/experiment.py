@@ -22,7 +22,7 @@ from chasles.model import parse_toml
 from chasles.robot.robot import Robot
 from chasles.simulation import Recording, simulate
 from chasles.simulation.call_inputs import ScheduledValues
-from chasles.simulation.preparation import call_times, scheduled
+from chasles.simulation.preparation import Setup, call_times, scheduled
 from chasles.simulation.references import TangentReference, loop_reference
 from chasles.studies.checks import placed
 from chasles.studies.choices import StudyRobot, motion_through
@@ -204,26 +204,34 @@ def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[s
         The arrays of `chasles.studies.measures.measure`, with one row a run.
     """
     studied = bench(study.robots[part.robot], study.factors.coulomb_velocity)
-    drawn = draw(study)
-    chosen = drawn.at(part.rate, part.delay)[part.first : part.last]
-    period = 1.0 / part.rate
-    vary = plant_values(study, studied, drawn, chosen)
-    duration, stride = _timing(study, studied, period)
-    plant = plant_of(study.factors, studied)
-    if study.factors.has_timing_faults:
-        vary["timing.seed"] = np.asarray((study.design.seed * MOST_RUNS + chosen) % 2**53, dtype=np.float64)
+    setup, values = setup_of(study, part, controller)
     run = simulate(
-        plant.with_drives(delay=part.delay * period, effort_limits=study.execution.torque_limits),
+        setup.plant,
         controller,
-        studied.motion,
-        duration=duration,
-        period=period,
-        vary=vary,
-        integrator=_steps(study, studied, period),
-        record=Recording(every=stride),
+        setup.motion,
+        duration=setup.duration,
+        period=setup.period,
+        vary=values,
+        integrator=setup.integrator,
+        record=Recording(every=_timing(study, studied, setup.period)[1]),
         progress=False,
     )
     return measure(studied.model, studied.peak_torque, run, study.execution.lost_beyond)
+
+
+def setup_of(study: Definition, part: RunBatch, controller: Controller) -> tuple[Setup, dict[str, Floats]]:
+    """Loop of a part and how it is simulated, and the plant's parameters in its runs."""
+    studied = bench(study.robots[part.robot], study.factors.coulomb_velocity)
+    drawn = draw(study)
+    chosen = drawn.at(part.rate, part.delay)[part.first : part.last]
+    period = 1.0 / part.rate
+    values = plant_values(study, studied, drawn, chosen)
+    if study.factors.has_timing_faults:
+        values["timing.seed"] = np.asarray((study.design.seed * MOST_RUNS + chosen) % 2**53, dtype=np.float64)
+    limited = study.execution.torque_limits
+    plant = plant_of(study.factors, studied).with_drives(delay=part.delay * period, effort_limits=limited)
+    duration, steps = _timing(study, studied, period)[0], _steps(study, studied, period)
+    return Setup(plant, controller, studied.motion, duration, period, None, steps), values
 
 
 def size_of(study: Definition, part: RunBatch) -> tuple[int, int]:

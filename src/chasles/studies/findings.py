@@ -18,7 +18,8 @@ _ALWAYS = "each report says it"
 MADE = Rule("runs", np.nan, _ALWAYS, "{controllers} made the same {runs} on {robots}, with {distinct} of unknowns")
 TUNED = Rule(
     "tuned", np.nan, _ALWAYS,
-    "the gains of each are the best of {candidates} on {draws}, for each robot, rate and delay",
+    "the gains of each are the best of {candidates} on {draws}, and those to which gradients lead from there, "
+    "for each robot, rate and delay",
 )  # fmt: skip
 BEST = Rule("best", 1.0, _TEST, "no other controller is significantly better than {controllers} on {robots}")
 SEVERAL_BEST = Rule("several-best", 1.0, _TEST, "on {robots} no controller is significantly better than {controllers}")

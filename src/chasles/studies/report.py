@@ -126,7 +126,8 @@ def _tuning(results: StudyResults, robot: str) -> str:
 <div class="table">{tuning_table(results, robot)}</div>
 <p class="quiet">Settings with the least mean error of {tuning.evaluations} candidates on {tuning.draws} training draws
 that are not among the runs above; a lost run counts as {results.study.execution.lost_beyond:g}. "Least" and "most" mark
-ends of the ranges. All controllers have the same number of candidates, draws and ranges.</p>
+ends of the ranges. Then the gains of each joint to which gradients led from there, where they err less. All controllers
+have the same number of candidates and iterations, draws and ranges.</p>
 <div class="plots"><div class="plot"></div>
 <script type="application/json">{embedded_json(tuning_figure(results, robot))}</script></div>
 <p class="quiet">Pareto fronts of all candidates on the training draws: median of the RMS joint error, lost runs as

@@ -15,7 +15,7 @@ from chasles.base import verbs
 from chasles.base.cached import cached_property
 from chasles.base.errors import UnknownNameError, import_extra
 from chasles.base.findings import Finding
-from chasles.control import LoopMargins, loop_margins
+from chasles.control import Controller, LoopMargins, loop_margins
 from chasles.engine.validators import choice, real
 from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.controllers import attained_poles
@@ -26,7 +26,7 @@ from chasles.studies.measures import LOOP, MEASURES, PROFILE
 from chasles.studies.sensitivity import SobolIndices, rank_sensitivities
 from chasles.studies.statistics import ControllerComparison, Interval, compare, median, proportion, rank_effects, ranks
 from chasles.studies.summaries import QUARTILES, Quantiles, ResponseCurve, StudyCase, Summary
-from chasles.studies.tuning import CANDIDATES, SCORES, Front, best, front
+from chasles.studies.tuning import CANDIDATES, GAINS, SCORES, Found, Front, best, front, gains_by_name, tuned_law
 
 if TYPE_CHECKING:
     import xarray
@@ -87,6 +87,8 @@ class StudyResults:
     candidates
         By the indices of robot and controller, rate and delay: the candidates of the search for gains, see
         `chasles.studies.tuning.tune`; empty without one.
+    gains
+        By the same: the gains that gradients found, in one array; empty where those of the best candidate are kept.
     loops
         By the indices of robot and controller, rate and delay: the `LOOP` numbers of the loop as it runs along the
         motion, shape (3,), NaN where linear models do not tell.
@@ -102,6 +104,7 @@ class StudyResults:
     values: Mapping[tuple[int, int], Mapping[str, Floats]]
     computed: int
     candidates: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
+    gains: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
     loops: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
     refusals: Mapping[tuple[int, int, float, float], str] = field(default_factory=dict)
     effort: Effort = _NO_EFFORT
@@ -113,7 +116,7 @@ class StudyResults:
         """Put the parts of a study together."""
         runs = draw(study)
         values: dict[tuple[int, int], dict[str, Floats]] = {}
-        candidates, loops, refusals = {}, {}, {}
+        candidates, gains, loops, refusals = {}, {}, {}, {}
         shapes = {**dict.fromkeys(MEASURES, (len(runs),)), "profile": (len(runs), len(PROFILE))}
         for part, result in parts.items():
             cell = part.robot, part.controller, part.rate, part.delay
@@ -126,11 +129,11 @@ class StudyResults:
                 continue
             loops[cell] = result["loop"]
             if CANDIDATES in result:
-                candidates[cell] = result[CANDIDATES]
+                candidates[cell], gains[cell] = result[CANDIDATES], result[GAINS]
             chosen = runs.at(part.rate, part.delay)[part.first : part.last]
             for name in shapes:
                 of_pair[name][chosen] = result[name]
-        return cls(study, runs, values, computed, candidates, loops, refusals, effort)
+        return cls(study, runs, values, computed, candidates, gains, loops, refusals, effort)
 
     def __repr__(self) -> str:
         pairs = f"{len(self.values)} pairs of robot and controller"
@@ -162,10 +165,27 @@ class StudyResults:
     def tuned(self, robot: str, controller: str, rate: float, delay: float) -> dict[str, float]:
         """Return the settings with which a controller did best on the training draws, by name.
 
-        Empty where nothing was searched, or where the study's own settings did best.
+        Empty where nothing was searched, or where the study's own settings did best. `tuned_gains` are those of the
+        joints, to which gradients led from there.
         """
         candidates = self.candidates.get((*self._numbers(robot, controller), rate, delay))
         return {} if candidates is None else best(candidates)
+
+    def tuned_gains(self, robot: str, controller: str, rate: float, delay: float) -> dict[str, Floats]:
+        """Return the gains that gradients found on the training draws, by the names of the law's parameters.
+
+        Empty where nothing was searched, for laws without such gains, and where the search's own gains did better.
+        """
+        key = (*self._numbers(robot, controller), rate, delay)
+        gains = self.gains.get(key, np.empty(0))
+        return gains_by_name(self._law(key), gains) if gains.size else {}
+
+    def _law(self, key: tuple[int, int, float, float]) -> Controller:
+        """Controller with which the runs of a robot, controller, rate and delay were made."""
+        part = RunBatch(*key, 0, 0)
+        if key not in self.candidates:
+            return controller_of(self.study, part)
+        return tuned_law(self.study, part, Found(self.candidates[key], self.gains[key]))
 
     def front(self, robot: str, controller: str, rate: float, delay: float, against: str = "torque_rate") -> Front:
         """Return the Pareto front of a controller's median error against another score, on the training draws.
@@ -295,10 +315,12 @@ class StudyResults:
         for rate, delay in self.study.factors.cells:
             chosen = self.runs.at(rate, delay)
             lost = int(np.isfinite(values["lost_at"][chosen]).sum())
-            settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
-            poles = attained_poles(choice.kind, settings, studied.model, studied.motion, 1.0 / rate)
-            error = median(values["rms_error"][chosen])
             key = robot_index, controller_index, rate, delay
+            settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
+            poles = None
+            if not self.gains.get(key, np.empty(0)).size:  # gains of each joint follow from no poles
+                poles = attained_poles(choice.kind, settings, studied.model, studied.motion, 1.0 / rate)
+            error = median(values["rms_error"][chosen])
             refusal = self.refusals.get(key, "")
             share = Interval(np.nan, np.nan, np.nan) if refusal else proportion(lost, len(chosen))
             disk, pole, growth = self.loops.get(key, np.full(len(LOOP), np.nan)).tolist()
@@ -329,13 +351,11 @@ class StudyResults:
         plant = studied.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
         margins = {}
         for rate, delay in self.study.factors.cells:
-            if (robot_index, controller_index, rate, delay) in self.refusals:
-                continue
-            changed = self.tuned(robot, controller, rate, delay)
-            law = controller_of(self.study, RunBatch(robot_index, controller_index, rate, delay, 0, 0), changed)
-            margins[rate, delay] = loop_margins(
-                plant, law, studied.motion, period=1.0 / rate, delay=delay, velocity="measured"
-            )
+            key = robot_index, controller_index, rate, delay
+            if key not in self.refusals:
+                margins[rate, delay] = loop_margins(
+                    plant, self._law(key), studied.motion, period=1.0 / rate, delay=delay, velocity="measured"
+                )
         return margins
 
     def curve(

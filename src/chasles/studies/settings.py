@@ -292,16 +292,20 @@ UNBOUNDED = 1e6
 
 @dataclass(frozen=True)
 class Tuning:
-    """Search for the gains of each controller, for each robot, rate and delay; see `chasles.studies.tuning`.
+    """Gains of each controller at their best, for each robot, rate and delay; see `chasles.studies.tuning`.
 
-    All controllers have the same budget, training draws and ranges. The training draws differ from those of the study.
+    Settings are searched; from the best, gradients lead to gains of each joint. All controllers have the same budget,
+    training draws and ranges. The training draws differ from those of the study.
 
     Attributes
     ----------
     evaluations
         Number of candidates for each controller, robot, rate and delay.
+    iterations
+        Largest number of iterations of the descent from the best of them: by gradients, for laws without gains of
+        their own by Nelder and Mead's search over the settings; 0 for none.
     draws
-        Number of runs on which each candidate is tested.
+        Number of runs on which each candidate is tested and gradients are taken.
     seed
         Seed of the training draws; it must differ from the design's.
     frequency
@@ -317,6 +321,7 @@ class Tuning:
     """
 
     evaluations: int = 40
+    iterations: int = 40
     draws: int = 40
     seed: int = 1
     frequency: Range = (2.0, 300.0)
@@ -330,6 +335,7 @@ class Tuning:
 
     def __post_init__(self) -> None:
         whole(self.evaluations, "evaluations", 8, 10_000)
+        whole(self.iterations, "iterations", 0, 10_000)
         whole(self.draws, "draws", 4, 10_000)
         whole(self.seed, "seed", 0, 2**63 - 1)
         set_fields(self, **{name: positive_ends(getattr(self, name), name) for name in KNOBS})

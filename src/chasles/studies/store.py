@@ -22,7 +22,7 @@ from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch
 from chasles.studies.measures import LOOP, MEASURES, PROFILE
 from chasles.studies.origin import Origin, Origins
-from chasles.studies.tuning import CANDIDATES, COLUMNS
+from chasles.studies.tuning import CANDIDATES, COLUMNS, GAINS
 
 Arrays = Mapping[str, NDArray[np.float64]]
 #: Arrays by name, or why the controller is refused.
@@ -121,11 +121,12 @@ class Store:
         write(self.path(part), file.getvalue())
 
     def _shapes(self, part: RunBatch) -> dict[str, tuple[int, ...]]:
-        """Shapes of a part's arrays by name."""
+        """Shapes of a part's arrays by name; -1 for any length."""
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MEASURES, (part.runs,))
         shapes |= {"profile": (part.runs, len(PROFILE)), "loop": (len(LOOP),)}
         if self.study.tuning is not None:
-            shapes[CANDIDATES] = (self.study.tuning.evaluations, len(COLUMNS))
+            rows = self.study.tuning.evaluations + self.study.tuning.iterations
+            shapes |= {CANDIDATES: (rows, len(COLUMNS)), GAINS: (-1,)}
         return shapes
 
     def _remove_abandoned(self) -> None:
@@ -137,7 +138,7 @@ class Store:
 
 
 def _checked(path: Path, shapes: Mapping[str, tuple[int, ...]], digest: str) -> PartResult:
-    most = 64 * 1024 + 16 * sum(int(np.prod(shape)) for shape in shapes.values())
+    most = 64 * 1024 + 16 * sum(abs(int(np.prod(shape))) for shape in shapes.values())
     if path.stat().st_size > most:
         raise ValueError("too long")
     with open(path, "rb") as file, np.load(file, allow_pickle=False) as archive:
@@ -147,6 +148,7 @@ def _checked(path: Path, shapes: Mapping[str, tuple[int, ...]], digest: str) -> 
             return str(archive[_REFUSAL])
         arrays = {name: archive[name] for name in shapes}
     for name, array in arrays.items():
-        if array.shape != shapes[name] or array.dtype != np.float64:
+        expected = tuple(size if size >= 0 else array.size for size in shapes[name])
+        if array.shape != expected or array.dtype != np.float64:
             raise ValueError(f"{name} has a wrong shape")
     return arrays

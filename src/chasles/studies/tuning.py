@@ -1,23 +1,31 @@
-"""Each controller at its best: a search for the gains that do best on training draws, with one budget for all."""
+"""Each controller at its best on training draws: its settings by a search, then its gains by exact gradients.
+
+The search tells which frequency and damping a law can bear. Gradients of whole simulations (`chasles.tune`) then find
+the gains of each joint; the settings of laws without gains of their own, which solve Riccati equations, are searched
+further.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.errors import ChaslesError
+from chasles.base.errors import ArgumentError, ChaslesError
+from chasles.control.controller import Controller
+from chasles.simulation.gain_box import GainBox
+from chasles.simulation.gain_search import GainSearch, TuningProblem
 from chasles.studies.controllers import knobs
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import RunBatch, controller_of, perform
+from chasles.studies.experiment import RunBatch, controller_of, perform, setup_of
 from chasles.studies.settings import KNOBS, UNBOUNDED, Tuning
 
 Floats = NDArray[np.float64]
 
-#: Name of the table of candidates among the arrays of a part.
-CANDIDATES = "candidates"
+#: Names of the table of candidates and of the gains that gradients found among the arrays of a part.
+CANDIDATES, GAINS = "candidates", "gains"
 #: Columns of a table of candidates behind the settings: mean error in which a lost run counts as `lost_beyond`, median
 #: error (infinite where half of the runs are lost), share of lost runs, medians of effort and of torque rate.
 SCORES = ("cost", "error", "lost", "effort", "torque_rate")
@@ -40,12 +48,29 @@ class Front(NamedTuple):
     settings: tuple[dict[str, float], ...]
 
 
-def tune(study: Definition, part: RunBatch) -> Floats:
-    """Search the gains of a controller for one robot, rate and delay; return all candidates.
+class Found(NamedTuple):
+    """Settings that were tried, and gains that gradients found.
 
-    The candidates are the study's own settings, points of a Sobol sequence that fill the ranges (on logarithmic
-    scales), and two searches by Nelder and Mead from the best of them: for the least mean error, and for the least
-    product of mean error and torque rate.
+    Attributes
+    ----------
+    candidates
+        Candidates in the order in which they were tried, shape (evaluations + iterations, columns) with the `COLUMNS`;
+        NaN for settings that the controller does not have, and in rows that were not needed.
+    gains
+        Gains of all joints, shape (k,), in the order of `gains_by_name`; empty where the best candidate's are kept.
+    """
+
+    candidates: Floats
+    gains: Floats
+
+
+def tune(study: Definition, part: RunBatch) -> Found:
+    """Find the gains of a controller for one robot, rate and delay.
+
+    The candidates are the study's own settings, and points of a Sobol sequence that fill the ranges (on logarithmic
+    scales). From the best of them, gradients lead to the gains of each joint with the least mean squared error; these
+    are taken if they have a smaller cost. For laws without gains of their own, Nelder and Mead's search from there
+    tries as many further candidates.
 
     Parameters
     ----------
@@ -53,44 +78,65 @@ def tune(study: Definition, part: RunBatch) -> Floats:
         A study with `Tuning`.
     part
         Controller, robot, rate and delay; its runs do not matter.
-
-    Returns
-    -------
-    array
-        Candidates in the order in which they were tried, shape (evaluations, columns) with the `COLUMNS`; NaN for
-        settings that the controller does not have, and in rows that were not needed.
     """
     tuning, choice = study.tuning, study.controllers[part.controller]
     assert tuning is not None
+    training = study.replace(tuning=None, factors=study.factors_at(part.rate, part.delay), design=tuning.design)
+    draws = RunBatch(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
     names = knobs(choice.kind, study.settings_of(choice))
-    table = np.full((tuning.evaluations, len(COLUMNS)), np.nan)
-    score = _scores(study, part, tuning)
+    has_gains = bool(names) and _has_gains(controller_of(training, draws))
+    candidates = _search(training, draws, tuning, names, 0 if has_gains else tuning.iterations)
+    if not (has_gains and tuning.iterations):
+        return Found(candidates, np.empty(0))
+    cost = float(np.nanmin(candidates[:, COLUMNS.index("cost")]))
+    return Found(candidates, _descend(training, draws, best(candidates), tuning.iterations, cost))
+
+
+def tuned_law(study: Definition, part: RunBatch, found: Found) -> Controller:
+    """Controller of a part as it was tuned."""
+    law = controller_of(study, part, best(found.candidates))
+    return law.with_values(gains_by_name(law, found.gains)) if found.gains.size else law
+
+
+def gains_by_name(law: Controller, gains: Floats) -> dict[str, Floats]:
+    """Gains by the names of a law's parameters, as they are found for it together."""
+    return dict(GainBox.of(law, None, {}).layout.split(gains))
+
+
+def _has_gains(law: Controller) -> bool:
+    """Whether a law has positive parameters that gradients can find."""
+    try:
+        return bool(GainBox.of(law, None, {}).names)
+    except ArgumentError:
+        return False
+
+
+def _search(training: Definition, draws: RunBatch, tuning: Tuning, names: Sequence[str], further: int) -> Floats:
+    """Return the candidates and their scores, with further ones of Nelder and Mead's search."""
+    table = np.full((tuning.evaluations + tuning.iterations, len(COLUMNS)), np.nan)
+    table[0, len(KNOBS) :] = _scores(training, draws, {})  # the study's own design; its settings are not in the table
     if not names:
-        table[0, len(KNOBS) :] = score({})
         return table
-    ranges = np.log(np.array([ranges_of(tuning, part.rate)[name] for name in names]))
-    columns = [KNOBS.index(name) for name in names]
-    tried = 0
-
-    def evaluate(u: Floats, settings: Mapping[str, float] | None = None) -> Floats:
-        nonlocal tried
-        values = np.exp(ranges[:, 0] + np.clip(u, 0.0, 1.0) * (ranges[:, 1] - ranges[:, 0]))
-        scores = score(dict(zip(names, values.tolist(), strict=True)) if settings is None else settings)
-        if settings is None:
-            table[tried, columns] = values
-        table[tried, len(KNOBS) :] = scores
-        tried += 1
-        return scores
-
-    evaluate(np.zeros(len(names)), {})  # the study's own design; its settings are not in the table
     from scipy.stats import qmc  # takes as long to load as all of Chasles
 
-    spread = max(1, tuning.evaluations // 2 - 1)
-    points = qmc.Sobol(len(names), seed=tuning.seed).random(1 << (spread - 1).bit_length())[:spread]
-    scores = np.array([evaluate(u) for u in points])
-    _descend(points, scores[:, 0], lambda u: float(evaluate(u)[0]), (tuning.evaluations - tried) // 2)
-    compromise = scores[:, 0] * scores[:, 4]
-    _descend(points, compromise, lambda u: float(np.prod(evaluate(u)[[0, 4]])), tuning.evaluations - tried)
+    ranges = np.log(np.array([ranges_of(tuning, draws.rate)[name] for name in names]))
+    count = tuning.evaluations - 1
+    points = qmc.Sobol(len(names), seed=tuning.seed).random(1 << (count - 1).bit_length())[:count]
+    rows = iter(table[1:])
+
+    def cost(u: Floats) -> float:
+        row, values = next(rows), np.exp(ranges[:, 0] + np.clip(u, 0.0, 1.0) * (ranges[:, 1] - ranges[:, 0]))
+        row[[KNOBS.index(name) for name in names]] = values
+        row[len(KNOBS) :] = _scores(training, draws, dict(zip(names, values.tolist(), strict=True)))
+        return float(row[len(KNOBS)])
+
+    start = points[int(np.argmin([cost(u) for u in points]))]
+    if further > len(names) + 1:
+        from scipy.optimize import minimize
+
+        simplex = np.vstack([start, start + np.where(start > 0.5, -0.15, 0.15) * np.eye(len(start))])
+        options = {"maxfev": further, "initial_simplex": simplex, "xatol": 1e-3, "fatol": 1e-9}
+        minimize(cost, start, method="Nelder-Mead", bounds=[(0.0, 1.0)] * len(start), options=options)
     return table
 
 
@@ -118,38 +164,41 @@ def ranges_of(tuning: Tuning, rate: float) -> dict[str, tuple[float, float]]:
     return {name: getattr(tuning, name) for name in KNOBS} | {"frequency": (low, max(min(high, np.pi * rate), low))}
 
 
-def _scores(study: Definition, part: RunBatch, tuning: Tuning) -> Callable[[Mapping[str, float]], Floats]:
-    """Return the function that scores settings on the training draws."""
-    training = study.replace(
-        tuning=None,
-        factors=study.factors_at(part.rate, part.delay),
-        design=tuning.design,
-    )
-    all_draws = RunBatch(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
-    worst = study.execution.lost_beyond
-    lost = np.array([worst, np.inf, 1.0, np.inf, np.inf])
-
-    def score(settings: Mapping[str, float]) -> Floats:
-        freed = {**settings, "damping_times_period": UNBOUNDED} if settings else {}
-        try:
-            measures = perform(training, all_draws, controller_of(training, all_draws, freed))
-        except (ChaslesError, np.linalg.LinAlgError):  # gains for which there is no such controller
-            return lost
-        error = measures["rms_error"]
-        middle = (np.quantile(measures[name], 0.5, method="higher") for name in ("rms_error", "effort", "torque_rate"))
-        median, effort, torque_rate = middle
-        return np.array([np.minimum(error, worst).mean(), median, np.isinf(error).mean(), effort, torque_rate])
-
-    return score
+def _scores(training: Definition, draws: RunBatch, settings: Mapping[str, float]) -> Floats:
+    """Return the `SCORES` of settings on the training draws."""
+    freed = {**settings, "damping_times_period": UNBOUNDED} if settings else {}
+    try:
+        return _judged(training, draws, controller_of(training, draws, freed))
+    except (ChaslesError, np.linalg.LinAlgError):  # gains for which there is no such controller
+        return np.array([training.execution.lost_beyond, np.inf, 1.0, np.inf, np.inf])
 
 
-def _descend(points: Floats, values: Floats, objective: Callable[[Floats], float], budget: int) -> None:
-    """Search by Nelder and Mead from the best of some points, within the unit cube and the budget."""
-    if budget < points.shape[1] + 2 or not np.isfinite(values).any():
-        return
-    from scipy.optimize import minimize
+def _judged(training: Definition, draws: RunBatch, law: Controller) -> Floats:
+    """Return the `SCORES` of a law on the training draws."""
+    measures = perform(training, draws, law)
+    error = measures["rms_error"]
+    middle = (np.quantile(measures[name], 0.5, method="higher") for name in ("rms_error", "effort", "torque_rate"))
+    median, effort, torque_rate = middle
+    cost = np.minimum(error, training.execution.lost_beyond).mean()
+    return np.array([cost, median, np.isinf(error).mean(), effort, torque_rate])
 
-    start = points[int(np.nanargmin(values))]
-    simplex = np.vstack([start, start + np.where(start > 0.5, -0.15, 0.15) * np.eye(len(start))])
-    options = {"maxfev": budget, "initial_simplex": simplex, "xatol": 1e-3, "fatol": 1e-9}
-    minimize(objective, start, method="Nelder-Mead", bounds=[(0.0, 1.0)] * len(start), options=options)
+
+def _descend(
+    training: Definition, draws: RunBatch, settings: Mapping[str, float], iterations: int, cost: float
+) -> Floats:
+    """Return gains that cost less than some settings do; empty for laws without such gains, or if there are none."""
+    none = np.empty(0)
+    try:
+        law = controller_of(training, draws, settings)
+        box = GainBox.of(law, None, {})
+        setup, values = setup_of(training, draws, law)
+        search = GainSearch(TuningProblem(setup, _squared_error, None, None, values, None), box)
+        gains = box.layout.join(box.gains(search.descend(box.first, iterations, None)))
+        tuned = law.with_values(dict(box.layout.split(gains)))
+        return gains if _judged(training, draws, tuned)[0] < cost else none
+    except (ArgumentError, np.linalg.LinAlgError):  # no gains of its own, or none from which a run ends
+        return none
+
+
+def _squared_error(now: Any) -> Any:
+    return now.error @ now.error

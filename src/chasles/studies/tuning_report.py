@@ -6,6 +6,9 @@ import html
 import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from chasles.studies.results import StudyResults
 from chasles.studies.settings import KNOBS
 from chasles.studies.tuning import ranges_of
@@ -20,7 +23,7 @@ _GRID = {"gridcolor": "#e8edf1", "zerolinecolor": "#e8edf1", "linecolor": "#c3cc
 
 
 def tuning_table(results: StudyResults, robot: str) -> str:
-    """Gains of each controller at its best, at each rate and delay."""
+    """Settings and gains of each controller at its best, at each rate and delay."""
     tuning = results.study.tuning
     assert tuning is not None
     pairs = results.study.factors.cells
@@ -30,6 +33,8 @@ def tuning_table(results: StudyResults, robot: str) -> str:
         for rate, delay in pairs:
             settings, ranges = results.tuned(robot, name, rate, delay), ranges_of(tuning, rate)
             texts = [_knob(knob, settings[knob], ranges[knob]) for knob in KNOBS if knob in settings]
+            gains = results.tuned_gains(robot, name, rate, delay)
+            texts += [f"{html.escape(gain)} {_values(value)}" for gain, value in gains.items()]
             cells.append(f"<td>{'<br>'.join(texts) or 'as given'}</td>")
         body.append(f"<tr><td>{html.escape(name)}</td>{''.join(cells)}</tr>")
     head = "".join(f"<th>{rate:g} Hz<br>delay {delay:g} T</th>" for rate, delay in pairs)
@@ -94,6 +99,11 @@ def tuning_figure(results: StudyResults, robot: str) -> dict[str, Any]:
             text = f"<b>{rate:g} Hz, delay {delay:g} T</b>" if column == 0 else ""
             layout["annotations"].append(title_above(text, left, top))
     return {"data": data, "layout": layout}
+
+
+def _values(gains: NDArray[np.float64]) -> str:
+    """Gains of all joints."""
+    return ", ".join(f"{value:.3g}" for value in np.ravel(gains).tolist())
 
 
 def _knob(name: str, value: float, ends: tuple[float, float]) -> str:
