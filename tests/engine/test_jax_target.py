@@ -227,6 +227,20 @@ def test_steps_are_repeated_while_they_ask_for_it() -> None:
         np.testing.assert_array_equal(x, y)
 
 
+def test_loops_that_repeat_steps_are_differentiated_forward_and_refused_backward() -> None:
+    halve = trace(
+        lambda x, t: (where(x > t, x / 2.0, x), where(x[0] > 2.0 * t, 1.0, 0.0)),
+        {"x": (1,), "t": ()},
+        outputs=["x", "again"],
+    )
+    loop = Function(halve, shape="scan").to_jax()
+    start, limit = jnp.array([64.0]), jnp.array([[10.0]])
+    end, slope = jax.jvp(lambda x: loop(x, limit)[0], (start,), (jnp.array([1.0]),))
+    np.testing.assert_array_equal([end[0], slope[0]], [8.0, 0.125])  # three halvings
+    with pytest.raises(ValueError, match="Reverse-mode differentiation does not work"):
+        jax.grad(lambda x: loop(x, limit)[0].sum())(start)
+
+
 def _heron(x: Any, a: Any) -> Any:
     new = (x + a / x) / 2
     return new, where(absolute(new - x)[0] < 1e-9, 1.0, 0.0)
