@@ -7,7 +7,7 @@ from tests.oracles import closed_machines
 
 import chasles as ch
 from chasles.geometry import pose
-from chasles.model import Description, Inertia, Joint, JointKind, Link, parse_toml
+from chasles.model import Description, Frame, Inertia, Joint, JointKind, Link, parse_toml
 
 _ROD = """
 [[dh]]
@@ -101,3 +101,40 @@ def four_bar() -> ch.Robot:
     """A crank, a coupler and a rocker, without friction."""
     robot = ch.Robot(closed_machines.four_bar()).with_friction(viscous=0.0, coulomb=0.0)
     return ch.Robot(robot.description.replace(home=robot.loops.close(robot.home).q))
+
+
+def hopper() -> ch.Robot:
+    """A foot of 2 kg that moves up and down, and a body of 8 kg on it with a driven leg."""
+    links = Link("ground"), Link("foot", Inertia(2.0)), Link("body", Inertia(8.0))
+    joints = (
+        Joint("height", "prismatic", "ground", "foot", axis=[0.0, 0.0, 1.0]),
+        Joint("leg", "prismatic", "foot", "body", axis=[0.0, 0.0, 1.0]),
+    )
+    return ch.Robot(Description("hopper", links=links, joints=joints, actuated=("leg",)))
+
+
+def biped() -> ch.Robot:
+    """A planar biped, in x and z, of 10 kg with two legs of two links of 0.4 m, and points as feet."""
+
+    def rod(mass: float) -> Inertia:
+        return Inertia(mass, [0.0, 0.0, -0.2], np.diag([mass * 0.16 / 12.0] * 2 + [1e-4 * mass]))
+
+    links = [Link("ground"), Link("slide"), Link("lift"), Link("trunk", Inertia(7.0, [0.0, 0.0, 0.1], 0.1 * np.eye(3)))]
+    joints = [
+        Joint("x", "prismatic", "ground", "slide", axis=[1.0, 0.0, 0.0]),
+        Joint("z", "prismatic", "slide", "lift", axis=[0.0, 0.0, 1.0]),
+        Joint("pitch", "revolute", "lift", "trunk", axis=[0.0, 1.0, 0.0]),
+    ]
+    frames, motors = [], []
+    below = pose(np.eye(3), np.array([0.0, 0.0, -0.4]))
+    for side in ("left", "right"):
+        thigh, shank = f"{side}_thigh", f"{side}_shank"
+        links += [Link(thigh, rod(1.0)), Link(shank, rod(0.5))]
+        joints += [
+            Joint(f"{side}_hip", "revolute", "trunk", thigh, axis=[0.0, 1.0, 0.0]),
+            Joint(f"{side}_knee", "revolute", thigh, shank, T_parent_joint=below, axis=[0.0, 1.0, 0.0]),
+        ]
+        frames.append(Frame(f"{side}_foot", shank, below))
+        motors += [f"{side}_hip", f"{side}_knee"]
+    description = Description("biped", links=links, joints=joints, frames=frames, actuated=motors)
+    return ch.Robot(description)

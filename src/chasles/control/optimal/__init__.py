@@ -1,6 +1,7 @@
 """Optimal control: the motion of least cost within limits, its torques and its regulator.
 
-`residuals` say what is wanted, `problem` puts them together. `step`, `terms`, `rows` and `nodes` are the problem on
+`residuals` and `contact` say what is wanted, `problem` puts them together; `contact_rows` are the forces and rows of
+contacts. `step`, `terms`, `rows` and `nodes` are the problem on
 nodes with its derivatives, `node_programs` what is compiled of it. `interior_point` is the solver, `iterates` what it
 begins and ends with, `workspace` one iteration in machine code: `errors` and barrier, the `backward_pass` that is
 Newton's step, the constraints as `elastic` rows, the `filter` of the line search. `certificate` evaluates the result

@@ -28,6 +28,9 @@ def evaluated(
         np.stack(parts)
         for parts in zip(*((each.iterate.W, each.gains, each.iterate.z) for each in outcomes), strict=True)
     )
+    if step.contacts is not None:  # forces between phases are zero up to the solver's tolerance, and here exactly
+        found[:, :-1, step.motor_count : m] *= step.contacts.active
+        K[:, :, step.motor_count :] *= step.contacts.active[..., None]
     W = nodes.rolled_out(found, K)
     W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, found)
     certificate = certify(nodes, W, z, K)
@@ -35,7 +38,10 @@ def evaluated(
     p, qd = W[:, :, m : m + n], W[:, :, m + n : m + 2 * n]
     states = np.concatenate([nodes.configurations(p), qd], axis=-1)
     gains = np.zeros((len(W), nodes.rows.nodes, n, 2 * n))
-    gains[:, :, step.motors] = nodes.by_displacements(p, K[..., : 2 * n])
+    gains[:, :, step.motors] = nodes.by_displacements(p, K[..., : step.motor_count, : 2 * n])
+    forces = np.zeros((*torques.shape[:-1], 0, 3))
+    if step.contacts is not None:
+        forces = step.contacts.in_world(W[:, :-1, step.motor_count : m])
     stretches = W[:, 0, -1] if step.stretches else np.ones(len(W))
     share = certificate.reduced_gradient / np.maximum(1.0, certificate.size)
     cost = certificate.cost / nodes.scale
@@ -51,7 +57,7 @@ def evaluated(
         elif clearance is not None:
             findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
         numbers = float(cost[k]), status, float(share[k]), outcome.iterations
-        result.append(Solved(states[k], torques[k], gains[k], *numbers, findings))
+        result.append(Solved(states[k], torques[k], forces[k], gains[k], *numbers, findings))
     return result, stretches
 
 

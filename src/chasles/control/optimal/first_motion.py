@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.step import HeldStep
@@ -89,12 +90,25 @@ def first_motion(nodes: Nodes, guess: JointTrajectory | None) -> Floats:
     W = np.zeros((*start.shape[:-1], nodes.rows.nodes + 1, len(nodes.rows.lower)))
     if guess is None:
         W[..., m : m + robot.n] = start[..., None, :]
-        W[..., :-1, :m] = np.asarray(robot.gravity_torque(nodes.start))[..., None, step.motors]
+        W[..., :-1, : step.motor_count] = np.asarray(robot.gravity_torque(nodes.start))[..., None, step.motors]
     else:
         times = node_times(nodes.rows.nodes, nodes.step, guess)
-        W[..., : m + 2 * robot.n] = along(step, instants(robot, times, guess))
+        motion = along(step, instants(robot, times, guess))
+        W[..., : step.motor_count] = motion[:, : step.motor_count]
+        W[..., m : m + 2 * robot.n] = motion[:, step.motor_count :]
+    if step.contacts is not None:
+        carry_weight(step.contacts, nodes, W)
     W[..., m + 2 * robot.n :] = nodes.x0[..., None, 2 * robot.n :]
     return inside(nodes, W)
+
+
+def carry_weight(contacts: Contacts, nodes: Nodes, W: Floats) -> None:
+    """Let the forces of contacts in motions carry the weight, which the torques of the motors then balance."""
+    step, m = nodes.step, nodes.inputs
+    forces = contacts.carrying()
+    q = nodes.configurations(W[..., m : m + step.robot.n])[..., :-1, :]
+    W[..., :-1, step.motor_count : m] = forces
+    W[..., :-1, : step.motor_count] -= contacts.torques(q, forces)[..., step.motors]
 
 
 def node_times(count: int, step: HeldStep, guess: JointTrajectory | None) -> Floats:
@@ -108,7 +122,7 @@ def along(step: HeldStep, moments: Floats) -> Floats:
     nq, n = step.robot.nq, step.robot.n
     q, qd, tau = np.split(moments[:, 1 : 1 + nq + 2 * n], [nq, nq + n], axis=1)
     W = np.concatenate([tau[:, step.motors], step.coordinates.of_centre(q), qd], axis=1)
-    W[-1, : int(step.motors.sum())] = 0.0
+    W[-1, : step.motor_count] = 0.0
     return W
 
 
@@ -130,7 +144,7 @@ def usual_scale(nodes: Nodes, W: Floats) -> Floats:
     moving, step = W.copy(), nodes.step
     inertia = np.asarray(step.robot.mass_matrix(nodes.start))
     effort = 4.0 / (step.h * nodes.rows.nodes) ** 2 * np.diagonal(inertia, axis1=-2, axis2=-1)
-    moving[..., :-1, : nodes.inputs] += effort[..., None, step.motors]
+    moving[..., :-1, : step.motor_count] += effort[..., None, step.motors]
     cost = nodes.values(moving).cost
     is_cost = np.isfinite(cost) & (cost > 0.0)
     return np.where(is_cost, _USUAL_COST / np.where(is_cost, cost, 1.0), 1.0)

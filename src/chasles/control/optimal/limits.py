@@ -46,8 +46,9 @@ def bounds(
     motors: NDArray[np.bool_],
     limits: Sequence[str] | Mapping[str, ArrayLike | None],
     duration: Duration,
+    forces: int = 0,
 ) -> tuple[Floats, Floats, Floats]:
-    """Lower and upper limits of (u, x) and the scale of their rows, each (m + states,)."""
+    """Lower and upper limits of (u, x), none of contact forces, and the scale of their rows, each (m + states,)."""
     n = robot.n
     if isinstance(limits, str):
         raise ArgumentError(f"limits must be a list of names, not {limits!r}; write [{limits!r}]")
@@ -84,7 +85,8 @@ def bounds(
             joint = robot.velocity_names[int(np.argmin(low < high))]
             raise ArgumentError(f"the position limits of joint '{joint}' leave no range")
     shortest, longest = duration.limits
-    scale = np.concatenate([_inverse(torque), np.ones(n), _inverse(velocity), np.ones(len(longest))])
+    scale = np.concatenate([_inverse(torque), np.ones(forces + n), _inverse(velocity), np.ones(len(longest))])
+    torque = np.concatenate([torque, np.full(forces, np.inf)])
     lower, upper = [-torque, low, -velocity, shortest], [torque, high, velocity, longest]
     return np.concatenate(lower), np.concatenate(upper), scale
 

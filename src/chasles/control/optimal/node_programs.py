@@ -40,12 +40,16 @@ class NodePrograms(Sealed):
         Whether it is the last node.
     held
         Number of the distances, the last ones, that must be zero.
+    zero
+        Number of the own rows of a node that is not the last, the last ones, that must be zero.
     """
 
-    def __init__(self, step: HeldStep, costs: Terms, distances: Terms, *, is_last: bool, held: int = 0) -> None:
+    def __init__(
+        self, step: HeldStep, costs: Terms, distances: Terms, *, is_last: bool, held: int = 0, zero: int = 0
+    ) -> None:
         self.step, self.costs, self.distances, self.is_last = step, costs, distances, is_last
         self.held = held
-        self.states, self.inputs = step.states, 0 if is_last else int(step.motors.sum())
+        self.states, self.inputs = step.states, 0 if is_last else step.inputs
         self.size = self.inputs + self.states
         self.own = costs.count
         self.general = distances.count + self.own
@@ -57,6 +61,7 @@ class NodePrograms(Sealed):
         ends = np.arange(self.rows) >= before_own - held
         if not is_last:
             ends &= np.arange(self.rows) < before_own
+            ends |= np.arange(self.rows) >= self.rows - zero
         self.kinds = Kinds(ends, can_be_kept & limits)
 
     def _is_stretch(self, elements: NDArray[np.int_]) -> NDArray[np.bool_]:

@@ -99,7 +99,7 @@ class Nodes:
 
     @property
     def inputs(self) -> int:
-        """Number of torques m."""
+        """Number of inputs m: torques and contact forces."""
         return self.rows.inputs
 
     def configurations(self, p: Floats) -> Floats:

@@ -51,8 +51,8 @@ class Solved(NamedTuple):
 
     Attributes
     ----------
-    states, torques, gains
-        (N + 1, nq + n), (N, n) and (N, n, 2n).
+    states, torques, forces, gains
+        (N + 1, nq + n), (N, n), (N, contacts, 3) and (N, n, 2n).
     cost
         Cost.
     status
@@ -67,6 +67,7 @@ class Solved(NamedTuple):
 
     states: Floats
     torques: Floats
+    forces: Floats
     gains: Floats
     cost: float
     status: PlanStatus
@@ -86,6 +87,8 @@ class Plan(JointTrajectory):
         Positions and velocities at the nodes, (..., N + 1, nq + n).
     torques
         Torques held from node to node, (..., N, n), N·m (N for prismatic joints).
+    forces
+        Forces of the environment on each contact, held like these, world axes, (..., N, contacts, 3), N.
     gains
         Gains of the regulator along the motion, (..., N, n, 2n): τ = torques - gains (q ⊟ q_plan, q̇ - q̇_plan).
         They vanish where a torque is at its limit.
@@ -103,6 +106,7 @@ class Plan(JointTrajectory):
 
     states: Floats
     torques: Floats
+    forces: Floats
     gains: Floats
     cost: Quantity
     status: Any
@@ -112,14 +116,14 @@ class Plan(JointTrajectory):
 
     def _take(self, solved: list[Solved], batch: tuple[int, ...]) -> None:
         """Take the results of problems."""
-        states, torques, gains, cost, status, reduced, iterations, findings = zip(*solved, strict=True)
+        states, torques, forces, gains, cost, status, reduced, iterations, findings = zip(*solved, strict=True)
 
         def shaped(parts: ArrayLike) -> Any:
             array = np.array(parts)
             return array.reshape((*batch, *array.shape[1:]))
 
-        self.states, self.torques, self.gains = (
-            np.asarray(shaped(parts), dtype=float) for parts in (states, torques, gains)
+        self.states, self.torques, self.forces, self.gains = (
+            np.asarray(shaped(parts), dtype=float) for parts in (states, torques, forces, gains)
         )
         self.cost, self.reduced_gradient, self.iterations = (shaped(parts)[()] for parts in (cost, reduced, iterations))
         self.status = shaped(np.array(status, dtype=object))[()]

@@ -128,6 +128,10 @@ class ModelPredictive(RobotController):
         require_plain_coordinates(problem.robot, "chasles.ModelPredictive")
         if problem.span.is_free:
             raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")
+        if problem.step.contacts is not None:
+            raise ArgumentError(
+                "the problem has contacts with known phases, but a horizon recedes; plan the motion instead"
+            )
         self.problem = problem
         self.iterations = whole_number(iterations, "iterations", 1, _MOST_ITERATIONS)
         self.barrier = real(barrier, "barrier", above=0.0, at_most=1.0)

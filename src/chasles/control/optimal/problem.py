@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
+from chasles.control.optimal.contact import Contact, without_contacts
+from chasles.control.optimal.contact_rows import Contacts, Rows, row_count, stacked_rows
 from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.errors import Errors
 from chasles.control.optimal.evaluation import evaluated
@@ -69,7 +71,8 @@ class OptimalControl(Sealed):
     keep
         Residuals that must not be negative: of q and qd at any node but the first, such as a region of a frame, a stop,
         a distance of your own; of tau too at any node but the last, such as `residuals.power_reserve`. Those of
-        `residuals.held` must be zero. Scale them to the order of one; a weight w scales by √w.
+        `residuals.held` must be zero. Scale them to the order of one; a weight w scales by √w. Each
+        `Contact` with the environment is kept too.
     clearance
         Distances that must stay above `margin`; see `chasles.clearance`.
     margin
@@ -125,7 +128,7 @@ class OptimalControl(Sealed):
         running: Sequence[Residual | Callable[..., Any]] = (),
         final: Sequence[Residual | Callable[..., Any]] = (),
         exact_end: Sequence[Residual | Callable[..., Any]] = (),
-        keep: Sequence[Residual | Callable[..., Any]] = (),
+        keep: Sequence[Residual | Callable[..., Any] | Contact] = (),
         limits: Sequence[str] | Mapping[str, ArrayLike | None] = LIMITS,
         clearance: Clearance | None = None,
         margin: float = 0.02,
@@ -136,9 +139,10 @@ class OptimalControl(Sealed):
         self.robot, self.nodes = robot, whole_number(nodes, "nodes", 1, _MOST_NODES)
         self.span = duration_of(duration)
         self.duration = self.span.usual
+        kept, contacts = (keep, []) if callable(keep) else without_contacts(keep)
         self.running, self.final, self.exact_end, self.keep = (
             as_residuals(given, name)
-            for given, name in ((running, "running"), (final, "final"), (exact_end, "exact_end"), (keep, "keep"))
+            for given, name in ((running, "running"), (final, "final"), (exact_end, "exact_end"), (kept, "keep"))
         )
         self.clearance, self.margin = clearance, real(margin, "margin")
         if clearance is not None and clearance.robot.n != robot.n:
@@ -150,7 +154,9 @@ class OptimalControl(Sealed):
                 "the duration is free, but no cost depends on it; add one to running, such as residuals.time()"
             )
         self.step = HeldStep(robot, self.motors, self.duration / self.nodes, integrator, self.span.is_free)
-        self.lower, self.upper, self.scale = bounds(self.robot, self.motors, limits, self.span)
+        if contacts:
+            self.step = replace(self.step, contacts=Contacts(contacts, robot, self.nodes, self.step.h))
+        self.lower, self.upper, self.scale = bounds(robot, self.motors, limits, self.span, self.step.force_count)
         self.values = shapes_of_values((*self.running, *self.final, *self.exact_end, *self.keep), robot)
 
     def solve(
@@ -228,6 +234,8 @@ class OptimalControl(Sealed):
         guess = reference if guess is None else guess
         count = int(np.prod(batch, dtype=int))
         flat = [part.reshape(count, *part.shape[part.ndim - core :]) for part, core in zip(whole, cores, strict=True)]
+        if self.step.contacts is not None:
+            self.step.contacts.require_start(*flat[:2])
         solved, stretches = self._solved(reference, guess, most, watch, *flat)
         durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
         times = np.linspace(0.0, durations, self.nodes + 1, axis=-1)
@@ -253,7 +261,7 @@ class OptimalControl(Sealed):
         """
         programs = self._programs
         other = copy(self)
-        lower, upper, scale = bounds(self.robot, self.motors, limits, self.span)
+        lower, upper, scale = bounds(self.robot, self.motors, limits, self.span, self.step.force_count)
         other.__dict__.update(lower=lower, upper=upper, scale=scale, _programs=programs)
         other.__dict__.pop("_rows", None)
         return other
@@ -337,42 +345,53 @@ class OptimalControl(Sealed):
     @cached_property
     def _programs(self) -> tuple[NodePrograms, NodePrograms]:
         """Programs of the nodes but the last, and of the last."""
+        zero = row_count(self._of_contacts[3])
         return (
-            NodePrograms(self.step, self._running, self._distances, is_last=False, held=self._held.count),
+            NodePrograms(self.step, self._running, self._distances, is_last=False, held=self._held.count, zero=zero),
             NodePrograms(self.step, self._final, self._distances, is_last=True, held=self._held.count),
         )
 
     @cached_property
     def _rows(self) -> ConstraintRows:
-        return ConstraintRows(self.lower, self.upper, self.scale, self.nodes, *self._programs)
+        return ConstraintRows(self.lower, self.upper, self.scale, self.nodes, *self._programs, self.step.contacts)
 
     @cached_property
     def _running(self) -> Terms:
         def kept(known: Mapping[str, Any]) -> Any:
-            return stacked([each for each in self.keep if each.takes_torques], known)
+            with_torques = [each for each in self.keep if each.takes_torques]
+            _, _, cones, absent = self._of_contacts
+            return np.concatenate([stacked(with_torques, known), stacked_rows([*cones, *absent], known)])
 
         return self._terms(self.running, kept, has_torques=True, duration=self.step.h)
 
     def _terms(self, costs: Sequence[Residual], rows: Callable[[Mapping[str, Any]], Any], **options: Any) -> Terms:
-        return Terms(self.robot, self.motors, costs, rows, self.values, stretches=self.span.is_free, **options)
+        options |= {"stretches": self.span.is_free, "contacts": self.step.contacts}
+        return Terms(self.robot, self.motors, costs, rows, self.values, **options)
+
+    @property
+    def _of_contacts(self) -> tuple[tuple[Rows, ...], ...]:
+        return ((), (), (), ()) if self.step.contacts is None else self.step.contacts.parts
 
     @cached_property
     def _distances(self) -> Terms:
         def distances(known: Mapping[str, Any]) -> Any:
-            of_state = [each for each in self.keep if not each.takes_torques]
-            kept = stacked(sorted(of_state, key=lambda each: each.is_held), known)
-            if self.clearance is None:
-                return kept
-            apart = (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE
-            return np.concatenate([apart, kept])
+            kept = [each for each in self.keep if not (each.takes_torques or each.is_held)]
+            above = self._of_contacts[0]
+            parts = [stacked(kept, known), stacked_rows(above, known), self._all_held(known)]
+            if self.clearance is not None:
+                parts.insert(0, (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE)
+            return np.concatenate(parts)
 
         return self._terms((), distances, has_torques=False, duration=0.0)
 
     @cached_property
     def _held(self) -> Terms:
         """What is held, for the number of its elements."""
+        return self._terms((), self._all_held, has_torques=False, duration=0.0)
+
+    def _all_held(self, known: Mapping[str, Any]) -> Any:
         held = [each for each in self.keep if each.is_held]
-        return self._terms((), lambda known: stacked(held, known), has_torques=False, duration=0.0)
+        return np.concatenate([stacked(held, known), stacked_rows(self._of_contacts[1], known)])
 
     @cached_property
     def _final(self) -> Terms:

@@ -22,7 +22,7 @@ from chasles.robot.robot import Robot
 
 #: Names of what every residual may take; all others are values given to `OptimalControl.solve`.
 REFERENCE = ("q_reference", "qd_reference", "tau_reference")
-KNOWN = ("robot", "q", "qd", "tau", "t", "start", *REFERENCE)
+KNOWN = ("robot", "q", "qd", "tau", "forces", "t", "start", *REFERENCE)
 #: Names of arguments, which no value can have.
 _TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "iterations", "watch")
 _JOINTS = ("n",)
@@ -38,7 +38,8 @@ class Residual(Sealed):
     function
         Function that returns the residual, a number or an array (m,), in operations that `chasles.function` traces. It
         takes what it needs by name: ``q`` (nq,), ``qd``, ``tau`` (n,), ``t`` (s), ``start`` (the initial positions,
-        (nq,)), ``robot``, ``q_reference``, ``qd_reference``, ``tau_reference`` (the motion to follow and the torques
+        (nq,)), ``robot``, ``forces`` (of the contacts in `keep`, in world axes, (contacts, 3)), ``q_reference``,
+        ``qd_reference``, ``tau_reference`` (the motion to follow and the torques
         that it needs in the middle of a step), and the values named below.
     weight
         Weight w of ½ w r², one number or (m,), not negative. In running costs it is a rate, per second.
@@ -95,11 +96,11 @@ class Residual(Sealed):
     @property
     def takes_torques(self) -> bool:
         """Whether it depends on torques, those of a motion to follow included."""
-        return not {"tau", "tau_reference"}.isdisjoint(self.arguments)
+        return not {"tau", "forces", "tau_reference"}.isdisjoint(self.arguments)
 
     def weighted(self, known: Mapping[str, Any]) -> Array:
         """Return √w r (m,), for numbers or traced scalars by name."""
-        if "tau" in self.arguments and "tau" not in known:
+        if not {"tau", "forces"}.isdisjoint(self.arguments) and "tau" not in known:
             raise ArgumentError(f"{self!r} depends on torques, but no torque acts at the end of a motion")
         if isinstance(self.function, PoseResidual) and "twists" in known:
             value = known["twists"].value(self.function, self.arguments, known)

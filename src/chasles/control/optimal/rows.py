@@ -9,11 +9,14 @@ their limits, distances by 0.1 m.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.cached import cached_property
+from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.elastic import Kinds
 from chasles.control.optimal.node_programs import NodePrograms
 
@@ -31,6 +34,14 @@ class Place:
     node: int
 
 
+class _Row(NamedTuple):
+    """Kind of a row, its element within that kind, and whether it counts at each node, (N + 1,)."""
+
+    kind: str
+    element: int
+    counts: NDArray[np.bool_]
+
+
 @dataclass(frozen=True)
 class ConstraintRows:
     """The rows of a problem: which there are, and their limits.
@@ -45,6 +56,8 @@ class ConstraintRows:
         Number of steps N.
     stage, last
         The programs of the nodes, which know the rows of each.
+    contacts
+        Contacts, if there are any.
     """
 
     lower: Floats
@@ -53,10 +66,11 @@ class ConstraintRows:
     nodes: int
     stage: NodePrograms
     last: NodePrograms
+    contacts: Contacts | None = None
 
     @property
     def inputs(self) -> int:
-        """Number of torques m."""
+        """Number of inputs m: torques and contact forces."""
         return self.stage.inputs
 
     @property
@@ -83,7 +97,29 @@ class ConstraintRows:
         limits = np.isfinite(self.lower), np.isfinite(self.upper)
         of_state = limits[0][self.inputs :], limits[1][self.inputs :]
         stages = np.array([self.stage.present(limits, k == 0) for k in range(self.nodes)])
-        return np.concatenate([stages.ravel(), self.last.present(of_state, False)])
+        last = self.last.present(of_state, False)
+        for k, stage in enumerate(stages):
+            stage[2 * self.stage.size :] &= np.array([row.counts[k] for row in self._general[0]], dtype=bool)
+        last[2 * self.last.size :] &= np.array([row.counts[-1] for row in self._general[1]], dtype=bool)
+        return np.concatenate([stages.ravel(), last])
+
+    @cached_property
+    def _general(self) -> tuple[list[_Row], list[_Row]]:
+        """Distances and own rows of the nodes but the last, and of the last."""
+        parts: list[list[_Row]] = [[], [], [], []]
+        elements = count()
+        for part, rows in zip(parts, () if self.contacts is None else self.contacts.parts, strict=False):
+            part += [_Row("contact", next(elements), each.present) for each in rows for _ in range(each.count)]
+        above, held, cones, absent = parts
+        always = np.ones(self.nodes + 1, dtype=bool)
+
+        def of(kind: str, first: int, number: int) -> list[_Row]:
+            return [_Row(kind, first + i, always) for i in range(number)]
+
+        apart = self.stage.distances.count - self.stage.held - len(above)
+        of_state = [*of("distance", 0, apart), *above, *of("held", 0, self.stage.held - len(held)), *held]
+        kept = of("distance", apart, self.stage.own - len(cones) - len(absent))
+        return [*of_state, *kept, *cones, *absent], [*of_state, *of("end", 0, self.last.own)]
 
     @cached_property
     def kinds(self) -> Kinds:
@@ -144,13 +180,5 @@ class ConstraintRows:
         size, before = programs.size, self.inputs - programs.inputs
         if index < 2 * size:
             return Place("lower" if index < size else "upper", before + index % size, node)
-        index -= 2 * size
-        distances = self.stage.distances.count
-        first_held = distances - programs.held
-        if index < first_held:
-            return Place("distance", index, node)
-        if index < distances:
-            return Place("held", index - first_held, node)
-        if programs is self.last:
-            return Place("end", index - distances, node)
-        return Place("distance", index - programs.held, node)
+        general = self._general[programs is self.last][index - 2 * size]
+        return Place(general.kind, general.element, node)

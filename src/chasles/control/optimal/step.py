@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from chasles.algorithms import QuadraticModel
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
+from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
 from chasles.engine import Function, jacobian, trace, vjp
 from chasles.engine.program.scalar import Array
@@ -48,7 +49,7 @@ class Expansion(NamedTuple):
     following
         The next state x⁺, (states,).
     A, B
-        Derivatives of x⁺ to the state and to the torques of the motors, (states, states) and (states, m).
+        Derivatives of x⁺ to the state and to the inputs, (states, states) and (states, m).
     curvature
         Second derivatives of λᵀ x⁺ to (u, x) for a costate λ, (m + states, m + states).
     """
@@ -61,7 +62,9 @@ class Expansion(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldStep:
-    """The step of a robot with motors in some of its joints.
+    """The step of a robot with motors in some of its joints, and forces at its contacts.
+
+    Inputs u are the torques of the motors, and after them the forces.
 
     Attributes
     ----------
@@ -75,6 +78,8 @@ class HeldStep:
         Name of the method.
     stretches
         Whether the duration is free: the state ends with the stretch s, and a step lasts s h.
+    contacts
+        Contacts with the environment, if there are any.
     """
 
     robot: Robot
@@ -82,6 +87,7 @@ class HeldStep:
     h: float
     integrator: Integrator
     stretches: bool = False
+    contacts: Contacts | None = None
 
     @property
     def states(self) -> int:
@@ -93,9 +99,29 @@ class HeldStep:
         """Share σ of the step by which positions move before the torque acts."""
         return _DRIFT[self.integrator]
 
+    @cached_property
+    def motor_count(self) -> int:
+        """Number of motors."""
+        return int(self.motors.sum())
+
+    @property
+    def force_count(self) -> int:
+        """Number of components of contact forces."""
+        return 0 if self.contacts is None else self.contacts.count
+
+    @property
+    def inputs(self) -> int:
+        """Number m of inputs."""
+        return self.motor_count + self.force_count
+
     def torques(self, u: Array) -> Array:
-        """Torques of all joints (..., n) from those of the motors (..., m)."""
-        return np.asarray(u @ np.eye(self.robot.n)[self.motors])
+        """Torques of all joints (..., n) by the motors, from the inputs (..., m)."""
+        return np.asarray(u[..., : self.motor_count] @ np.eye(self.robot.n)[self.motors])
+
+    def _efforts(self, q: Array, u: Array) -> Array:
+        """Torques of all joints (..., n) by motors and contact forces at configurations."""
+        tau = self.torques(u)
+        return tau if self.contacts is None else tau + self.contacts.torques(q, u[..., self.motor_count :])
 
     @cached_property
     def coordinates(self) -> Coordinates:
@@ -105,7 +131,7 @@ class HeldStep:
     def __call__(self, x: Array, u: Array, *centres: Array) -> Array:
         """Next states; for a single sample also of traced scalars."""
         q, qd = self._midway(x, *centres)
-        return self._arrived(x, np.asarray(self.robot.forward_dynamics(q, qd, self.torques(u))), *centres)
+        return self._arrived(x, np.asarray(self.robot.forward_dynamics(q, qd, self._efforts(q, u))), *centres)
 
     def _span(self, x: Array) -> Any:
         """Time that a step lasts, s: one number, or (..., 1)."""
@@ -142,7 +168,7 @@ class HeldStep:
         """
         n, m, s = self.robot.n, len(u), self.states
         q, qd = self._midway(x, *centres)
-        tau = self.torques(u)
+        tau = self._efforts(q, u)
         x_qdd = np.concatenate([x, np.asarray(self.robot.forward_dynamics(q, qd, tau))])
         arrival = np.asarray(inlined(self._arrival_slopes, x_qdd, *centres))
         w = arrival[:, s:].T @ costate
@@ -150,15 +176,23 @@ class HeldStep:
         displaced = np.asarray(inlined(self._displaced_slopes, x, q, *centres))
         Q = np.concatenate([np.zeros((n, m)), displaced], axis=1)
         V = np.eye(m + s)[m + n : m + 2 * n]
-        by_tau = np.concatenate([dynamics.B[n:, self.motors], np.zeros((n, s))], axis=1)
-        accelerations = by_tau + dynamics.A[n:, :n] @ Q + dynamics.A[n:, n:] @ V
+        U = np.eye(n, m + s)[np.cumsum(self.motors) - 1] * self.motors[:, None]  # joint torques, by (u, x)
+        by_position = w @ dynamics.A[n:, :n]
+        of_contacts = np.zeros((m + s, m + s))
+        if self.contacts is not None:
+            z, y = np.concatenate([np.zeros(n), u[self.motor_count :]]), w @ dynamics.B[n:]
+            slopes = np.asarray(inlined(self.contacts.slopes, z, q))
+            R = np.concatenate([Q, np.eye(m + s)[self.motor_count : m]])
+            U, by_position = U + slopes @ R, by_position + y @ slopes[:, :n]
+            of_contacts = R.T @ inlined(self.contacts.curvature, z, q, y) @ R
+        accelerations = dynamics.B[n:] @ U + dynamics.A[n:, :n] @ Q + dynamics.A[n:, n:] @ V
         by_w = np.concatenate([np.zeros((s, m)), arrival[:, :s]], axis=1) + arrival[:, s:] @ accelerations
-        of_x = inlined(self._displaced_curvature, x, q, w @ dynamics.A[n:, :n], *centres)
+        of_x = inlined(self._displaced_curvature, x, q, by_position, *centres)
         of_x = np.concatenate([np.zeros((m, m + s)), np.concatenate([np.zeros((s, m)), of_x], axis=1)])
         R = np.concatenate([np.eye(m + s)[m:], accelerations])
         of_arrival = R.T @ inlined(self._arrival_curvature, x_qdd, costate, *centres) @ R
         following = self._arrived(x, dynamics.qdd, *centres)
-        curvature = np.asarray(_curvature(dynamics, Q, V, self.motors) + of_x + of_arrival)
+        curvature = np.asarray(_curvature(dynamics, Q, V, U) + of_contacts + of_x + of_arrival)
         return Expansion(following, by_w[:, m:], by_w[:, :m], curvature)
 
     @property
@@ -221,7 +255,7 @@ class HeldStep:
     @cached_property
     def rollout(self) -> Function:
         """Scan over nodes (u, x, K) that gives (u, x): torques are corrected by K where the state is not x."""
-        m, s = int(self.motors.sum()), self.states
+        m, s = self.inputs, self.states
         size = m + s + m * s
 
         def work(x: Array, node: Array) -> tuple[Array, Array]:
@@ -237,7 +271,7 @@ class HeldStep:
 
         The regulator K holds the motion: without it rounding would grow along an unstable one.
         """
-        m, s = int(self.motors.sum()), self.states
+        m, s = self.inputs, self.states
         size = 2 * (m + s) + m * s
 
         def work(costate: Array, node: Array) -> tuple[Array, Array, Array]:
@@ -253,7 +287,7 @@ class HeldStep:
     @cached_property
     def adjoint(self) -> Function:
         """(u, x, centres, λ) -> Bᵀ λ (m,) and Aᵀ λ (states,), by reverse accumulation through the forward dynamics."""
-        sizes = {"u": (int(self.motors.sum()),), "x": (self.states,), **self._of_centres}
+        sizes = {"u": (self.inputs,), "x": (self.states,), **self._of_centres}
         program = trace(lambda u, x, *centres: self(x, u, *centres), sizes, name="step", outputs=["next"])
         return Function(vjp(program, wrt=["u", "x"]))
 
@@ -269,9 +303,8 @@ def _hessian(work: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], wr
     return Function(jacobian(jacobian(program, wrt=wrt, mode="reverse"), wrt=wrt))
 
 
-def _curvature(dynamics: QuadraticModel, Q: Array, V: Array, motors: NDArray[np.bool_]) -> Array:
-    """Second derivatives of weighted accelerations to (u, x), which give positions and velocities Q and V."""
-    U = np.eye(len(Q), Q.shape[1])[np.cumsum(motors) - 1] * motors[:, None]  # joint torques, by (u, x)
+def _curvature(dynamics: QuadraticModel, Q: Array, V: Array, U: Array) -> Array:
+    """Second derivatives of weighted accelerations to (u, x), which give positions, velocities and torques Q, V, U."""
     by_q = 0.5 * (dynamics.by_q_q @ Q) + dynamics.by_q_qd @ V + dynamics.by_q_tau @ U
     by_qd = 0.5 * (dynamics.by_qd_qd @ V) + dynamics.by_qd_tau @ U
     half = Q.T @ by_q + V.T @ by_qd

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
+from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.pose_residual import SIZE, PoseResidual, Twists, has_order
 from chasles.control.optimal.residuals import REFERENCE, Residual, stacked
@@ -49,6 +50,8 @@ class Terms(Sealed):
         Time for which the cost counts, s: the step for running costs, 1 at the end.
     stretches
         Whether the duration is free.
+    contacts
+        Contacts, whose forces follow the torques in w.
     """
 
     def __init__(
@@ -62,9 +65,11 @@ class Terms(Sealed):
         has_torques: bool,
         duration: float,
         stretches: bool = False,
+        contacts: Contacts | None = None,
     ) -> None:
         self.robot, self.motors, self.costs, self.rows = robot, motors, tuple(costs), rows
-        self.inputs = int(motors.sum()) if has_torques else 0
+        self.contacts, forces = contacts, 0 if contacts is None else contacts.count
+        self.inputs = int(motors.sum()) + forces if has_torques else 0
         self.size = self.inputs + 2 * robot.n + stretches
         self.coordinates = Coordinates(robot)
         instant = 1 + robot.nq + 2 * robot.n + self.coordinates.count
@@ -79,7 +84,11 @@ class Terms(Sealed):
         ends = 1 + np.cumsum([self.robot.nq, n, n])
         known |= dict(zip(REFERENCE, np.split(instant[1 : ends[-1]], ends[:-1] - 1), strict=True))
         if m:
-            known["tau"] = w[:m] @ np.eye(n)[self.motors]
+            known["tau"] = w[: self.motors.sum()] @ np.eye(n)[self.motors]
+            known["contact_forces"] = w[self.motors.sum() : m]
+            known["forces"] = np.zeros((0, 3))
+            if self.contacts is not None:
+                known["forces"] = self.contacts.in_world(known["contact_forces"])
         names = list(self.shapes)[4:]
         known |= dict(zip(names, values, strict=False))
         return known | ({"twists": values[-1]} if len(values) > len(names) else {})

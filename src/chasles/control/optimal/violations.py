@@ -38,6 +38,7 @@ _KEPT = Rule(
 _HELD = Rule(
     "held", FEASIBLE, _BECAUSE, "element {index} of what is to be held is {value:.3g} instead of 0 at {at}", "refusal"
 )
+_CONTACT = Rule("contact", FEASIBLE, _BECAUSE, "{sentence} at {at}", "refusal")
 _BETWEEN = Rule(
     "between-nodes",
     0.0,
@@ -135,13 +136,17 @@ def violations(
             found += _END.told(most, index=index)
         elif kind == "held":
             found += _HELD.told(most, index=index, at=at)
+        elif kind == "contact" and rows.contacts is not None:
+            found += _CONTACT.told(most, sentence=rows.contacts.sentence(index, most), at=at)
         elif kind == "distance" and index >= len(pairs):
             found += _KEPT.told(most, index=index - len(pairs), at=at)
         elif kind == "distance":
             first, second = pairs[index]
             found += _CLEARANCE.told(1e3 * DISTANCE_SCALE * most, first=first, second=second, at=at)
         else:
-            quantity, joint, unit = _element(robot, motors, index)
+            quantity, joint, unit = _element(
+                robot, motors, index - rows.stage.step.force_count * (index >= motors.sum())
+            )
             value = most / float(rows.scale[index])
             found += _LIMIT.told(value, quantity=quantity, joint=joint, unit=unit, at=at)
     return tuple(found)

@@ -1,0 +1,354 @@
+"""Forces at the contacts of a robot: the torques that they cause, and the rows that they and the points must keep.
+
+Forces f are inputs beside the torques of motors, and held over a step like these. With the Jacobians J of the points,
+
+    M(q) q̈ + c(q, q̇) = τ + Σ Jᵀ f.
+
+The rows are, for each point: a distance above its plane between phases; forces within the friction cone in a phase and
+zero elsewhere; and in each phase the point's velocity v. So that its position p keeps to the foothold p*, where one is
+known, and to the plane, what is held is
+
+    v + (p - p*) / h = 0,
+
+by which an error of position falls to a third from node to node (a half with semi-implicit Euler). Velocities that are
+held alone let it drift, and positions that are held alone let velocities alternate. At touchdown p = p* is held too,
+so that v = 0. Where the foothold is free, velocities along the plane are held alone; the point then drifts by the
+error of the integrator.
+
+Sources: Baumgarte, Stabilization of constraints and integrals of motion in dynamical systems (1972); Posa, Cantu and
+Tedrake, A direct method for trajectory optimization of rigid bodies through contact (2014).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError, UnknownNameError
+from chasles.base.sealed import Sealed
+from chasles.control.optimal.contact import Contact, Phase
+from chasles.engine import Function, jacobian, trace
+from chasles.engine.program.scalar import Array
+from chasles.robot.robot import Robot
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
+#: Share of a point's largest movement below which it cannot move in a direction: rounding.
+_CANNOT_MOVE = 1e-9
+#: Error, m or m/s, to which a point in contact at the start must be on its plane and at rest.
+_AT_START = 1e-6
+
+
+@dataclass(frozen=True)
+class Point:
+    """A contact with the directions in which its point can move.
+
+    Attributes
+    ----------
+    contact
+        The contact.
+    axes
+        Normal of the plane, and up to two directions along it, (1 to 3, 3).
+    forces
+        Places of the force's components along these axes among those of all contacts.
+    """
+
+    contact: Contact
+    axes: Floats
+    forces: slice
+
+    def in_contact(self, nodes: int) -> Flags:
+        """Whether its force acts in each step, (N,)."""
+        step = np.arange(nodes)
+        return np.asarray(np.any([(p.first <= step) & (step < p.last) for p in self.contact.phases], axis=0))
+
+    def touches(self, nodes: int) -> Flags:
+        """Whether it is on the plane at each node, (N + 1,)."""
+        node = np.arange(nodes + 1)
+        return np.asarray(np.any([(p.first <= node) & (node <= p.last) for p in self.contact.phases], axis=0))
+
+    @property
+    def cone(self) -> Floats:
+        """Rows of the force that must not be negative: an inscribed pyramid where it can slip in two directions."""
+        along = len(self.axes) - 1
+        if not along:
+            return np.ones((1, 1))
+        sides = np.concatenate([np.eye(along), -np.eye(along)])
+        normal = np.full((2 * along, 1), self.contact.friction / np.sqrt(along))
+        return np.concatenate([normal, sides], axis=1)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Rows of one contact.
+
+    Attributes
+    ----------
+    words
+        What they are, for a sentence about violations.
+    count
+        Number of them.
+    value
+        Function of what is known by name that returns them, (count,).
+    present
+        Whether they count at each node, (N + 1,).
+    """
+
+    words: str
+    count: int
+    value: Callable[[Mapping[str, Any]], Array]
+    present: Flags
+
+
+class Contacts(Sealed):
+    """The contacts of a problem.
+
+    Parameters
+    ----------
+    contacts
+        The contacts.
+    robot
+        The robot.
+    nodes
+        Number N of steps.
+    h
+        Time of a step, s.
+
+    Raises
+    ------
+    UnknownNameError
+        The robot has no such frame.
+    ArgumentError
+        A phase ends after the motion, phases of one frame overlap, or a point cannot move along its normal.
+    """
+
+    def __init__(self, contacts: Sequence[Contact], robot: Robot, nodes: int, h: float) -> None:
+        self.robot, self.nodes, self.h = robot, nodes, h
+        points: list[Point] = []
+        for contact in contacts:
+            self._require_possible(contact, [point.contact for point in points])
+            axes = _axes(robot, contact)
+            first = points[-1].forces.stop if points else 0
+            points.append(Point(contact, axes, slice(first, first + len(axes))))
+        self.points = tuple(points)
+        self.count = points[-1].forces.stop if points else 0
+
+    def _require_possible(self, contact: Contact, others: Sequence[Contact]) -> None:
+        frame = contact.frame
+        if frame not in (*self.robot.frame_names, "tool"):
+            raise UnknownNameError("frame", frame, list(self.robot.frame_names), of=f"robot '{self.robot.name}'")
+        first, last, _ = contact.phases[-1]
+        if last > self.nodes:
+            raise ArgumentError(
+                f"phase ({first}, {last}) of contact '{frame}' ends after the last node, {self.nodes}; phases are "
+                "intervals of nodes"
+            )
+        for other in others:
+            if other.frame == frame and any(
+                a.first <= b.last and b.first <= a.last for a in contact.phases for b in other.phases
+            ):
+                raise ArgumentError(f"two contacts hold '{frame}' at the same nodes; a point is on one plane at a time")
+
+    def torques(self, q: Array, forces: Array) -> Array:
+        """Torques of all joints (..., n) that the forces (..., count) along the points' axes cause."""
+        tau = np.zeros(self.robot.n)
+        for point in self.points:
+            in_world = forces[..., point.forces] @ point.axes
+            tau = tau + (in_world[..., None, :] @ _slopes(self.robot, q, point.contact.frame))[..., 0, :]
+        return tau
+
+    def in_world(self, forces: Array) -> Array:
+        """Forces in world axes (..., contacts, 3)."""
+        parts = [(forces[..., point.forces] @ point.axes)[..., None, :] for point in self.points]
+        return np.concatenate([np.zeros((*forces.shape[:-1], 0, 3)), *parts], axis=-2)
+
+    @cached_property
+    def active(self) -> Flags:
+        """Whether each force acts in each step, (N, count)."""
+        parts = [np.repeat(p.in_contact(self.nodes)[:, None], len(p.axes), axis=1) for p in self.points]
+        return np.concatenate([np.zeros((self.nodes, 0), dtype=bool), *parts], axis=1)
+
+    def carrying(self) -> Floats:
+        """Forces that carry the robot's weight together wherever there are contacts, (N, count)."""
+        result = np.zeros((self.nodes, self.count))
+        standing = sum((point.in_contact(self.nodes).astype(float) for point in self.points), np.zeros(self.nodes))
+        for point in self.points:
+            share = point.in_contact(self.nodes) / np.maximum(1.0, standing)
+            result[:, point.forces.start] = self.weight * share
+        return result
+
+    @cached_property
+    def weight(self) -> float:
+        """Unit of forces in the rows: the weight of the robot, N, or that of its mass on 1 m/s² without gravity."""
+        description = self.robot.description
+        mass = sum(link.inertia.mass for link in description.links if link.inertia is not None)
+        gravity = float(np.linalg.norm(description.gravity))
+        return mass * (gravity or 1.0) or 1.0
+
+    @cached_property
+    def slopes(self) -> Function:
+        """(δ, forces; q) -> derivatives of the torques at q ⊞ δ to both, (n, n + count)."""
+        return Function(jacobian(trace(self._displaced, self._shapes, name="contact", outputs=["tau"]), wrt="z"))
+
+    @cached_property
+    def curvature(self) -> Function:
+        """(δ, forces; q, y) -> second derivatives of yᵀ times these torques, (n + count, n + count)."""
+        shapes = {**self._shapes, "y": (self.robot.n,)}
+        program = trace(lambda z, q, y: y @ self._displaced(z, q), shapes, name="contact_work", outputs=["work"])
+        return Function(jacobian(jacobian(program, wrt="z", mode="reverse"), wrt="z"))
+
+    @property
+    def _shapes(self) -> dict[str, tuple[int, ...]]:
+        return {"z": (self.robot.n + self.count,), "q": (self.robot.nq,)}
+
+    def _displaced(self, z: Array, q: Array) -> Array:
+        n = self.robot.n
+        return self.torques(np.asarray(self.robot.integrate(q, z[:n])), z[n:])
+
+    @cached_property
+    def above(self) -> tuple[Rows, ...]:
+        """Points are not below their planes between phases."""
+        return tuple(
+            Rows(
+                f"'{point.contact.frame}' is {{:.3g}} m below its plane",
+                1,
+                self._distance(point),
+                ~point.touches(self.nodes),
+            )
+            for point in self.points
+        )
+
+    @cached_property
+    def held(self) -> tuple[Rows, ...]:
+        """Points stay where they are in their phases."""
+        return tuple(
+            rows for point in self.points for phase in point.contact.phases for rows in self._held_in(point, phase)
+        )
+
+    @cached_property
+    def cones(self) -> tuple[Rows, ...]:
+        """Forces are within their friction cones in a phase."""
+        return tuple(self._of_force(point, point.cone, point.in_contact(self.nodes)) for point in self.points)
+
+    @cached_property
+    def absent(self) -> tuple[Rows, ...]:
+        """Forces are zero between phases."""
+        return tuple(self._of_force(p, np.eye(len(p.axes)), ~p.in_contact(self.nodes)) for p in self.points)
+
+    @property
+    def parts(self) -> tuple[tuple[Rows, ...], ...]:
+        """Rows of the state that must not be negative and that must be zero, and the same of the forces."""
+        return self.above, self.held, self.cones, self.absent
+
+    def sentence(self, element: int, value: float) -> str:
+        """Return what is violated by a value, for an element of all rows."""
+        words = [rows.words for part in self.parts for rows in part for _ in range(rows.count)]
+        return words[element].format(value)
+
+    def _of_force(self, point: Point, factors: Floats, in_steps: Flags) -> Rows:
+        """Rows of combinations of a force's components."""
+        words = f"the force at '{point.contact.frame}' is {{:.3g}} weights of the robot outside what is possible"
+        return Rows(
+            words,
+            len(factors),
+            lambda known: factors @ known["contact_forces"][point.forces] / self.weight,
+            np.append(in_steps, False),
+        )
+
+    def _distance(self, point: Point) -> Callable[[Mapping[str, Any]], Array]:
+        contact = point.contact
+        return lambda known: contact.normal[None] @ self._position(known["q"], contact.frame) - contact.height
+
+    def _held_in(self, point: Point, phase: Phase) -> Iterator[Rows]:
+        node = np.arange(self.nodes + 1)
+        frame, plane = point.contact.frame, point.contact.height * point.contact.normal
+        is_known = phase.first == 0 or phase.foothold is not None
+        axes = point.axes if is_known else point.axes[:1]
+
+        def missed(known: Mapping[str, Any], axes: Floats) -> Array:
+            place = phase.foothold
+            if phase.first == 0:
+                place = self._position(known["start"], frame)
+            target = plane if place is None else place
+            return np.asarray(axes @ (self._position(known["q"], frame) - target))
+
+        def moves(known: Mapping[str, Any]) -> Array:
+            velocity = point.axes @ (_slopes(self.robot, known["q"], frame) @ known["qd"])
+            rest = np.zeros(len(point.axes) - len(axes))
+            return np.asarray(velocity + np.concatenate([missed(known, axes), rest]) / self.h)
+
+        words = f"'{frame}' moves at {{:.3g}} m/s in contact"
+        yield Rows(words, len(point.axes), moves, (phase.first <= node) & (node <= phase.last))
+        if phase.first:
+            words = f"'{frame}' touches down {{:.3g}} m beside its place"
+            yield Rows(words, len(axes), lambda known: missed(known, axes), node == phase.first)
+
+    def _position(self, q: Array, frame: str) -> Array:
+        return np.asarray(self.robot.forward_kinematics(q, target=frame))[..., :3, 3]
+
+    def require_start(self, q: Floats, qd: Floats) -> None:
+        """Raise `ArgumentError` where a point that begins in contact is not on its plane, or moves.
+
+        Parameters
+        ----------
+        q, qd
+            Initial positions (..., nq) and velocities (..., n).
+        """
+        for point in self.points:
+            contact, phase = point.contact, point.contact.phases[0]
+            if phase.first:
+                continue
+            place = self._position(q, contact.frame)
+            away = np.abs(place @ contact.normal - contact.height).max()
+            if phase.foothold is not None:
+                away = max(away, np.abs((place - phase.foothold) @ point.axes.T).max())
+            speed = np.abs((_slopes(self.robot, q, contact.frame) @ qd[..., None])[..., 0]).max()
+            if max(away, speed) > _AT_START:
+                what = f"is {away:.3g} m away from its place" if away > _AT_START else f"moves at {speed:.3g} m/s"
+                raise ArgumentError(
+                    f"the point '{contact.frame}' is in contact from node 0 on, but at the start it {what}; begin on "
+                    "the plane and at rest, or let the phase begin later"
+                )
+
+
+def stacked_rows(rows: Sequence[Rows], known: Mapping[str, Any]) -> Array:
+    """Return all rows, one after the other."""
+    return np.concatenate([np.zeros(0), *(each.value(known) for each in rows)])
+
+
+def row_count(rows: Sequence[Rows]) -> int:
+    """Return the number of rows."""
+    return sum(each.count for each in rows)
+
+
+def _slopes(robot: Robot, q: Array, frame: str) -> Array:
+    """Derivatives of the velocity of a frame's origin, in world axes, to those of the joints, (..., 3, n)."""
+    return np.asarray(robot.jacobian(q, target=frame, frame="world-aligned"))[..., 3:, :]
+
+
+def _axes(robot: Robot, contact: Contact) -> Floats:
+    """Normal and directions along the plane in which a point can move at all: a planar robot has one of these.
+
+    Elsewhere a force would move nothing, and no cost would determine it. Directions are told from drawn configurations.
+    """
+    rng = np.random.default_rng(0)
+    q = robot.integrate(robot.home, rng.normal(size=(8, robot.n)))
+    J = _slopes(robot, q, contact.frame)
+    J = np.concatenate(J[np.isfinite(J).all(axis=(1, 2))], axis=1)
+    most, normal = np.abs(J).max(initial=0.0), contact.normal
+    if not np.abs(normal @ J).max(initial=0.0) > _CANNOT_MOVE * most:
+        raise ArgumentError(
+            f"the point '{contact.frame}' of robot '{robot.name}' cannot move along the normal of its contact"
+        )
+    first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
+    first /= np.linalg.norm(first)
+    along = np.stack([first, np.cross(normal, first)])
+    directions, sizes, _ = np.linalg.svd(along @ J, full_matrices=False)
+    moving = sizes > _CANNOT_MOVE * most * np.sqrt(J.shape[1])
+    chosen = along if moving.all() else (directions.T @ along)[moving]
+    return np.concatenate([normal[None], chosen])
