@@ -98,9 +98,10 @@ class ConstraintRows:
         of_state = limits[0][self.inputs :], limits[1][self.inputs :]
         stages = np.array([self.stage.present(limits, k == 0) for k in range(self.nodes)])
         last = self.last.present(of_state, False)
-        for k, stage in enumerate(stages):
-            stage[2 * self.stage.size :] &= np.array([row.counts[k] for row in self._general[0]], dtype=bool)
-        last[2 * self.last.size :] &= np.array([row.counts[-1] for row in self._general[1]], dtype=bool)
+        if self.contacts is not None:
+            of_stages, of_last = (np.stack([row.counts for row in rows], axis=1) for rows in self._general)
+            stages[:, 2 * self.stage.size :] &= of_stages[:-1]
+            last[2 * self.last.size :] &= of_last[-1]
         return np.concatenate([stages.ravel(), last])
 
     @cached_property
