@@ -179,5 +179,7 @@ def test_bad_contacts_are_refused() -> None:
         problem.solve([0.2, 0.5])
     with pytest.raises(ArgumentError, match="at the start it moves at 1 m/s"):
         problem.solve([0.0, 0.5], [1.0, 0.0])
+    with pytest.raises(ArgumentError, match="keep must be a list of residuals and contacts"):
+        ch.OptimalControl(hopper(), duration=1.0, nodes=10, running=[residuals.torque()], keep=both[0])  # type: ignore[arg-type]
     with pytest.raises(ArgumentError, match="contacts with known phases"):
         ch.ModelPredictive(problem)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import NamedTuple, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
+from chasles.control.optimal.residuals import Residual
 from chasles.engine.validators import real, reals, whole_number
 
 Floats = NDArray[np.float64]
-Kept = TypeVar("Kept")
+Kept = Residual | Callable[..., Any]
 _MOST_NODES = 100_000
 
 
@@ -118,7 +119,7 @@ class Contact(Sealed):
 
 def without_contacts(keep: Sequence[Kept | Contact]) -> tuple[list[Kept], list[Contact]]:
     """Return what else is to be kept, and the contacts."""
-    if isinstance(keep, Contact):
-        raise ArgumentError(f"keep must be a list, not {keep!r}; put it in brackets")
+    if isinstance(keep, (Residual, Contact)) or callable(keep):
+        raise ArgumentError(f"keep must be a list of residuals and contacts, not {keep!r}; put it in brackets")
     contacts = [each for each in keep if isinstance(each, Contact)]
     return [each for each in keep if not isinstance(each, Contact)], contacts

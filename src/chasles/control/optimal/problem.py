@@ -139,7 +139,7 @@ class OptimalControl(Sealed):
         self.robot, self.nodes = robot, whole_number(nodes, "nodes", 1, _MOST_NODES)
         self.span = duration_of(duration)
         self.duration = self.span.usual
-        kept, contacts = (keep, []) if callable(keep) else without_contacts(keep)
+        kept, contacts = without_contacts(keep)
         self.running, self.final, self.exact_end, self.keep = (
             as_residuals(given, name)
             for given, name in ((running, "running"), (final, "final"), (exact_end, "exact_end"), (kept, "keep"))
