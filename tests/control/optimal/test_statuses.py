@@ -204,3 +204,24 @@ def test_bodies_that_pass_through_each_other_between_nodes_are_a_finding() -> No
     assert codes == ["between-nodes"]
     assert "the distance of 'carriage' and 'post' falls to -20 mm" in str(plan)  # half way, both centres meet
     assert not problem(clearance=apart, margin=0.02).solve([0.0, 0.0], goal=[0.05, 0.0]).findings
+
+
+@pytest.mark.slow
+def test_a_motion_is_found_where_two_first_barriers_lead_to_none() -> None:
+    """A fast turn back of an arm whose shoulder is weak; IPOPT finds a motion too, from some first motions."""
+    arm, start, goal = ch.load("planar2r"), [-0.26669, -0.93691], [-0.84775, -1.17589]
+    torque, velocity = np.array([6.4194, 20.4536]), np.array([10.6715, 56.287])
+    small = [0.1 * residuals.position(), 0.1 * residuals.velocity()]
+    running = [residuals.pose("pose"), *small, 0.1 * TORQUE]
+    limits = {"torque": torque, "velocity": velocity}
+    weak = problem(robot=arm, nodes=25, running=running, final=small, limits=limits)
+    plan = weak.solve(start, goal=goal, pose=arm.forward_kinematics(goal))
+    assert plan.success
+    q, qd = np.array(start), np.zeros(2)
+    for tau in plan.torques:  # leapfrog steps of 1/25 s
+        half = q + 0.02 * qd
+        qd = qd + 0.04 * np.asarray(arm.forward_dynamics(half, qd, tau))
+        q = half + 0.02 * qd
+        assert (np.abs(qd) <= velocity + 1e-5).all()
+    assert (np.abs(plan.torques) <= torque + 1e-5).all()
+    np.testing.assert_allclose(np.concatenate([q, qd]), [*goal, 0.0, 0.0], atol=1e-5)

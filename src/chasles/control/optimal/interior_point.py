@@ -32,7 +32,7 @@ from chasles.engine.kernels.threads import get_threads, run_all
 Floats = NDArray[np.float64]
 Watch = Callable[[int, Errors], None]
 
-_FIRST_BARRIERS, _FIRST_PRICE = (0.1, 0.01), 1e2
+_FIRST_BARRIERS, _FIRST_PRICE = (0.1, 0.01, 1.0), 1e2
 #: Share of what violations contribute to a torque below which the cost does not matter beside them: one percent.
 _OUTWEIGHED = 1e-2
 _MOST_FAILURES, _MOST_SWEEPS = 5, 20
@@ -95,18 +95,20 @@ def solve_all(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None =
 
 
 def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None = None) -> SearchResult:
-    """Iterate from a motion; where that ends without one that keeps the constraints, once more with a lower barrier.
+    """Iterate from a motion; where that ends without one that keeps the constraints, again with other barriers.
 
-    A high barrier leads far away from the first motion, a low one keeps near to it: that both find no motion is better
-    evidence that there is none. The second result counts only if it converges.
+    A high barrier leads far away from the first motion, a low one keeps near to it: that none of them finds a motion is
+    better evidence that there is none. A later result counts only if it converges.
     """
-    first = solve(nodes, first_iterate(nodes, W, _FIRST_BARRIERS[0]), iterations=iterations, watch=watch)
-    if first.ending not in (Ending.INFEASIBLE, Ending.STALLED):
-        return first
-    left = iterations - first.iterations
-    second = solve(nodes, first_iterate(nodes, W, _FIRST_BARRIERS[1]), iterations=left, watch=watch)
-    better = second if second.ending is Ending.CONVERGED else first
-    return replace(better, iterations=first.iterations + second.iterations, sweeps=first.sweeps + second.sweeps)
+    results: list[SearchResult] = []
+    for barrier in _FIRST_BARRIERS:
+        left = iterations - sum(each.iterations for each in results)
+        results.append(solve(nodes, first_iterate(nodes, W, barrier), iterations=left, watch=watch))
+        if results[-1].ending not in (Ending.INFEASIBLE, Ending.STALLED):
+            break
+    best = results[-1] if results[-1].ending is Ending.CONVERGED else results[0]
+    spent, sweeps = (sum(counts) for counts in zip(*((each.iterations, each.sweeps) for each in results), strict=True))
+    return replace(best, iterations=spent, sweeps=sweeps)
 
 
 def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
