@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve
 
 from chasles.geometry import inertial_parameters_from_pseudo_inertia
-
-FloatArray = NDArray[np.float64]
+from chasles.model.placement import FloatArray
 
 GAMMA = 3.0
 """Weight of a body's divergence: its logarithms deviate by 1/√γ, so a body of CAD is right to 60 % of itself."""

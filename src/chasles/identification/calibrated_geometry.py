@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chasles.base.findings import Finding
 from chasles.engine.validators import reals
 from chasles.identification.geometric_errors import ChainPlacements
 from chasles.identification.identification import Parameter
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 ANGLES = ("r", "sine", "cosine", "compliance")
 """Beginnings of the names of errors that are angles."""

@@ -27,9 +27,8 @@ from chasles.identification.identification import Parameter
 from chasles.identification.measurements import Kind, MeasuringSetup
 from chasles.mechanics.base_parameters import expressions as combinations
 from chasles.model import has_masses
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot, require_plain_coordinates
-
-FloatArray = NDArray[np.float64]
 
 SHAPES: dict[Kind, tuple[str | int, ...]] = {"pose": ("N", 4, 4), "position": ("N", 3), "distance": ("N",)}
 UNDETERMINED = 0.5

@@ -7,14 +7,12 @@ along the log.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, IdentificationError
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot, independent_coordinates
 from chasles.trajectories import ClosedMotion, CubicSpline, PointToPoint
 from chasles.trajectories.joint.trajectory import JointTrajectory
-
-FloatArray = NDArray[np.float64]
 
 
 def closed_along(robot: Robot, time: FloatArray, q: FloatArray) -> FloatArray:

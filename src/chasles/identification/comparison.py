@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from chasles.model.placement import FloatArray
 
 
 @dataclass(frozen=True)

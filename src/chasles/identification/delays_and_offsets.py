@@ -28,9 +28,9 @@ from chasles.identification.regression import (
     degrees_of_freedom,
     error_model,
 )
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
 
-FloatArray = NDArray[np.float64]
 Change = Callable[[Signals, float], Signals]
 
 SURE = 5.0

@@ -14,9 +14,8 @@ from chasles.identification.equations import InertialUnknowns, TorqueEquations
 from chasles.identification.estimation import textbook_columns
 from chasles.identification.filtering import Signals
 from chasles.identification.friction import FrictionTerms
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 TRIED_SAMPLES = 300
 OTHER_READING = Rule(

@@ -26,9 +26,8 @@ from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
 from chasles.identification.payload_columns import payload_frame, payload_regressor
 from chasles.identification.regression import Prior, coloured_covariance, weighted_fit
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 LEAST_VARIANCE = 1e-10
 """Share of the largest variance, of combinations of the payload's coefficients, that rounding leaves."""

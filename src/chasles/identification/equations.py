@@ -15,9 +15,8 @@ from chasles.identification.logs.log import Log
 from chasles.mechanics.base_parameters import BaseParameters, expressions
 from chasles.model import build_tree
 from chasles.model.joint import POSITION_TORQUES
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

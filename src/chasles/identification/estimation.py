@@ -26,9 +26,9 @@ from chasles.identification.equations import InertialUnknowns, TorqueEquations
 from chasles.identification.friction import SIGNED, TRANSITIONS, FrictionTerms
 from chasles.identification.regression import HUBER, robust_deviations
 from chasles.model import build_tree
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
 
-FloatArray = NDArray[np.float64]
 Friction = Literal["all", "urdf"]
 
 PASSES = 5

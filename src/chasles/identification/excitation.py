@@ -27,10 +27,9 @@ from chasles.identification.motion_shapes import FourierShape, MotionShape, Spli
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.model import ModelWarning, has_masses
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
 from chasles.trajectories.joint.trajectory import JointTrajectory
-
-FloatArray = NDArray[np.float64]
 
 UNEXCITED = 1e6
 """Condition number of a motion that tells hardly any parameters apart."""

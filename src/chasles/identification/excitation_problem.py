@@ -28,10 +28,9 @@ from chasles.identification.joint_paths import TRANSMISSION, JointPaths
 from chasles.identification.motion_shapes import FourierShape, MotionShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
 from chasles.trajectories.joint.trajectory import JointTrajectory
-
-FloatArray = NDArray[np.float64]
 
 SAMPLES_PER_HARMONIC = 10
 """Samples of the motion in a period of its highest harmonic."""

@@ -22,9 +22,8 @@ from chasles.engine.validators import real
 from chasles.identification.closed_configurations import closed_along, closed_near
 from chasles.identification.logs.log import Log
 from chasles.identification.logs.wrench_log import WrenchLog
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 ORDER = 4
 MARGIN = 5.0

@@ -11,8 +11,6 @@ from chasles.base.errors import ArgumentError
 from chasles.engine.validators import real, reals
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
-FloatArray = NDArray[np.float64]
-
 KNOTS_PER_HARMONIC = 4
 
 

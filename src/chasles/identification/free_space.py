@@ -15,9 +15,8 @@ from chasles.base.findings import Finding, Rule
 from chasles.distances import Clearance, HalfSpace, fitted_bodies
 from chasles.identification.joint_paths import JointPaths
 from chasles.identification.regions import Region
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 BODIES = 32
 """Number of capsules around a robot's shapes that are aimed at: about four for each link of an arm."""

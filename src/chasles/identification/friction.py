@@ -22,7 +22,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from chasles.model.placement import FloatArray
 
 TRANSITIONS = (0.02, 0.1, 0.5)
 """Transitions of dry friction, of the motor's top rate: half decades, from where it rests to where it is fast."""

@@ -20,13 +20,12 @@ from functools import cached_property
 from typing import Literal, NamedTuple, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.geometry import adjoint, compose_poses, euler_angles_from_rotation, exp_pose, inverse_pose
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
 
-FloatArray = NDArray[np.float64]
 Term = Literal["compliance", "eccentricity"]
 TERMS: tuple[Term, ...] = get_args(Term)
 

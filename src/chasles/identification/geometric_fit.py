@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.identification.geometric_errors import ChainPlacements
 from chasles.identification.measurements import MeasuringSetup
-
-FloatArray = NDArray[np.float64]
+from chasles.model.placement import FloatArray
 
 PLAUSIBLE = 0.05
 """Standard deviation of a joint's error before the measurements, rad and m: what is not measured stays near zero."""

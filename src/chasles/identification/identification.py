@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from chasles.base import verbs
@@ -23,9 +22,8 @@ from chasles.identification.filtering import Signals, filtered_signals
 from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
 from chasles.identification.logs.log import Log
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot, independent_coordinates
-
-FloatArray = NDArray[np.float64]
 
 NORMAL_QUANTILE = 1.959964
 """95 % of a normal distribution lie within this many standard deviations."""

@@ -26,9 +26,8 @@ from chasles.identification.logs.acceptance import refuse
 from chasles.identification.preparation import GO_ON, Data, in_torques, prepared, require_rows
 from chasles.identification.regression import OUTLIER
 from chasles.model.joint import LARGEST_LOAD_FRICTION
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 VOID = 1e-10
 """Singular value, relative to the largest, below which a direction of the unknowns has no effect."""

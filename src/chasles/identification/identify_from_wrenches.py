@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, ArgumentTypeError, warn
 from chasles.base.findings import Finding, Rule, of_weight
@@ -24,9 +23,8 @@ from chasles.identification.regression import WeightedFit, robust_deviations
 from chasles.identification.wrench_equations import WrenchEquations, cutoff_of
 from chasles.identification.wrench_identification import WrenchIdentification, predicted
 from chasles.model import has_masses
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 PRECISE = 1e-6
 """Least deviation of the errors, of the wrench: no sensor is better, and double precision bears its square."""

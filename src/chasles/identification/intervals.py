@@ -13,7 +13,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.geometry import pseudo_inertia_from_inertial_parameters
 from chasles.identification.bodies_rotors_and_friction import Minimum
@@ -27,9 +26,8 @@ from chasles.identification.regression import (
     degrees_of_freedom,
     error_model,
 )
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 DETERMINED = 0.5
 """A parameter is determined if the log at least halves its deviation: it then holds three times what was known."""

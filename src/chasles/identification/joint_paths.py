@@ -10,17 +10,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.algorithms.closing import column_scales, tree_size
 from chasles.base.cached import cached_property
 from chasles.engine.function import Function, function
 from chasles.identification.closed_configurations import closed_motion, closed_near
 from chasles.model import build_tree
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot, independent_coordinates
 from chasles.trajectories.joint.trajectory import JointTrajectory
-
-FloatArray = NDArray[np.float64]
 
 DEFAULT_RANGE = np.pi
 """Largest way from home of joints without limits, rad (m)."""

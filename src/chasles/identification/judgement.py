@@ -10,16 +10,14 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.base.findings import Finding, Rule
 from chasles.identification.comparison import Prediction
 from chasles.identification.delays_and_offsets import FittedLog, misalignments
 from chasles.identification.diagnosis import MOUNTED, OTHER_READING, better_readings, mounting
 from chasles.identification.identification import NORMAL_QUANTILE, Identification
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 CUTOFF = Rule(
     "cutoff", np.nan, "chosen from the spectra of the positions, or given",

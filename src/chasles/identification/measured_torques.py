@@ -14,7 +14,6 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.control import RobotController
@@ -22,10 +21,9 @@ from chasles.control.now import Now
 from chasles.engine.program.scalar import Array
 from chasles.identification.filtering import Signals
 from chasles.identification.logs.log import Log
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
 from chasles.trajectories import CubicSpline, Motion
-
-FloatArray = NDArray[np.float64]
 
 SHARE, LEAST = 1.0 / 3.0, 2.0
 """Bandwidth of the feedback, of the cut-off, which is five times that of the motion: a wider one carries the noise of

@@ -13,12 +13,11 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.geometry import compose_poses, exp_pose, inverse_pose, log_pose, pose, project_rotation
 from chasles.identification.geometric_errors import COMPONENTS, error_columns
+from chasles.model.placement import FloatArray
 
-FloatArray = NDArray[np.float64]
 Kind = Literal["pose", "position", "distance"]
 
 ALTERNATIONS = 200

@@ -13,15 +13,13 @@ from itertools import pairwise
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import BSpline as Basis
 from scipy.linalg import null_space
 
 from chasles.identification.fourier import FourierMotion
+from chasles.model.placement import FloatArray
 from chasles.trajectories.joint.bsplines import BSpline
 from chasles.trajectories.joint.trajectory import JointTrajectory
-
-FloatArray = NDArray[np.float64]
 
 DEGREE = 5
 """Degree of the splines: the jerk is continuous."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.linalg import LinAlgError, cho_factor, cho_solve, solve_triangular
 from scipy.linalg.blas import dsyrk
 
@@ -21,9 +21,8 @@ from chasles.base.errors import IdentificationError
 from chasles.engine.function import Function, function
 from chasles.engine.validators import reals
 from chasles.mechanics.base_parameters import BaseParameters
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot, require_plain_coordinates
-
-FloatArray = NDArray[np.float64]
 
 BLOCK = 250
 """Samples at a time: their rows stay in the cache."""

@@ -23,6 +23,7 @@ from chasles.identification.logs.log import Log
 from chasles.identification.regression import HUBER, Prior, WeightedFit, weighted_fit
 from chasles.integrators import Integrator, Steps, Within
 from chasles.model import parameter_value
+from chasles.model.placement import FloatArray
 from chasles.simulation import DivergenceWarning, SaturationWarning, State, StickingWarning
 from chasles.simulation.plant import Plant
 from chasles.simulation.preparation import Setup
@@ -31,8 +32,6 @@ from chasles.simulation.simulate import simulated
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run  # needs xarray
-
-FloatArray = NDArray[np.float64]
 
 SPREAD = 1.0
 """Prior deviation of the logarithm of a positive parameter: a factor of 2.7 up or down."""

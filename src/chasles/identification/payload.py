@@ -35,9 +35,8 @@ from chasles.identification.regression import (
     least_covariance,
     weighted_fit,
 )
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 NAMES = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 WIDEST = np.array([1e3, *[1e3] * 3, *[1e3] * 6])

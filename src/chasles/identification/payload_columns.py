@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 def payload_regressor(robot: Robot, frame: str, q: FloatArray, qd: FloatArray, qdd: FloatArray) -> FloatArray:

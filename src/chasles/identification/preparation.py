@@ -18,9 +18,8 @@ from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.logs.acceptance import accepted_log, refuse
 from chasles.identification.logs.log import Log
 from chasles.model import has_masses
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 SATURATES = Rule(
     "saturates", 0.8, "a log has some five periods of its slowest motion: less than one of them is left",

@@ -9,16 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chasles.base.cached import cached_property
 from chasles.control.adaptive.recursive_least_squares import Fitted, recursive_least_squares
 from chasles.engine.function import Function, function
 from chasles.engine.validators import real, reals
 from chasles.identification.payload_columns import payload_frame, placement
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 class RecursivePayload:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.base.findings import Finding, Rule
@@ -34,12 +34,11 @@ from chasles.identification.output_error import (
 )
 from chasles.identification.regression import WeightedFit, coloured_covariance
 from chasles.integrators import Integrator, Steps, Within
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
 from chasles.simulation.integrators import AUTOMATIC
 from chasles.simulation.plant import Plant
 from chasles.simulation.plant.plant import as_plant
-
-FloatArray = NDArray[np.float64]
 
 OUTPUTS = ("q", "tau")
 STIFF = Steps("rodas5p")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import reals
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

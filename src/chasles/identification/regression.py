@@ -18,7 +18,7 @@ from scipy.fft import next_fast_len
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 from scipy.signal import lfilter
 
-FloatArray = NDArray[np.float64]
+from chasles.model.placement import FloatArray
 
 HUBER = 2.5
 """Residuals beyond this many deviations count less."""

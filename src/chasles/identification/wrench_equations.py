@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 
 from chasles.geometry import skew
@@ -33,9 +32,8 @@ from chasles.identification.filtering import (
     white_noise,
 )
 from chasles.identification.logs.wrench_log import Place, WrenchLog
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 
 class WrenchEquations:

@@ -8,7 +8,6 @@ from os import PathLike
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.base import verbs
 from chasles.base.errors import UnknownNameError
@@ -20,9 +19,8 @@ from chasles.identification.filtering import Cutoff
 from chasles.identification.identification import NORMAL_QUANTILE, Parameter
 from chasles.identification.logs.wrench_log import WrenchLog
 from chasles.identification.wrench_equations import WrenchEquations
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 ROWS = {"mx": "N·m", "my": "N·m", "mz": "N·m", "fx": "N", "fy": "N", "fz": "N"}
 """Components of a wrench, and their units."""

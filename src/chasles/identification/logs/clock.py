@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 from chasles.base.findings import Finding, Rule
 from chasles.engine.validators import choice
 from chasles.identification.logs.logged_signals import LoggedSignals
+from chasles.model.placement import FloatArray
 
-FloatArray = NDArray[np.float64]
 ClockFault = Literal["jitter", "drift", "jumps", "repeats"]
 CLOCK_FAULTS: tuple[ClockFault, ...] = get_args(ClockFault)
 

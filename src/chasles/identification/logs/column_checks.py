@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding, Rule
 from chasles.identification.logs.logged_signals import LoggedSignals
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot, independent_coordinates
-
-FloatArray = NDArray[np.float64]
 
 HALF = np.sqrt(0.5)
 """Correlation from which one signal explains more than half of another's variance."""

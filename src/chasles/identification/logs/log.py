@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding
@@ -20,9 +20,8 @@ from chasles.identification.logs.logged_signals import LoggedSignals
 from chasles.identification.logs.recording_faults import inspect
 from chasles.identification.logs.tables import read_table
 from chasles.mechanics.mechanics import require_first
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot, independent_coordinates
-
-FloatArray = NDArray[np.float64]
 
 RESTING = 0.02
 """Motion of a joint, relative to its largest, below which it rests; see `filtering.SLOW`."""

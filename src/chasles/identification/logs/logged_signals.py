@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from chasles.model.placement import FloatArray
 
 
 class LoggedSignals(NamedTuple):

@@ -27,9 +27,8 @@ from chasles.identification.logs.column_checks import (
     too_fast,
 )
 from chasles.identification.logs.logged_signals import LoggedSignals
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
-
-FloatArray = NDArray[np.float64]
 
 LEAST_SEGMENT = 8
 """Samples of the shortest segment that is kept: twice the order of the filter."""

@@ -17,16 +17,14 @@ from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, import_extra
+from chasles.model.placement import FloatArray
 
 MESSAGE = "sensor_msgs/msg/JointState"
 SUFFIXES = (".db3", ".mcap", ".db3.zstd", ".mcap.zstd")
 LONGEST_SEQUENCE = 10_000
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
-
-FloatArray = NDArray[np.float64]
 
 
 class JointState(NamedTuple):

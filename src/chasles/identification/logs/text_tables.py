@@ -13,11 +13,9 @@ from collections import Counter
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
-
-FloatArray = NDArray[np.float64]
+from chasles.model.placement import FloatArray
 
 DELIMITERS = (";", "\t", "|", ",")
 SAMPLE = 200

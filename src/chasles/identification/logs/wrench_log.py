@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.engine.validators import reals
 from chasles.identification.logs.tables import read_table
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.mechanics.mechanics import require_first
+from chasles.model.placement import FloatArray
 from chasles.robot.robot import Robot
 
-FloatArray = NDArray[np.float64]
 Place = str | tuple[float, float, float]
 
 AXES = ("mx", "my", "mz", "fx", "fy", "fz")
