@@ -7,7 +7,8 @@ time that passed is the displacement.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import Literal, get_args
 
 import numpy as np
@@ -129,19 +130,17 @@ def without_repeats(recording: LoggedSignals, asked: Collection[ClockFault], fin
     else:
         passed = ways < 1.0 + 0.5 / WINDOW
         how = f"around them measured velocities cover {ways:.3f} of the displacements in the recorded times"
+    told = partial(REPEATED.told, len(places))
     if passed:
-        findings += REPEATED.told(len(places), done=f"their time passed ({how})")
-        return _refused_or_nothing("repeats", kept, shorter, asked, findings)
-    took = f"their time ({counted.sum():.3g} of {np.ptp(recording.time):.4g} s)"
-    if "repeats" not in asked:
-        findings += REPEATED.told(
-            len(places), done=f"their time did not pass, it seems ({how}); " + offered("repeats", f"takes out {took}")
-        )
+        findings += told(done=f"their time passed ({how})")
+        if "repeats" in asked:
+            _repaired("repeats", kept, shorter, findings)
         return kept
-    repaired = _repaired("repeats", kept, shorter, findings)
-    done = f"{took} was taken out ({how})" if repaired is shorter else f"their time was kept ({how})"
-    findings += REPEATED.told(len(places), done=done)
-    return repaired
+    took = f"their time ({counted.sum():.3g} of {np.ptp(recording.time):.4g} s)"
+    done = f"{took} was taken out ({how})"
+    return _settled(
+        "repeats", told, kept, shorter, asked, findings, f"takes out {took}, which did not pass, it seems ({how})", done
+    )
 
 
 def spread_evenly(recording: LoggedSignals, asked: Collection[ClockFault], findings: list[Finding]) -> LoggedSignals:
@@ -150,20 +149,15 @@ def spread_evenly(recording: LoggedSignals, asked: Collection[ClockFault], findi
     ticks = np.flatnonzero(np.append(True, ~same))
     if len(ticks) < 3:
         return recording
-    facts = {"tick": np.median(np.diff(recording.time[ticks])), "count": np.median(np.diff(ticks))}
-    if "jitter" not in asked:
-        done = "the first sample of each tick is kept; " + offered("jitter", "spreads all of them evenly")
-        findings += COARSE.above(same.mean(), done=done, **facts)
-        return recording
-    found = COARSE.above(same.mean(), done="they were spread evenly", **facts)
-    if not found:
-        return recording
-    findings += found
+    found = partial(
+        COARSE.above, same.mean(), tick=np.median(np.diff(recording.time[ticks])), count=np.median(np.diff(ticks))
+    )
     inner = np.arange(ticks[1], ticks[-1])  # the first and the last tick may have been cut off
-    time = np.interp(inner, ticks, recording.time[ticks])
     keep = np.zeros(len(recording.time), dtype=bool)
     keep[inner] = True
-    return recording.rows(keep)._replace(time=time)
+    even = recording.rows(keep)._replace(time=np.interp(inner, ticks, recording.time[ticks]))
+    offer = "spreads all samples of a tick evenly, of which the first is kept"
+    return _settled("jitter", found, recording, even, asked, findings, offer, "they were spread evenly")
 
 
 def repaired_clock(recording: LoggedSignals, asked: Collection[ClockFault], findings: list[Finding]) -> LoggedSignals:
@@ -189,13 +183,18 @@ def _ways_around(recording: LoggedSignals, places: NDArray[np.intp]) -> float | 
     """Median ratio of the integral of the velocities to the displacement around samples; None without velocities."""
     if not _tells_rates(recording):
         return None
-    assert recording.qd is not None
-    area = _areas(recording)
-    path = np.concatenate([np.zeros((1, area.shape[1])), np.cumsum(area, axis=0)])
     first = np.maximum(places - WINDOW // 2, 0)
-    last = np.minimum(places + WINDOW // 2, len(path) - 1)
-    moves, ways = recording.q[last] - recording.q[first], path[last] - path[first]
+    last = np.minimum(places + WINDOW // 2, len(recording.time) - 1)
+    moves, ways = _moves_and_ways(recording, first, last)
     return float(np.median(np.sum(ways * moves, axis=1) / np.maximum(np.sum(moves**2, axis=1), 1e-300)))
+
+
+def _moves_and_ways(
+    recording: LoggedSignals, first: NDArray[np.intp] | slice, last: NDArray[np.intp] | slice
+) -> tuple[FloatArray, FloatArray]:
+    """Displacements from some samples to others, and integrals of the measured velocities, shapes (..., n)."""
+    path = np.concatenate([np.zeros((1, recording.q.shape[1])), np.cumsum(_areas(recording), axis=0)])
+    return recording.q[last] - recording.q[first], path[last] - path[first]
 
 
 def _areas(recording: LoggedSignals) -> FloatArray:
@@ -216,8 +215,7 @@ def _tells_rates(recording: LoggedSignals) -> bool:
 
 def _miss(recording: LoggedSignals) -> float:
     """RMS of what integrals of the velocities over `WINDOW` steps miss of the displacements, relative to these."""
-    area = np.concatenate([np.zeros((1, recording.q.shape[1])), np.cumsum(_areas(recording), axis=0)])
-    moves, ways = (values[WINDOW:] - values[:-WINDOW] for values in (recording.q, area))
+    moves, ways = _moves_and_ways(recording, slice(None, -WINDOW), slice(WINDOW, None))
     return float(np.linalg.norm(ways - moves) / max(float(np.linalg.norm(moves)), 1e-300))
 
 
@@ -233,14 +231,17 @@ def _repaired(
     return recorded if found else repaired
 
 
-def _refused_or_nothing(
-    fault: ClockFault, recorded: LoggedSignals, repaired: LoggedSignals, asked: Collection[ClockFault],
-    findings: list[Finding],
+def _settled(
+    fault: ClockFault, found: Callable[..., tuple[Finding, ...]], recorded: LoggedSignals, repaired: LoggedSignals,
+    asked: Collection[ClockFault], findings: list[Finding], offer: str, done: str,
 ) -> LoggedSignals:  # fmt: skip
-    """The recorded samples; if a repair was asked for that they do not show, that is said with figures."""
-    if fault in asked and _tells_rates(recorded) and len(recorded.time) > WINDOW:
-        _repaired(fault, recorded, repaired, findings)
-    return recorded
+    """The recording, repaired if it shows the fault, the owner asks for it and velocities agree; says what was done."""
+    if fault not in asked or not found(done=done):
+        findings += found(done=offered(fault, offer))
+        return recorded
+    result = _repaired(fault, recorded, repaired, findings)
+    findings += found(done=done if result is repaired else "the recorded times were kept")
+    return result
 
 
 def _without_false_jumps(
@@ -262,14 +263,10 @@ def _without_false_jumps(
         return recording
     excess = np.zeros(len(time))
     excess[false + 1] = steps[false] - period
-    facts = {"places": len(jumps), "total": float(np.abs(excess).sum())}
-    if "jumps" not in asked:
-        findings += FALSE_JUMPS.told(len(false), done=offered("jumps", "closes these gaps"), **facts)
-        return recording
-    repaired = _repaired("jumps", recording, recording._replace(time=time - np.cumsum(excess)), findings)
-    done = "the recorded times were kept" if repaired is recording else "these steps were set to one period"
-    findings += FALSE_JUMPS.told(len(false), done=done, **facts)
-    return repaired
+    told = partial(FALSE_JUMPS.told, len(false), places=len(jumps), total=float(np.abs(excess).sum()))
+    closed = recording._replace(time=time - np.cumsum(excess))
+    done = "these steps were set to one period"
+    return _settled("jumps", told, recording, closed, asked, findings, "closes these gaps", done)
 
 
 def _without_jitter(recording: LoggedSignals, asked: Collection[ClockFault], findings: list[Finding]) -> LoggedSignals:
@@ -285,16 +282,10 @@ def _without_jitter(recording: LoggedSignals, asked: Collection[ClockFault], fin
     even = _even(time, parts, period)
     smooth = _roughness(even, recording.q, parts)
     away = even - time
-    facts = {"spread": spread, "rms": float(np.std(away)), "most": float(np.abs(away).max())}
     ratio = _roughness(time, recording.q, parts) / max(smooth, 1e-300)
-    if "jitter" not in asked:
-        findings += JITTER.above(ratio, done=offered("jitter", "spaces the samples evenly"), **facts)
-        return recording
-    found = JITTER.above(ratio, done="the samples were spaced evenly", **facts)
-    if not found:
-        return recording
-    findings += found
-    return _repaired("jitter", recording, recording._replace(time=even), findings)
+    found = partial(JITTER.above, ratio, spread=spread, rms=float(np.std(away)), most=float(np.abs(away).max()))
+    spaced, done = recording._replace(time=even), "the samples were spaced evenly"
+    return _settled("jitter", found, recording, spaced, asked, findings, "spaces the samples evenly", done)
 
 
 def _even(time: FloatArray, parts: list[NDArray[np.intp]], period: float) -> FloatArray:
@@ -372,11 +363,12 @@ def _without_drift(recording: LoggedSignals, asked: Collection[ClockFault], find
     if not (common and size > np.log1p(DRIFT.limit) and abs(ratio - 1.0) > 5.0 * error and size < np.log(HALF_WAY)):
         return recording
     words = f"{abs(1.0 - ratio):.1%} {'fast' if ratio > 1.0 else 'slow'}"
-    facts = {"ratio": ratio, "half": 1.96 * error, "words": words, "least": ratios.min(), "greatest": ratios.max()}
-    if "drift" not in asked:
-        done = "the velocities are not used; " + offered("drift", f"divides the time steps by {ratio:.4g}")
-        findings += DRIFT.told(size, done=done, **facts)
-        return recording._replace(qd=None)
     start = recording.time[0]
-    findings += DRIFT.told(size, done=f"the time steps were divided by {ratio:.4g}", **facts)
-    return recording._replace(time=start + (recording.time - start) / ratio)
+    told = partial(
+        DRIFT.told, size, ratio=ratio, half=1.96 * error, words=words, least=ratios.min(), greatest=ratios.max()
+    )
+    offer, done = (f"{verb} the time steps by {ratio:.4g}" for verb in ("divides", "divided"))
+    return _settled(
+        "drift", told, recording._replace(qd=None), recording._replace(time=start + (recording.time - start) / ratio),
+        asked, findings, f"{offer}; else the velocities are not used", done,
+    )  # fmt: skip
