@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,16 +34,13 @@ MOUNTED = Rule(
 )  # fmt: skip
 
 
-@dataclass(frozen=True)
-class LogInterpretation:
-    """Another way to read a log: which signals have other signs, places or zero positions."""
+class LogInterpretation(NamedTuple):
+    """Another way to read a log: signed permutations of positions and efforts, (n, n), and zero positions, (n,)."""
 
     words: str
-    q_order: tuple[int, ...]
-    q_sign: FloatArray
-    effort_order: tuple[int, ...]
-    effort_sign: FloatArray
-    q_offset: FloatArray | float = 0.0
+    of_positions: FloatArray
+    of_efforts: FloatArray
+    zeros: FloatArray | float = 0.0
 
 
 def better_readings(
@@ -60,15 +58,12 @@ def better_readings(
     as_read = _log_errors(robot, unknowns, thin, measured)
     best: tuple[Finding, ...] = ()
     for reading in _readings(names, n, turning):
-        order, effort_order = list(reading.q_order), list(reading.effort_order)
-        sign = reading.q_sign
-        moved = thin.at(sign * thin.q[:, order] + reading.q_offset)
+        moved = thin.at(thin.q @ reading.of_positions.T + reading.zeros)
         if not np.isfinite(moved.configuration).all():  # no loops close there
             continue
         other = replace(
-            moved,
-            qd=sign * thin.qd[:, order], qdd=sign * thin.qdd[:, order],
-            effort=reading.effort_sign * thin.effort[:, effort_order],
+            moved, qd=thin.qd @ reading.of_positions.T, qdd=thin.qdd @ reading.of_positions.T,
+            effort=thin.effort @ reading.of_efforts.T,
         )  # fmt: skip
         errors = _log_errors(robot, unknowns, other, measured)[measured]
         gain = float(np.sum(as_read[measured] - errors))
@@ -131,35 +126,18 @@ def _log_errors(robot: Robot, unknowns: InertialUnknowns, signals: Signals, meas
 
 
 def _readings(names: tuple[str, ...], n: int, turning: NDArray[np.bool_]) -> Iterator[LogInterpretation]:
-    straight, ones = tuple(range(n)), np.ones(n)
-
-    def flipped(joint: int) -> FloatArray:
-        return np.where(np.arange(n) == joint, -1.0, 1.0)
-
-    for joint in map(int, np.flatnonzero(turning)):
+    straight = np.eye(n)
+    for joint in np.flatnonzero(turning):
         for quarters in (1, 2, -1):
-            offset = np.where(np.arange(n) == joint, quarters * 0.5 * np.pi, 0.0)
             words = f"{90 * quarters:+d}° added to the position of '{names[joint]}'"
-            yield LogInterpretation(words, straight, ones, straight, ones, offset)
-    for joint in range(n):
-        yield LogInterpretation(
-            f"the position of '{names[joint]}' with the opposite sign", straight, flipped(joint), straight, ones
-        )
-        yield LogInterpretation(
-            f"the effort of '{names[joint]}' with the opposite sign", straight, ones, straight, flipped(joint)
-        )
-        yield LogInterpretation(
-            f"position and effort of '{names[joint]}' with the opposite sign",
-            straight,
-            flipped(joint),
-            straight,
-            flipped(joint),
-        )
-    yield LogInterpretation("all efforts with the opposite sign", straight, ones, straight, -ones)
+            yield LogInterpretation(words, straight, straight, quarters * 0.5 * np.pi * straight[joint])
+    yield LogInterpretation("all efforts with the opposite sign", straight, -straight)
+    changes = {f" of '{name}' with the opposite sign": np.diag(1.0 - 2.0 * straight[k]) for k, name in enumerate(names)}
     for a, b in combinations(range(n), 2):
-        order = list(straight)
-        order[a], order[b] = b, a
-        both = f"'{names[a]}' and '{names[b]}'"
-        yield LogInterpretation(f"the positions of {both} exchanged", tuple(order), ones, straight, ones)
-        yield LogInterpretation(f"the efforts of {both} exchanged", straight, ones, tuple(order), ones)
-        yield LogInterpretation(f"positions and efforts of {both} exchanged", tuple(order), ones, tuple(order), ones)
+        order = [b if k == a else a if k == b else k for k in range(n)]
+        changes[f"s of '{names[a]}' and '{names[b]}' exchanged"] = straight[order]
+    for words, change in changes.items():
+        plural = words[0].strip()
+        yield LogInterpretation(f"the position{words}", change, straight)
+        yield LogInterpretation(f"the effort{words}", straight, change)
+        yield LogInterpretation(f"position{plural} and effort{words}", change, change)

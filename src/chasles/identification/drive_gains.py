@@ -72,16 +72,16 @@ def gains_from_model(robot: Robot, equations: TorqueEquations, measured: NDArray
     measured
         Joints whose current was measured. The others get NaN.
     """
-    n = len(measured)
     torque = equations.columns @ equations.inertial.of(robot) + equations.passive
-    currents = equations.effort + equations.passive
-    friction = _friction(robot, equations)
-    values, errors = np.full(n, np.nan), np.full(n, np.nan)
-    for joint in np.flatnonzero(measured):
-        A = np.concatenate([torque[:, joint, None], friction[:, joint, joint]], axis=1)
-        y, moving = currents[:, joint], equations.moving[:, joint]
-        values[joint], errors[joint] = _gain(A, y, moving, equations.segments)
-    return DriveGains(values, errors)
+    currents, friction = equations.effort + equations.passive, _friction(robot, equations)
+    fits = {
+        int(joint): _slopes(
+            torque[:, joint, None], friction[:, joint, joint], currents[:, joint], equations.moving[:, joint],
+            equations.segments,
+        )
+        for joint in np.flatnonzero(measured)
+    }  # fmt: skip
+    return _gains(fits, len(measured))
 
 
 def _friction(robot: Robot, equations: TorqueEquations) -> FloatArray:
@@ -264,9 +264,3 @@ def _slopes(
     covariance = coloured_covariance(rows, fit, prior, segments)
     own = W.shape[1]
     return _Slopes(np.asarray(fit.values[:own]), np.asarray(covariance[:own, :own]))
-
-
-def _gain(A: FloatArray, y: FloatArray, used: NDArray[np.bool_], segments: tuple[slice, ...]) -> tuple[float, float]:
-    """Reciprocal of the first coefficient in a fit of currents y (k,) by columns A (k, p), and its standard error."""
-    gains = _gains({0: _slopes(A[:, :1], A[:, 1:], y, used, segments)}, 1)
-    return float(gains.values[0]), float(gains.errors[0])
