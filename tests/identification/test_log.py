@@ -502,11 +502,6 @@ def test_logs_of_robots_with_loops_hold_the_independent_joints() -> None:
         ch.Log(by_pose, {"t": np.arange(0.0, 1.0, 0.01), "q": np.zeros((100, 6)), "tau": np.zeros((100, 6))})
 
 
-def test_excite_refuses_loops_in_a_sentence() -> None:
-    with pytest.raises(ArgumentError, match=r"takes robots without loops, but loop '.*' closes robot 'delta'"):
-        ch.excite(ch.load("delta"))
-
-
 def test_zero_positions_are_added_in_rad_and_m() -> None:
     zeros = np.array([-0.5 * np.pi, 0.25])
     shifted = np.column_stack([MOTION.t, MOTION.q - zeros, TAU])

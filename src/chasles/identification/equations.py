@@ -183,9 +183,7 @@ class TorqueEquations:
         self.passive = self._passive_torque(robot)
         self.effort, self.time = signals.effort[self.kept] - self.passive, signals.time[self.kept]
         self.moving, self.saturated = signals.moving[self.kept], signals.saturated[self.kept]
-        ends = [int(np.searchsorted(self.kept, part.stop)) for part in signals.segments]
-        starts = [int(np.searchsorted(self.kept, part.start)) for part in signals.segments]
-        self.segments = tuple(slice(a, b) for a, b in zip(starts, ends, strict=True) if b > a)
+        self.segments = signals.kept_segments()
 
     @property
     def base_columns(self) -> FloatArray:

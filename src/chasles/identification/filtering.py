@@ -141,6 +141,11 @@ class Signals:
         ]
         return np.concatenate(parts)
 
+    def kept_segments(self) -> tuple[slice, ...]:
+        """Slices of the kept samples without gaps."""
+        bounds = np.searchsorted(self.kept(), [0, *(part.stop for part in self.segments)]).tolist()
+        return tuple(slice(a, b) for a, b in pairwise(bounds) if b > a)
+
     @property
     def is_filtered(self) -> bool:
         """Whether the cut-off frequency is low enough for a filter at this rate."""

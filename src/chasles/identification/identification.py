@@ -75,8 +75,31 @@ class Parameter:
         return self.value - self.half_width, self.value + self.half_width
 
 
+class IdentifiedParameters:
+    """Parameters by name and files: what results of `identify` and `identify_from_wrenches` have in common."""
+
+    parameters: tuple[Parameter, ...]
+
+    def __getitem__(self, name: str) -> Parameter:
+        """Parameter by name."""
+        for parameter in self.parameters:
+            if parameter.name == name:
+                return parameter
+        raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
+
+    @property
+    def determination(self) -> str:
+        """How many of the parameters the log determines, in words."""
+        known = sum(parameter.determined for parameter in self.parameters)
+        return f"{known} of {len(self.parameters)} parameters determined"
+
+    def save(self, path: str | PathLike[str]) -> Path:
+        """Write all of the identification, with its log, for `chasles.identification.load`; path ends in ``.npz``."""
+        return archive.save(self, path)
+
+
 @dataclass(frozen=True)
-class Identification:
+class Identification(IdentifiedParameters):
     """Identified model of a robot from a log; result of `chasles.identify`.
 
     Attributes
@@ -132,13 +155,6 @@ class Identification:
     drive_gains: DriveGains | None
     outliers: FloatArray
     findings: tuple[Finding, ...] = ()
-
-    def __getitem__(self, name: str) -> Parameter:
-        """Parameter by name."""
-        for parameter in self.parameters:
-            if parameter.name == name:
-                return parameter
-        raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
 
     @property
     def masses(self) -> dict[str, tuple[float, float]]:
@@ -223,15 +239,7 @@ class Identification:
 
     def __repr__(self) -> str:
         worst = float(np.nanmax(self.predictions["model", "unseen"].relative()))
-        determined = sum(parameter.determined for parameter in self.parameters)
-        return (
-            f"<Identification of '{self.robot.name}': {determined} of {len(self.parameters)} parameters determined, "
-            f"unseen torques to {worst:.1%} or better>"
-        )
-
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write all of the identification, with its log, for `chasles.identification.load`; path ends in ``.npz``."""
-        return archive.save(self, path)
+        return f"<Identification of '{self.robot.name}': {self.determination}, unseen torques to {worst:.1%} or better>"
 
     def report(self, path: str | PathLike[str], title: str = "Identification") -> Path:
         """Write a self-contained HTML page: measured and predicted efforts, residuals, parameters, friction, advice."""

@@ -9,7 +9,6 @@ inertial parameters using optimization on manifolds" (IROS 2016) for bodies that
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -224,9 +223,7 @@ def identify_payload(
     for _ in range(4):
         fit = weighted_fit(A, y, used, prior, deviations)
         deviations = fit.deviations
-    steps = np.diff(kept, prepend=kept[0])
-    starts = [0, *np.flatnonzero(steps > np.median(steps) + 0.5).tolist(), len(kept)] if len(kept) > 1 else [0, 1]
-    segments = tuple(slice(a, b) for a, b in pairwise(starts) if b > a)
+    segments = signals.kept_segments()
     errors = error_model(A, fit, segments)
     covariance = coloured_covariance(A, fit, prior, segments, errors)[:10, :10]
     bound = least_covariance(A, fit, segments, errors)[:10, :10]

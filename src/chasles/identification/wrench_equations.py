@@ -74,8 +74,7 @@ class WrenchEquations:
         self.wrench: FloatArray = signals.effort[self.kept]
         self.shifts = {place: slopes[self.kept] for place, slopes in shifts.items()}
         self.time = signals.time[self.kept]
-        bounds = np.searchsorted(self.kept, [0, *(part.stop for part in signals.segments)]).tolist()
-        self.segments = tuple(slice(a, b) for a, b in pairwise(bounds))
+        self.segments = signals.kept_segments()
 
 
 def cutoff_of(logs: Sequence[WrenchLog], cutoff: float | None) -> Cutoff:

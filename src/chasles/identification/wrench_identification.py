@@ -10,13 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from chasles.base import verbs
-from chasles.base.errors import UnknownNameError
 from chasles.base.findings import Finding
-from chasles.identification import archive
 from chasles.identification.comparison import Prediction
 from chasles.identification.equations import InertialUnknowns
 from chasles.identification.filtering import Cutoff
-from chasles.identification.identification import NORMAL_QUANTILE, Parameter
+from chasles.identification.identification import NORMAL_QUANTILE, IdentifiedParameters, Parameter
 from chasles.identification.logs.wrench_log import WrenchLog
 from chasles.identification.wrench_equations import WrenchEquations
 from chasles.model.placement import FloatArray
@@ -27,7 +25,7 @@ ROWS = {"mx": "N·m", "my": "N·m", "mz": "N·m", "fx": "N", "fy": "N", "fz": "N
 
 
 @dataclass(frozen=True)
-class WrenchIdentification:
+class WrenchIdentification(IdentifiedParameters):
     """Identified bodies of a robot with a free base; result of `identify_from_wrenches`.
 
     Attributes
@@ -61,13 +59,6 @@ class WrenchIdentification:
     noise: FloatArray
     cutoff: Cutoff
     findings: tuple[Finding, ...] = ()
-
-    def __getitem__(self, name: str) -> Parameter:
-        """Base parameter by name."""
-        for parameter in self.parameters:
-            if parameter.name == name:
-                return parameter
-        raise UnknownNameError("identified parameter", name, [parameter.name for parameter in self.parameters])
 
     @property
     def masses(self) -> dict[str, tuple[float, float]]:
@@ -112,16 +103,8 @@ class WrenchIdentification:
         for (name, unit), size, error, noise in rows:
             lines.append(f"{f'{name}, {unit}':<24}{size:>10.3g}{error:>10.1%}{noise:>10.1%}")
         mass, deviation = self.mass
-        known = sum(parameter.determined for parameter in self.parameters)
-        lines.append(
-            f"mass {mass:.4g} ± {NORMAL_QUANTILE * deviation:.2g} kg (95 %); {known} of {len(self.parameters)} "
-            "parameters determined"
-        )
+        lines.append(f"mass {mass:.4g} ± {NORMAL_QUANTILE * deviation:.2g} kg (95 %); {self.determination}")
         return "\n".join([*lines, *(f"{finding.rule.weight}: {finding}" for finding in self.findings)])
-
-    def save(self, path: str | PathLike[str]) -> Path:
-        """Write all of the identification for `chasles.identification.load`; path ends in ``.npz``."""
-        return archive.save(self, path)
 
     def report(self, path: str | PathLike[str], title: str = "Identification from wrenches") -> Path:
         """Write a self-contained HTML page: measured and predicted wrenches, masses, parameters, advice."""
@@ -129,9 +112,8 @@ class WrenchIdentification:
         return written
 
     def __repr__(self) -> str:
-        known = sum(parameter.determined for parameter in self.parameters)
         return (
-            f"<WrenchIdentification of '{self.robot.name}': {known} of {len(self.parameters)} parameters determined, "
+            f"<WrenchIdentification of '{self.robot.name}': {self.determination}, "
             f"wrenches to {float(self.training.relative().max()):.1%} or better>"
         )
 

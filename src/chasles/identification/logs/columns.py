@@ -26,23 +26,10 @@ _WORDS = {
     "effort": {"tau", "effort", "efforts", "torque", "torques", "moment", "current", "currents", "force", "u", "i"},
 }
 _NOT_MEASURED = {
-    *(
-        "d",
-        "des",
-        "desired",
-        "target",
-        "cmd",
-        "command",
-        "commands",
-        "commanded",
-        "ref",
-        "reference",
-        "setpoint",
-        "goal",
-    ),
-    *("ext", "external", "hat", "error", "err", "limit", "filtered", "qdd", "ddq", "acc", "acceleration", "ddot"),
-    *("model", "predicted", "sim", "simulated", "nominal", "feedforward", "ff", "gravity", "coriolis", "friction"),
-}
+    "d", "des", "desired", "target", "cmd", "command", "commands", "commanded", "ref", "reference", "setpoint", "goal",
+    "ext", "external", "hat", "error", "err", "limit", "filtered", "qdd", "ddq", "acc", "acceleration", "ddot",
+    "model", "predicted", "sim", "simulated", "nominal", "feedforward", "ff", "gravity", "coriolis", "friction",
+}  # fmt: skip
 _CURRENT = {"a", "ma", "amp", "ampere", "amps", "current", "currents"}
 _SECONDS = {"s", "sec", "secs", "seconds"}
 _NANOSECONDS = {"ns", "nsec", "nsecs", "nanosec", "nanosecs", "nanoseconds"}
