@@ -158,7 +158,7 @@ class ExcitationProblem:
     def score(self, x: FloatArray, criterion: str) -> float:
         """Value of a criterion, less is better."""
         if criterion == "determinant":
-            return -self.log_determinant(x)
+            return -float(np.sum(np.log(np.linalg.svd(self.observation(x), compute_uv=False))))
         if criterion == "parameters":
             return float(np.sum(np.log(self.accuracy(x)[self.wanted])))
         return self.condition(x)
@@ -177,10 +177,6 @@ class ExcitationProblem:
         q = np.asarray(self.paths.followed(self.motion(x))(self._times(VERIFIED_SAMPLES_PER_HARMONIC)).q)
         clearance = self.space.clearance
         return float(np.min(clearance(q))) if clearance is not None and clearance.pairs else math.nan
-
-    def log_determinant(self, x: FloatArray) -> float:
-        """Half the logarithm of det WᵀW."""
-        return float(np.sum(np.log(np.linalg.svd(self.observation(x), compute_uv=False))))
 
     def optimized(
         self, x: FloatArray, criterion: str, iterations: int, after_each: Callable[[], None] | None = None

@@ -221,7 +221,7 @@ def _recordings(log: Log, parts: list[tuple[slice, FloatArray]], ends: NDArray[n
 
 def _measured_rates(log: Log, frequency: float) -> list[FloatArray] | None:
     """Filtered measured velocities; None if there are none, or the positions' derivatives are better."""
-    if log.qd is None or not _prefers_measured(log, frequency):
+    if log.qd is None or not _prefers_measured(log, log.qd, frequency):
         return None
     return _filtered(log, log.qd, frequency)
 
@@ -370,18 +370,16 @@ def white_noise(effort: FloatArray, cutoff: float, rate: float) -> FloatArray:
     return np.asarray(np.sqrt(density * 2.0 * cutoff / rate))
 
 
-def _prefers_measured(log: Log, cutoff: float) -> bool:
+def _prefers_measured(log: Log, qd: FloatArray, cutoff: float) -> bool:
     """Whether measured velocities fit the positions and carry less noise than their differences.
 
     Both are compared with the filtered slope of the positions over a short time, in all segments.
     """
-    if log.qd is None:
-        return False
     part = max(log.segments, key=lambda s: s.stop - s.start)
     period = log.sample_period
     time = np.arange(log.time[part][0], log.time[part][-1] + 1e-9 * period, period)
     slopes = CubicSpline(log.time[part], log.q[part])(time, 1)
-    rates = at_regular_times(log.time[part], log.qd[part], time)
+    rates = at_regular_times(log.time[part], qd[part], time)
     smooth = low_pass(slopes, cutoff, 1.0 / period)
     near = low_pass(rates, cutoff, 1.0 / period)
     speed = np.std(smooth, axis=0)

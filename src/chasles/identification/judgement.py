@@ -128,24 +128,19 @@ def judge(
     yield from result.log.findings
     yield from _determination(result, together)
     yield from _gains(result)
+    signs, errors = tuple(_friction_signs(robot, fitted)), tuple(_unseen_errors(result))
     if has_guessed_bodies:
         yield from GUESSED_MASSES.told(robot.description.mass, robot=robot.name)
     else:
-        yield from _likeness(result, fitted)
-    yield from _friction_signs(robot, fitted)
-    yield from _unseen_errors(result)
+        unlike = (*_weights(result), *_masses(result))
+        yield from unlike
+        told = (*unlike, *signs, *errors)
+        if not result.log.currents and any(one.rule.code in DOUBTS or one.rule.weight == "refusal" for one in told):
+            yield from mounting(robot, signals, result.log.measured)
+    yield from (*signs, *errors)
     inertial = fitted.equations.inertial
     yield from better_readings(robot, inertial, signals, result.log.measured)
     yield from misalignments(fitted, result.model)
-
-
-def _likeness(result: Identification, fitted: FittedLog) -> Iterator[Finding]:
-    """Compare weights and masses with the prior's; if they or the predictions are in doubt, gravity's direction too."""
-    told = [*_weights(result), *_masses(result)]
-    yield from told
-    doubtful = [*told, *_friction_signs(result.robot, fitted), *_unseen_errors(result)]
-    if not result.log.currents and any(one.rule.code in DOUBTS or one.rule.weight == "refusal" for one in doubtful):
-        yield from mounting(result.robot, result.signals, result.log.measured)
 
 
 def _determination(result: Identification, together: tuple[str, ...]) -> Iterator[Finding]:

@@ -185,12 +185,10 @@ class ReplayedLoop:
         return np.stack(results)
 
     def _run(self, values: Mapping[str, FloatArray], duration: float, q: FloatArray) -> Run:
-        with _quiet():
-            return simulated(self._setup(duration, q), values, progress=False)
-
-    def _setup(self, duration: float, q: FloatArray) -> Setup:
         start = State(q, self.velocity)
-        return Setup(self.plant, self.law, self.motion, duration, self.period, start, self.integrator)
+        setup = Setup(self.plant, self.law, self.motion, duration, self.period, start, self.integrator)
+        with _quiet():
+            return simulated(setup, values, progress=False)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.base.findings import Rule
 from chasles.engine.validators import real
 from chasles.identification.drive_gains import DriveGains, gains_from_model
-from chasles.identification.equations import TorqueEquations, inertial_unknowns, with_drives_of
+from chasles.identification.equations import InertialUnknowns, TorqueEquations, inertial_unknowns, with_drives_of
 from chasles.identification.filtering import Cutoff, Signals, filtered_signals
 from chasles.identification.logs.acceptance import accepted_log, refuse
 from chasles.identification.logs.log import Log
@@ -84,13 +84,6 @@ class Data:
         """Rows of measured joints that move, shape (k, n)."""
         return self.equations.moving & self.log.measured
 
-    def with_signals(self, signals: Signals, judged: Signals) -> Data:
-        """Return the same data with other signals."""
-        unknowns = self.equations.inertial
-        equations = TorqueEquations(self.robot, unknowns, signals)
-        test = equations if judged is signals else TorqueEquations(self.robot, unknowns, judged)
-        return replace(self, signals=signals, judged=judged, equations=equations, test=test)
-
 
 def prepared(robot: Robot, log: Any, unseen: Any, cutoff: float | None, bandwidth: float | None, check: bool) -> Data:
     """Read, check and filter the logs, and set up the equations."""
@@ -112,9 +105,15 @@ def prepared(robot: Robot, log: Any, unseen: Any, cutoff: float | None, bandwidt
             refuse(NO_UNIT_OF_EFFORT.told(0.0, robot=robot.name))
         robot = robot.edit.nominal_bodies()
     robot = with_drives_of(fitted, robot)
-    equations = TorqueEquations(robot, inertial_unknowns(robot), signals)
-    test = equations if judged is signals else TorqueEquations(robot, equations.inertial, judged)
+    equations, test = _equations(robot, inertial_unknowns(robot), signals, judged)
     return Data(robot, has_guessed_bodies, fitted, signals, judged, band, equations, test, other is not None)
+
+
+def _equations(
+    robot: Robot, unknowns: InertialUnknowns, signals: Signals, judged: Signals
+) -> tuple[TorqueEquations, TorqueEquations]:
+    equations = TorqueEquations(robot, unknowns, signals)
+    return equations, equations if judged is signals else TorqueEquations(robot, unknowns, judged)
 
 
 def in_torques(data: Data) -> Data:
@@ -125,7 +124,8 @@ def in_torques(data: Data) -> Data:
     scale = np.where(data.log.measured & gains.known, gains.values, 1.0)
     signals = _scaled(data.signals, scale)
     judged = signals if data.judged is data.signals else _scaled(data.judged, scale)
-    return replace(data.with_signals(signals, judged), gains=gains)
+    equations, test = _equations(data.robot, data.equations.inertial, signals, judged)
+    return replace(data, signals=signals, judged=judged, equations=equations, test=test, gains=gains)
 
 
 def _read(robot: Robot, source: Any, check: bool) -> Log:
