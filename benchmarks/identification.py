@@ -4,15 +4,17 @@ Logs besides the shipped one are read from the folder that the environment varia
 `panda_exciting_30hz.csv`, `ur10_exciting.csv` (github unisa-acg/inverse-dynamics-solver), `tiago_*.csv.gz`,
 `tx40_*.csv.gz` and `tx40.urdf` (github thanhndv212/figaroh-examples).
 
-FIGAROH takes part if it is installed: ``pip install figaroh cyipopt-wheels``. Its excitation alone takes minutes.
+FIGAROH and mujoco.sysid take part if they are installed: ``pip install figaroh cyipopt-wheels`` and ``pip install
+"mujoco[sysid]"``. FIGAROH's excitation takes minutes, and so does mujoco.sysid for each half of a log.
 """
 
 from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
@@ -29,6 +31,7 @@ from chasles.identification import (
     BaseParameterFit,
     FourierMotion,
     IdentificationWarning,
+    Signals,
     filtered_signals,
     shipped_log,
 )
@@ -47,6 +50,8 @@ TX40_REDUCTIONS = (32.0, 32.0, 45.0, -48.0, 45.0, 32.0)
 TX40_ZEROS = np.radians([0.0, -90.0, 90.0, 0.0, 0.0, 0.0])
 #: Drive gains of the TIAGo's joints that can be told; the others do not count.
 TIAGO_GAINS = (0.0, 0.0, 17.2, -10.1, -10.6, 0.0, 0.0, 0.0)
+PROGRAMS = {"FIGAROH": "benchmarks.figaroh_peer", "mujoco.sysid": "benchmarks.sysid_peer"}
+Predicted = Callable[[Signals, Signals, NDArray[np.bool_]], NDArray[np.float64]]
 ALLOWED_MEAN, ALLOWED_EACH, ALLOWED_WORST, ALLOWED_SHARE = 0.80, 1.15, 1.3, 0.05
 
 
@@ -117,35 +122,34 @@ def _halves(logs: dict[str, tuple[ch.Log, float]], friction: Friction) -> Table:
 
 
 def _peers(logs: dict[str, tuple[ch.Log, float]]) -> Table:
-    """Errors of FIGAROH's weighted least squares beside ours, from the same signals."""
+    """Errors of FIGAROH and mujoco.sysid beside ours, from the same signals."""
     table = Table(
-        "Unseen errors of moving joints by FIGAROH's weighted least squares and by the robot that identify returns, "
-        "relative to textbook least squares, from the same filtered signals",
-        ("log, fitted half", "FIGAROH, joint by joint", "mean", "Chasles, mean"),
+        "Unseen errors of moving joints by other programs and by the robot that identify returns, relative to textbook "
+        "least squares, from the same filtered signals",
+        ("log, fitted half", "program", "joint by joint", "mean"),
     )
-    try:
-        from benchmarks.figaroh_peer import predicted
-    except ImportError:
-        table.notes.append("FIGAROH is not installed.")
-        return table
+    programs: dict[str, Predicted] = {}
+    for name, module in PROGRAMS.items():
+        try:
+            programs[name] = import_module(module).predicted
+        except ImportError:
+            table.notes.append(f"{name} is not installed.")
     for name, (log, band) in logs.items():
         for half, (fitted, unseen) in enumerate((log.split(0.5), log.split(0.5)[::-1]), 1):
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore", IdentificationWarning)
                 result = ch.identify(log.robot, fitted, unseen=unseen, cutoff=band, check=False)
-            errors = {own: result.predictions[own, "unseen"].rms() for own in ("least squares", "model")}
-            told = log.measured & (errors["least squares"] > 0.0)
-            ours = (errors["model"] / errors["least squares"])[told]
+            textbook, ours = (result.predictions[own, "unseen"] for own in ("least squares", "model"))
+            told = log.measured & (textbook.rms() > 0.0)
             judged = filtered_signals(unseen, band)
-            try:
-                tau = predicted(result.signals, judged, log.measured)
-            except Exception as error:  # a peer may fail in any way, and the row says how
-                table.add(f"{name}, {half}", f"fails: {error}", "", f"{_mean(ours):.2f}")
-                continue
-            own = replace(result.predictions["model", "unseen"], predicted=tau)
-            theirs = (own.rms() / errors["least squares"])[told]
-            shown = " ".join(f"{ratio:.2f}" for ratio in theirs)
-            table.add(f"{name}, {half}", shown, f"{_mean(theirs):.2f}", f"{_mean(ours):.2f}")
+            for program, predicted in [("Chasles", None), *programs.items()]:
+                try:
+                    tau = ours.predicted if predicted is None else predicted(result.signals, judged, log.measured)
+                except Exception as error:  # a peer may fail in any way, and the row says how
+                    table.add(f"{name}, {half}", program, f"fails: {error}", "")
+                    continue
+                ratios = (replace(ours, predicted=tau).rms() / textbook.rms())[told]
+                table.add(f"{name}, {half}", program, " ".join(f"{own:.2f}" for own in ratios), f"{_mean(ratios):.2f}")
     return table
 
 
