@@ -53,7 +53,7 @@ class IpoptProblem:
         final, ends = problem._final.values.to_casadi()(X[:, -1], times[:, -1], *parts)
         rows = [casadi.vec(step.map(N)(X[:, :-1], U) - X[:, 1:]), casadi.vec(ends)]
         self.equalities = rows[0].numel() + rows[1].numel()
-        if problem.clearance is not None:
+        if problem._distances.count:
             rows.append(casadi.vec(mapped(problem._distances.values, X[:, 1:], times[:, 1:])[1]))
         g = casadi.vertcat(*rows)
         self.inequalities = g.numel() - self.equalities
