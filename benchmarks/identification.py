@@ -5,7 +5,7 @@ Logs besides the shipped one are read from the folder that the environment varia
 `tx40_*.csv.gz` and `tx40.urdf` (github thanhndv212/figaroh-examples).
 
 FIGAROH and mujoco.sysid take part if they are installed: ``pip install figaroh cyipopt-wheels`` and ``pip install
-"mujoco[sysid]"``. FIGAROH's excitation takes minutes, and so does mujoco.sysid for each half of a log.
+"mujoco[sysid]"``. FIGAROH's excitation takes minutes, and mujoco.sysid many of them for each half.
 """
 
 from __future__ import annotations
