@@ -11,6 +11,7 @@ from chasles.control.frequency_response import LoopResponse
 from chasles.control.loop_margins import LoopMargins
 from chasles.distances.bodies import Body, HalfSpace
 from chasles.identification.identification import Identification
+from chasles.identification.wrench_identification import WrenchIdentification
 from chasles.inverse_kinematics.solution import Solution
 from chasles.machines.parallel.workspace import WorkspaceMap
 from chasles.model.description import Description
@@ -78,6 +79,8 @@ def report(
 ) -> Path: ...
 @overload
 def report(result: Identification, /, path: _File, title: str = "Identification") -> Path: ...
+@overload
+def report(result: WrenchIdentification, /, path: _File, title: str = "Identification from wrenches") -> Path: ...
 @overload
 def report(results: StudyResults, /, path: _File) -> Path: ...
 @overload
