@@ -11,6 +11,7 @@ import scipy.signal
 import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control import LeadLagFilter, LowPassFilter, NotchFilter, OnlineLaw
+from chasles.control.torque_filters import AnalogFilter, sampled
 
 ARM = ch.load("planar2r")
 PERIOD = 0.005
@@ -93,3 +94,13 @@ def test_frequencies_beyond_half_the_sample_rate_are_refused() -> None:
         NotchFilter(ARM, law, frequency=10.0, depth=2.0)
     with pytest.raises(ArgumentError, match=r"zero\[1\] is -1.0; it must be positive"):
         LeadLagFilter(ARM, law, zero=[1.0, -1.0], pole=2.0)
+
+
+def test_filters_of_first_order_have_no_pole_on_the_unit_circle() -> None:
+    """With rate = 1 / tan(ω h / 2) it is (0.5 rate (z - 1) + z + 1) / (0.25 rate (z - 1) + z + 1)."""
+    (b0, b1, b2), (a1, a2) = sampled(AnalogFilter(8.0, (0.0, 0.5, 1.0), (0.0, 0.25, 1.0)), 0.01)
+    rate = 1.0 / np.tan(0.04)
+    np.testing.assert_allclose(
+        [b0[0], b1[0], b2[0]], np.array([1.0 + 0.5 * rate, 1.0 - 0.5 * rate, 0.0]) / (1.0 + 0.25 * rate)
+    )
+    np.testing.assert_allclose([a1[0], a2[0]], [(1.0 - 0.25 * rate) / (1.0 + 0.25 * rate), 0.0])

@@ -255,7 +255,8 @@ class LowPassFilter(TorqueFilter):
 def sampled(analog: AnalogFilter, period: float) -> tuple[tuple[Any, Any, Any], tuple[Any, Any]]:
     """Return b₀, b₁, b₂ and a₁, a₂, each (n,), of (b₀ + b₁ z⁻¹ + b₂ z⁻²) / (1 + a₁ z⁻¹ + a₂ z⁻²), by Tustin's rule.
 
-    They are NaN where the filter's frequency is not below half the sample rate.
+    They are NaN where the filter's frequency is not below half the sample rate. Filters of first order have b₂ = a₂ =
+    0: the pole at z = -1 that Tustin's rule gives them, beside a zero, would never decay in the memory.
 
     Examples
     --------
@@ -265,7 +266,13 @@ def sampled(analog: AnalogFilter, period: float) -> tuple[tuple[Any, Any, Any], 
     halves = 0.5 * period * np.atleast_1d(analog.frequency)
     rate = np.array([1.0 / tan(where(half < 0.5 * math.pi, half, math.nan)) for half in halves])
 
+    is_first_order = all(
+        isinstance(part[0], float) and part[0] == 0.0 for part in (analog.numerator, analog.denominator)
+    )
+
     def by_powers_of_z(second: Any, first: Any, constant: Any) -> tuple[Any, Any, Any]:
+        if is_first_order:
+            return constant + first * rate, constant - first * rate, 0.0 * rate
         squared, linear = second * rate * rate, first * rate
         return squared + linear + constant, 2.0 * (constant - squared), squared - linear + constant
 
