@@ -142,7 +142,7 @@ def test_out_with_strides(robot: ch.Robot, helpers: SimpleNamespace) -> None:
 
 
 def test_out_may_be_an_argument(panda: ch.Robot, helpers: SimpleNamespace) -> None:
-    q, qd, qdd, _ = helpers.states(panda.n, 50).values()
+    q, qd, qdd, *_ = helpers.states(panda.n, 50).values()
     expected = panda.inverse_dynamics(q, qd, qdd)
     panda.inverse_dynamics(q, qd, qdd, out=qdd)
     assert np.array_equal(qdd, expected)

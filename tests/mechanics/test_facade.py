@@ -198,7 +198,7 @@ def test_mixed_joints_move_as_they_should(mixed: ch.Robot) -> None:
 
 
 def test_dynamics_of_mixed_joints_are_consistent(mixed: ch.Robot, helpers: SimpleNamespace) -> None:
-    q, qd, qdd, _ = helpers.states(4, 40).values()
+    q, qd, qdd, *_ = helpers.states(4, 40).values()
     back = mixed.forward_dynamics(q, qd, mixed.inverse_dynamics(q, qd, qdd))
     assert np.abs(back - qdd).max() < 1e-11
     M, C = mixed.mass_matrix(q), mixed.coriolis_matrix(q, qd)
@@ -213,7 +213,7 @@ def test_dynamics_of_mixed_joints_are_consistent(mixed: ch.Robot, helpers: Simpl
 
 def test_friction_at_the_end_of_a_step_acts_like_armature(mixed: ch.Robot, helpers: SimpleNamespace) -> None:
     """(M + step D) qdd = tau - bias, with the slopes D of the friction by differences."""
-    q, qd, _, tau = helpers.states(4, 20).values()
+    q, qd, _, tau, _ = helpers.states(4, 20).values()
     vary, step, h = {"joints.turn.viscous_friction": 30.0, "joints.follower.viscous_friction": 0.7}, 0.01, 1e-6
     rates = qd[:, None, :] + h * np.stack([np.eye(4), -np.eye(4)])[:, None]
     ahead, behind = mixed.friction_torque(q[:, None, :], rates, vary=vary)
@@ -256,7 +256,7 @@ import chasles as ch
 from chasles.engine.running.compiling import native_available
 calls = json.loads(sys.argv[1])
 arm = ch.load("panda")
-states = dict(zip(("q", "qd", "qdd", "tau"), np.random.default_rng(0).normal(size=(4, 3, 7))))
+states = dict(zip(("q", "qd", "qdd", "tau", "weights"), np.random.default_rng(0).normal(size=(5, 3, 7))))
 results = {}
 for name, (arguments, keywords) in calls.items():
     value = attrgetter(name)(arm)(*(states[a] for a in arguments), **keywords)

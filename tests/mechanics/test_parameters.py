@@ -120,7 +120,7 @@ def test_a_link_without_motion_has_no_effect(panda: ch.Robot) -> None:
 
 
 def test_out_and_wrenches_and_parameters_together(panda: ch.Robot, helpers: SimpleNamespace) -> None:
-    q, qd, qdd, _ = helpers.states(7, 5).values()
+    q, qd, qdd, *_ = helpers.states(7, 5).values()
     w = np.random.default_rng(3).normal(size=(5, 6))
     out = np.empty((5, 7))
     returned = panda.inverse_dynamics(q, qd, qdd, vary={"payload.mass": 1.5}, wrenches={"panda_hand": w}, out=out)
@@ -135,7 +135,7 @@ def test_wrenches_act_through_the_jacobian(
     robot_name: str, request: pytest.FixtureRequest, helpers: SimpleNamespace
 ) -> None:
     robot = request.getfixturevalue(robot_name)
-    q, qd, qdd, tau = helpers.states(robot.n, 4).values()
+    q, qd, qdd, tau, _ = helpers.states(robot.n, 4).values()
     links = robot.description.link_names
     frames = [links[1], links[-1], robot.description.tool]
     rng = np.random.default_rng(4)
@@ -157,7 +157,7 @@ def test_a_wrench_on_the_base_moves_nothing(panda: ch.Robot) -> None:
 
 
 def test_derivatives_with_wrenches(panda: ch.Robot, helpers: SimpleNamespace) -> None:
-    q, qd, qdd, _ = helpers.states(7).values()
+    q, qd, qdd, *_ = helpers.states(7).values()
     w = {"panda_hand": np.array([1.0, -2.0, 0.5, 10.0, -20.0, 5.0])}
     dtau_dq, dtau_dqd, dtau_dqdd = panda.inverse_dynamics_derivatives(q, qd, qdd, wrenches=w)
     step = 1e-4 * np.eye(7)
