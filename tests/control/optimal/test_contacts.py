@@ -10,7 +10,7 @@ from tests.control.optimal.robots import acrobot, biped, hopper, satellite
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
-from chasles.control.optimal import Contact, residuals
+from chasles.control.optimal import PhasedContact, residuals
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.step import Expansion, HeldStep
 from chasles.engine import Function, trace
@@ -21,7 +21,7 @@ from chasles.engine import Function, trace
 )
 def test_derivatives_with_contact_forces_are_those_of_the_step(robot: ch.Robot, count: int) -> None:
     n, h, is_free = robot.n, 0.05, robot.nq > robot.n
-    contacts = Contacts([Contact("tool", phases=[(0, 1)], normal=[1.0, 2.0, 0.0])], robot, 1, h)
+    contacts = Contacts([PhasedContact("tool", phases=[(0, 1)], normal=[1.0, 2.0, 0.0])], robot, 1, h)
     assert contacts.count == count  # forces across the plane of a planar robot move nothing
     step = HeldStep(robot, np.arange(n) == n - 1, h, "leapfrog", contacts=contacts)
     rng = np.random.default_rng(5)
@@ -58,7 +58,7 @@ def test_a_hopper_pushes_off_and_flies() -> None:
         nodes=nodes,
         running=[lambda forces: forces[0, 2], 1e-8 * residuals.torque()],
         exact_end=[lambda robot, q: robot.center_of_mass(q)[2:] - high],
-        keep=[Contact("foot", phases=[(0, stance)])],
+        keep=[PhasedContact("foot", phases=[(0, stance)])],
         limits=[],
     )
     plan = problem.solve([0.0, 0.5])
@@ -83,7 +83,7 @@ def test_a_biped_steps() -> None:
     """Forward dynamics with these forces as wrenches give the motion; feet hold within the cones, and do not slip."""
     robot, nodes, h, friction = biped(), 20, 0.035, 0.6
     phases = [(0, nodes)], [(0, 5), (15, nodes)]
-    right = Contact("right_foot", phases=phases[1], friction=friction, footholds=[None, [0.3, 0.0, 0.0]])
+    right = PhasedContact("right_foot", phases=phases[1], friction=friction, footholds=[None, [0.3, 0.0, 0.0]])
     knees = np.array([4, 6])
     start = [-0.15, 0.74, 0.0, *_legs([-0.15, 0.74], 0.0, -0.3)]
     problem = ch.OptimalControl(
@@ -93,7 +93,7 @@ def test_a_biped_steps() -> None:
         running=[residuals.torque(), 10.0 * residuals.velocity()],
         exact_end=[lambda q: q[:3] - np.array([0.15, 0.74, 0.0]), lambda qd: qd[:3]],
         keep=[
-            Contact("left_foot", phases=phases[0], friction=friction),
+            PhasedContact("left_foot", phases=phases[0], friction=friction),
             right,
             lambda q: np.concatenate([q[knees] - 0.02, 1.2 - q[knees]]),
         ],
@@ -143,7 +143,7 @@ def test_a_contact_that_cannot_be_is_named() -> None:
         nodes=4,
         running=[residuals.torque(), residuals.velocity()],
         exact_end=[lambda qd: 3.0 * (qd[:1] - 1.0)],
-        keep=[Contact("foot", phases=[(0, 4)])],
+        keep=[PhasedContact("foot", phases=[(0, 4)])],
         limits=[],
     )
     plan = problem.solve([0.0, 0.5])
@@ -155,7 +155,7 @@ def test_a_contact_that_cannot_be_is_named() -> None:
 def test_bad_contacts_are_refused() -> None:
     def refused(match: str, phases: object, error: type[Exception] = ArgumentError, **more: Any) -> None:
         def problem() -> ch.OptimalControl:
-            contact = Contact(**{"frame": "foot", "phases": phases} | more)
+            contact = PhasedContact(**{"frame": "foot", "phases": phases} | more)
             return ch.OptimalControl(hopper(), duration=1.0, nodes=10, running=[residuals.torque()], keep=[contact])
 
         with pytest.raises(error, match=match):
@@ -171,7 +171,7 @@ def test_bad_contacts_are_refused() -> None:
     refused("cannot move along the normal", [(0, 2)], normal=[1.0, 0.0, 0.0])
     refused("normal is zero", [(0, 2)], normal=[0.0, 0.0, 0.0])
     refused("no frame 'hand'", [(0, 2)], UnknownNameError, frame="hand")
-    both = [Contact("foot", phases=[(0, 5)]), Contact("foot", phases=[(4, 8)], height=0.1)]
+    both = [PhasedContact("foot", phases=[(0, 5)]), PhasedContact("foot", phases=[(4, 8)], height=0.1)]
     with pytest.raises(ArgumentError, match="two contacts hold 'foot' at the same nodes"):
         ch.OptimalControl(hopper(), duration=1.0, nodes=10, running=[residuals.torque()], keep=both)
     problem = ch.OptimalControl(hopper(), duration=1.0, nodes=10, running=[residuals.torque()], keep=both[:1])

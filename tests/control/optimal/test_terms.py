@@ -40,7 +40,14 @@ def terms(robot: ch.Robot, *, stretches: bool) -> Terms:
     )
 
 
-@pytest.mark.parametrize(("robot", "stretches"), [pytest.param(ARM, False, marks=pytest.mark.slow), (ARM, True), pytest.param(WITH_MIMIC, False, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    ("robot", "stretches"),
+    [
+        pytest.param(ARM, False, marks=pytest.mark.slow),
+        (ARM, True),
+        pytest.param(WITH_MIMIC, False, marks=pytest.mark.slow),
+    ],
+)
 def test_derivatives_are_those_of_the_formulas(robot: ch.Robot, stretches: bool) -> None:
     of, rng, n = terms(robot, stretches=stretches), np.random.default_rng(1), robot.n
     goal = robot.forward_kinematics(rng.normal(size=n))

@@ -1,5 +1,5 @@
 from chasles.control.optimal import residuals as residuals
-from chasles.control.optimal.contact import Contact as Contact
+from chasles.control.optimal.contact import PhasedContact as PhasedContact
 from chasles.control.optimal.following import PlanFollowing as PlanFollowing
 from chasles.control.optimal.plan import Plan as Plan
 from chasles.control.optimal.plan import PlanStatus as PlanStatus

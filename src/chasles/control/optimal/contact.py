@@ -34,7 +34,7 @@ class Phase(NamedTuple):
     foothold: Floats | None
 
 
-class Contact(Sealed):
+class PhasedContact(Sealed):
     """A point of the robot, the origin of a frame, that is on a plane during phases: for `keep` of `OptimalControl`.
 
     In a phase the environment pushes the point with a force within the friction cone, and the point neither leaves the
@@ -64,8 +64,8 @@ class Contact(Sealed):
 
     Examples
     --------
-    >>> Contact("foot", phases=[(0, 20), (35, 50)])
-    <Contact of 'foot' from node 0 to 20, 35 to 50>
+    >>> PhasedContact("foot", phases=[(0, 20), (35, 50)])
+    <PhasedContact of 'foot' from node 0 to 20, 35 to 50>
     """
 
     def __init__(
@@ -114,12 +114,14 @@ class Contact(Sealed):
         return Phase(first, last, place)
 
     def __repr__(self) -> str:
-        return f"<Contact of '{self.frame}' from node " + ", ".join(f"{a} to {b}" for a, b, _ in self.phases) + ">"
+        return (
+            f"<PhasedContact of '{self.frame}' from node " + ", ".join(f"{a} to {b}" for a, b, _ in self.phases) + ">"
+        )
 
 
-def without_contacts(keep: Sequence[Kept | Contact]) -> tuple[list[Kept], list[Contact]]:
+def without_contacts(keep: Sequence[Kept | PhasedContact]) -> tuple[list[Kept], list[PhasedContact]]:
     """Return what else is to be kept, and the contacts."""
-    if isinstance(keep, (Residual, Contact)) or callable(keep):
+    if isinstance(keep, (Residual, PhasedContact)) or callable(keep):
         raise ArgumentError(f"keep must be a list of residuals and contacts, not {keep!r}; put it in brackets")
-    contacts = [each for each in keep if isinstance(each, Contact)]
-    return [each for each in keep if not isinstance(each, Contact)], contacts
+    contacts = [each for each in keep if isinstance(each, PhasedContact)]
+    return [each for each in keep if not isinstance(each, PhasedContact)], contacts

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.base.sealed import Sealed
-from chasles.control.optimal.contact import Contact, Phase
+from chasles.control.optimal.contact import Phase, PhasedContact
 from chasles.engine import Function, jacobian, trace
 from chasles.engine.program.scalar import Array
 from chasles.robot.robot import Robot
@@ -58,7 +58,7 @@ class Point:
         Places of the force's components along these axes among those of all contacts.
     """
 
-    contact: Contact
+    contact: PhasedContact
     axes: Floats
     forces: slice
 
@@ -127,7 +127,7 @@ class Contacts(Sealed):
         A phase ends after the motion, phases of one frame overlap, or a point cannot move along its normal.
     """
 
-    def __init__(self, contacts: Sequence[Contact], robot: Robot, nodes: int, h: float) -> None:
+    def __init__(self, contacts: Sequence[PhasedContact], robot: Robot, nodes: int, h: float) -> None:
         self.robot, self.nodes, self.h = robot, nodes, h
         points: list[Point] = []
         for contact in contacts:
@@ -138,7 +138,7 @@ class Contacts(Sealed):
         self.points = tuple(points)
         self.count = points[-1].forces.stop if points else 0
 
-    def _require_possible(self, contact: Contact, others: Sequence[Contact]) -> None:
+    def _require_possible(self, contact: PhasedContact, others: Sequence[PhasedContact]) -> None:
         frame = contact.frame
         if frame not in (*self.robot.frame_names, "tool"):
             raise UnknownNameError("frame", frame, list(self.robot.frame_names), of=f"robot '{self.robot.name}'")
@@ -331,7 +331,7 @@ def _slopes(robot: Robot, q: Array, frame: str) -> Array:
     return np.asarray(robot.jacobian(q, target=frame, frame="world-aligned"))[..., 3:, :]
 
 
-def _axes(robot: Robot, contact: Contact) -> Floats:
+def _axes(robot: Robot, contact: PhasedContact) -> Floats:
     """Normal and directions along the plane in which a point can move at all: a planar robot has one of these.
 
     Elsewhere a force would move nothing, and no cost would determine it. Directions are told from drawn configurations.

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
-from chasles.control.optimal.contact import Contact, without_contacts
+from chasles.control.optimal.contact import PhasedContact, without_contacts
 from chasles.control.optimal.contact_rows import Contacts, Rows, row_count, stacked_rows
 from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.errors import Errors
@@ -72,7 +72,7 @@ class OptimalControl(Sealed):
         Residuals that must not be negative: of q and qd at any node but the first, such as a region of a frame, a stop,
         a distance of your own; of tau too at any node but the last, such as `residuals.power_reserve`. Those of
         `residuals.held` must be zero. Scale them to the order of one; a weight w scales by √w. Each
-        `Contact` with the environment is kept too.
+        `PhasedContact` with the environment is kept too.
     clearance
         Distances that must stay above `margin`; see `chasles.clearance`.
     margin
@@ -128,7 +128,7 @@ class OptimalControl(Sealed):
         running: Sequence[Residual | Callable[..., Any]] = (),
         final: Sequence[Residual | Callable[..., Any]] = (),
         exact_end: Sequence[Residual | Callable[..., Any]] = (),
-        keep: Sequence[Residual | Callable[..., Any] | Contact] = (),
+        keep: Sequence[Residual | Callable[..., Any] | PhasedContact] = (),
         limits: Sequence[str] | Mapping[str, ArrayLike | None] = LIMITS,
         clearance: Clearance | None = None,
         margin: float = 0.02,
