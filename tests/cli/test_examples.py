@@ -11,6 +11,8 @@ import numpy as np
 import pytest
 import typer
 from tests.identification.synthetic_logs import fourier_motion
+from tests.identification.test_identify_from_wrenches import RECORDED
+from tests.identification.test_identify_from_wrenches import ROBOT as WALKER
 from typer.testing import CliRunner
 
 import chasles as ch
@@ -119,6 +121,15 @@ def log(path: Path, robot: ch.Robot, *, effort: float = 1.0, columns: str = "q t
     np.savetxt(path, rows, delimiter=",", header=head, comments="")
 
 
+def gait(path: Path) -> None:
+    """What motion capture, encoders and one plate at the origin measure of the robot with two legs."""
+    heads = ["t", *(f"q_{name}" for name in WALKER.description.coordinate_names)]
+    heads += [f"plate_{axis}" for axis in ("mx", "my", "mz", "fx", "fy", "fz")]
+    noise = 0.003 * np.random.default_rng(0).normal(size=RECORDED.on_robot.shape) * RECORDED.on_robot.std(axis=0)
+    rows = np.column_stack([RECORDED.t, RECORDED.q, RECORDED.on_robot + noise])
+    np.savetxt(path, rows, delimiter=",", header=",".join(heads), comments="", fmt="%.9g")
+
+
 def run_of_two_links(path: Path) -> None:
     assert CliRunner().invoke(application, ["simulate", "planar2r", "--save", str(path)]).exit_code == 0
 
@@ -179,6 +190,8 @@ FILES = {
     "satellite.urdf": satellite,
     "dog.urdf": dog,
     "run.nc": run_of_two_links,
+    "walker.urdf": lambda path: WALKER.save(path),
+    "gait.csv": gait,
     "log.csv": lambda path: log(path, ch.load("panda")),
     "monday.csv": lambda path: log(path, ch.load("panda")),
     "tuesday.csv": lambda path: log(path, ch.load("panda")),

@@ -107,7 +107,6 @@ PINOCCHIO = {
     "computeKineticEnergyRegressor": "regressors.energy(q, qd)",
     "computePotentialEnergyRegressor": "regressors.energy(q, qd)",
     "computeRNEADerivatives": "inverse_dynamics_derivatives(q, qd, qdd)",
-    "ComputeRNEASecondOrderDerivatives": "inverse_dynamics_hessian(q, qd, qdd, weights), of a weighted sum of torques",
     "computeABADerivatives": "linearize(q, qd, tau)",
     "computeGeneralizedGravityDerivatives": 'gravity_torque.jacobian("q")',
     "constraintDynamics": "forward_dynamics(q, qd, tau), of a robot with loops",
