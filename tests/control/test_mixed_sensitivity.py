@@ -86,7 +86,6 @@ def test_a_mass_gets_the_gains_that_a_grid_finds() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.slow
 def test_filters_are_parameters_and_margins_hold_on_unknown_plants() -> None:
     arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
 

@@ -268,6 +268,7 @@ print(json.dumps([native_available(), results]))
 """
 
 
+@pytest.mark.slow
 def test_without_a_compiler_the_numbers_are_the_same(panda: ch.Robot, helpers: SimpleNamespace) -> None:
     def run(jit: str) -> tuple[bool, dict[str, Any]]:
         command = [sys.executable, "-c", WITHOUT_JIT, json.dumps(helpers.calls)]

@@ -114,6 +114,7 @@ def test_problems_of_a_batch_end_each_on_their_own(count: int) -> None:
     assert len(set(plans.iterations.tolist())) > 2
 
 
+@pytest.mark.slow
 def test_scaling_all_costs_changes_nothing() -> None:
     """Price and barrier are relative: units of the cost are free."""
     plans = []

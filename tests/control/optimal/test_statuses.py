@@ -54,6 +54,7 @@ def test_what_is_no_problem(changes: dict[str, Any], message: str) -> None:
         problem(**changes).solve([0.0, 0.0], goal=[0.1, 0.1])
 
 
+@pytest.mark.slow
 def test_friction_that_jumps_is_refused() -> None:
     rough = ch.load("planar2r").with_friction(coulomb=1.0)
     with pytest.raises(ArgumentError, match=r"friction of joint 'joint1' .* jumps at rest"):
@@ -91,6 +92,7 @@ def test_limits_without_a_motion_are_named_with_their_units() -> None:
     assert re.search(r"(velocity of joint 'joint1' exceeds its limit by \S+ m/s|exact ends)", str(plan))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("apart", [0.1, 1e-3])
 def test_ends_that_contradict_each_other_have_no_motion(apart: float) -> None:
     """Their multipliers cancel at any motion between them, however high the price."""
