@@ -28,7 +28,6 @@ def tuned(tmp_path_factory: pytest.TempPathFactory) -> tuple[StudyResults, Study
     return study.replace(tuning=search).run(folder), study.run(), folder
 
 
-@pytest.mark.slow
 def test_gains_found_on_training_draws_are_better_on_others(
     tuned: tuple[StudyResults, StudyResults, Path],
 ) -> None:
