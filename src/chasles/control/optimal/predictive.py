@@ -71,7 +71,8 @@ class ModelPredictive(RobotController):
     problem
         Problem over the horizon; its `duration` is the horizon, its nodes need not be a period apart.
     iterations
-        Largest number of iterations of a call; they end earlier where they converge. 1 is the real-time iteration.
+        Largest number of iterations of a call; they end earlier where they converge. 1 is the real-time iteration, by
+        which a loop can diverge that 3 iterations hold.
     barrier
         Barrier of the constraints, relative to a cost of the order of ten; see `chasles.control.optimal.elastic`.
     delay
