@@ -200,48 +200,46 @@ class OptimalControl(Sealed):
         UnknownNameError
             No residual takes a value of this name.
         """
-        n, nq = self.robot.n, self.robot.nq
+        most = whole_number(iterations, "iterations", 0, _MOST_ITERATIONS)
+        batch, numbers = self._numbers(start, velocity, values)
+        reference = self._reference(reference)
+        guess = reference if guess is None else guess
+        if self.step.contacts is not None:
+            self.step.contacts.require_start(*numbers[:2])
+        solved, stretches = self._solved(reference, guess, most, watch, *numbers)
+        durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
+        times = np.linspace(0.0, durations, self.nodes + 1, axis=-1)
+        if self.robot.nq == self.robot.n:
+            return PlainPlan(times, solved, batch)
+        return ManifoldPlan(self.robot, times, solved, batch)
+
+    def _numbers(
+        self, start: ArrayLike, velocity: ArrayLike, values: Mapping[str, ArrayLike]
+    ) -> tuple[tuple[int, ...], list[Floats]]:
+        """Return the batch of problems, and their positions, velocities and values, each (problems, *shape)."""
         for name in values:
             choice(name, "value", self.values)
         for name in self.values:
             if name not in values:
                 raise ArgumentError(f"the residuals take the value '{name}'; give {name}=, shape {self.values[name]}")
-        most = whole_number(iterations, "iterations", 0, _MOST_ITERATIONS)
-        q = np.asarray(self.robot.normalize(reals(start, "start", (..., nq))))
+        q = np.asarray(self.robot.normalize(reals(start, "start", (..., self.robot.nq))))
         if not np.isfinite(q).all():
             raise ArgumentError("start is no configuration: its loops are open or a quaternion is zero")
-        qd = (
-            reals(velocity, "velocity", (n,), broadcast=True)
-            if np.ndim(velocity) == 0
-            else reals(velocity, "velocity", (..., n))
-        )
-        given = [reals(values[name], name, (..., *shape)) for name, shape in self.values.items()]
-        cores = [1, 1, *(len(shape) for shape in self.values.values())]
-        parts = [q, qd, *given]
+        is_number = np.ndim(velocity) == 0
+        shape = (self.robot.n,) if is_number else (..., self.robot.n)
+        qd = reals(velocity, "velocity", shape, broadcast=is_number)
+        parts = [q, qd, *(reals(values[name], name, (..., *shape)) for name, shape in self.values.items())]
+        cores = [q.shape[-1:], qd.shape[-1:], *self.values.values()]
+        leads = [part.shape[: part.ndim - len(core)] for part, core in zip(parts, cores, strict=True)]
         try:
-            batch = np.broadcast_shapes(
-                *(part.shape[: part.ndim - core] for part, core in zip(parts, cores, strict=True))
-            )
+            batch = np.broadcast_shapes(*leads)
         except ValueError:
             raise ArgumentError("the leading axes of start, velocity and the values do not broadcast") from None
         if 0 in batch:
             raise ArgumentError(f"this is a batch of no problems, {batch}")
-        whole = [
-            np.broadcast_to(part, (*batch, *part.shape[part.ndim - core :]))
-            for part, core in zip(parts, cores, strict=True)
-        ]
-        reference = self._reference(reference)
-        guess = reference if guess is None else guess
         count = int(np.prod(batch, dtype=int))
-        flat = [part.reshape(count, *part.shape[part.ndim - core :]) for part, core in zip(whole, cores, strict=True)]
-        if self.step.contacts is not None:
-            self.step.contacts.require_start(*flat[:2])
-        solved, stretches = self._solved(reference, guess, most, watch, *flat)
-        durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
-        times = np.linspace(0.0, durations, self.nodes + 1, axis=-1)
-        if self.robot.nq == n:
-            return PlainPlan(times, solved, batch)
-        return ManifoldPlan(self.robot, times, solved, batch)
+        whole = (np.broadcast_to(part, (*batch, *core)) for part, core in zip(parts, cores, strict=True))
+        return batch, [part.reshape(count, *core) for part, core in zip(whole, cores, strict=True)]
 
     def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
         """Return the same problem with other limits, which need no compilation.
