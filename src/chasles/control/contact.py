@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
+from chasles.engine.function import inlined
 from chasles.engine.validators import real, reals
 from chasles.geometry.elementary import Array, rotation_taking_z_to, skew
 from chasles.inverse_kinematics.differential.limits import Inequalities
 from chasles.inverse_kinematics.differential.program import Feasible
-from chasles.inverse_kinematics.differential.task import inlined
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]

@@ -21,12 +21,12 @@ from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Function, trace
+from chasles.engine.function import inlined
 from chasles.engine.validators import NOT_NEGATIVE, Bound, choice, reals
 from chasles.geometry.elementary import Array, rotation_taking_z_to
 from chasles.inverse_kinematics import FormulaTask, FrameTask, PostureTask
 from chasles.inverse_kinematics.differential.limits import UNBOUNDED, Inequalities
 from chasles.inverse_kinematics.differential.program import Feasible, minimum
-from chasles.inverse_kinematics.differential.task import inlined
 from chasles.model import build_tree
 from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion

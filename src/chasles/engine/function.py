@@ -16,8 +16,8 @@ from chasles.engine.exports import Exports
 from chasles.engine.kernels.shapes import Kernel, Shape
 from chasles.engine.program.program import Program
 from chasles.engine.program.records import Shapes
-from chasles.engine.program.tracing import trace
-from chasles.engine.running.runner import Runner
+from chasles.engine.program.tracing import call_traced, trace
+from chasles.engine.running.runner import Runner, holds_traced
 
 if TYPE_CHECKING:
     from typing_extensions import TypeVar
@@ -385,3 +385,13 @@ def function(
         return Function(program, dtype=dtype, reference=plain, defaults=defaults_of(plain, list(inputs)))
 
     return decorate
+
+
+def inlined(function: Function[Any], *arguments: Any) -> Any:
+    """Value of a function; inside a trace its operations join the caller's, and fold with them, however many they are.
+
+    For functions that are used once there, share much with others, or whose zeros are to be kept.
+    """
+    if holds_traced(arguments):
+        return call_traced(function.program, arguments, inline=True)
+    return function(*arguments)

@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.elastic import PRICE_FACTOR, Elastic, Kinds, first_elastic, largest
-from chasles.control.optimal.step import HeldStep, inlined
+from chasles.control.optimal.step import HeldStep
 from chasles.control.optimal.terms import Terms
 from chasles.engine import Function, trace
+from chasles.engine.function import inlined
 from chasles.engine.program.scalar import Array
 
 Floats = NDArray[np.float64]

@@ -28,8 +28,8 @@ from chasles.base.errors import ArgumentError
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
 from chasles.engine import Function, jacobian, trace, vjp
+from chasles.engine.function import inlined
 from chasles.engine.program.scalar import Array
-from chasles.engine.program.tracing import call_traced
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
@@ -290,11 +290,6 @@ class HeldStep:
         sizes = {"u": (self.inputs,), "x": (self.states,), **self._of_centres}
         program = trace(lambda u, x, *centres: self(x, u, *centres), sizes, name="step", outputs=["next"])
         return Function(vjp(program, wrt=["u", "x"]))
-
-
-def inlined(function: Function[Any], *arguments: Any) -> Any:
-    """Result of a function in a trace, whose operations join it: each is used once, and they share much."""
-    return call_traced(function.program, arguments, inline=True)
 
 
 def _hessian(work: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], wrt: str) -> Function:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
+from chasles.engine.function import inlined
 from chasles.engine.validators import reals
 from chasles.geometry import inverse_left_jacobian_pose, inverse_left_jacobian_rotation
 from chasles.geometry.elementary import Array
@@ -18,7 +19,6 @@ from chasles.inverse_kinematics.differential.task import (
     FormulaTask,
     finite_number,
     goal_of_task,
-    inlined,
     row_weights,
 )
 from chasles.mechanics import Mechanics

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from chasles.engine.function import inlined
 from chasles.geometry import (
     inverse_left_jacobian_pose,
     inverse_left_jacobian_rotation,
@@ -22,7 +23,6 @@ from chasles.inverse_kinematics.differential.task import (
     FormulaTask,
     finite_number,
     goal_of_task,
-    inlined,
     row_weights,
     twist_weights,
 )

@@ -12,9 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.sealed import CheckedMembers
-from chasles.engine import Function
-from chasles.engine.program.tracing import call_traced
-from chasles.engine.running.runner import holds_traced
 from chasles.engine.validators import reals
 from chasles.geometry.elementary import Array
 from chasles.mechanics import Mechanics
@@ -62,16 +59,6 @@ class FormulaTask(metaclass=CheckedMembers):
         """Return the equation for rates (n,) in rad/s (m/s for prismatic joints)."""
         numbers = [reals(number, f"a number of {type(self).__name__}") for number in self.numbers(robot)]
         return Equation(*map(np.asarray, self.formula(robot, q, *numbers)))
-
-
-def inlined(function: Function, *arguments: Array) -> Any:
-    """Value of a function; inside a trace its operations join the caller's, and fold with them, however many they are.
-
-    Tasks share the poses of the bodies in this way, and keep the zeros of Jacobians.
-    """
-    if holds_traced(arguments):
-        return call_traced(function.program, arguments, inline=True)
-    return function(*arguments)
 
 
 def goal_of_task(goal: ArrayLike, name: str, shape: tuple[int, ...]) -> Vector:
