@@ -39,6 +39,8 @@ FOLLOWED, FOUND = 0.1, 1e-3
 STEPS_ON_THE_WAY, STEPS = 8, 40
 SHORTEST_STEP = 1e-7
 RIDGE = 1e-12
+THINNEST = 0.01
+"""Least size of another reference, of the present one: e^-5, far enough for what data do not hold to follow it."""
 _UNITS = [
     np.eye(4)[:, [i]] @ np.eye(4)[[j]] + np.eye(4)[:, [j]] @ np.eye(4)[[i]] for i in range(4) for j in range(i, 4)
 ]
@@ -81,18 +83,6 @@ class References(NamedTuple):
         """References themselves."""
         return Point(np.tile(np.eye(4), (len(self.L), 1, 1)), np.ones(len(self.sizes)), np.zeros(len(self.signed)))
 
-    def apart(self, bodies: FloatArray, point: Point) -> FloatArray:
-        """Distances of the references from bodies (b, 4, 4) in the local coordinates at a point, shape (b, 10).
-
-        None is above 1 along an axis: a reference pulls with γ at most, however much heavier it is.
-        """
-        inverse = np.linalg.inv(self.L @ np.linalg.cholesky(point.X))
-        lengths, axes = np.linalg.eigh(
-            inverse @ (self.L @ np.swapaxes(self.L, 1, 2) - bodies) @ np.swapaxes(inverse, 1, 2)
-        )
-        S = (axes * np.clip(lengths, -1.0, 1.0)[:, None]) @ np.swapaxes(axes, 1, 2)
-        return np.asarray(np.einsum("bij,kij->bk", S, BASIS))
-
     def unknowns(self, point: Point) -> FloatArray:
         """Unknowns x at a point, shape (unknowns,)."""
         bodies = np.asarray(inertial_parameters_from_pseudo_inertia(self.L @ point.X @ np.swapaxes(self.L, 1, 2)))
@@ -134,6 +124,25 @@ class Minimum(NamedTuple):
     slope: FloatArray
     curvature: FloatArray
     references: References
+
+    def with_bodies(self, J: FloatArray) -> FloatArray:
+        """Unknowns that the same data lead to where the references of the bodies are others, shape (unknowns,).
+
+        Parameters
+        ----------
+        J
+            Pseudo-inertias, shape (b, 4, 4). What is thinner than `THINNEST` of the present reference counts as that.
+        """
+        L = self.references.L
+        inverse = np.linalg.inv(L)
+        sizes, axes = np.linalg.eigh(inverse @ J @ np.swapaxes(inverse, 1, 2))
+        shape = axes @ (np.maximum(sizes, THINNEST)[..., None] * np.swapaxes(axes, 1, 2))
+        K = np.linalg.cholesky(0.5 * (shape + np.swapaxes(shape, 1, 2)))
+        outward, inward = np.linalg.inv(self.motions), np.linalg.inv(K)
+        G = outward.T @ (self.hessian - np.diag(self.curvature)) @ outward
+        g = G @ self.unknowns + outward.T @ self.slope
+        start = self.point._replace(X=inward @ self.point.X @ np.swapaxes(inward, 1, 2))
+        return minimum(G, g, self.references._replace(L=L @ K), start).unknowns
 
 
 def minimum(G: FloatArray, g: FloatArray, references: References, start: Point | None = None) -> Minimum:

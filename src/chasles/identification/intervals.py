@@ -31,12 +31,10 @@ from chasles.robot.robot import Robot
 
 DETERMINED = 0.5
 """A parameter is determined if the log at least halves its deviation: it then holds three times what was known."""
-
-
 BETWEEN_TRANSITIONS = float(np.log(5.0) / np.sqrt(12.0))
 """Deviation of a transition's logarithm: it is uniform between neighbours, half decades apart."""
-MEAN_BETWEEN, DEVIATION_BETWEEN = 0.5, 1.0 / np.sqrt(12.0)
-"""Mean distance from one end of what is uniform between two ends, and its deviation, relative to theirs."""
+UNIFORM = 1.0 / np.sqrt(3.0)
+"""Root mean square, relative to the other end, of what is uniform from zero to there."""
 
 
 class Combinations(NamedTuple):
@@ -112,8 +110,9 @@ def intervals_of_minimum(
     """
     prior = Prior(np.zeros(len(minimum.unknowns)), minimum.curvature**-0.5)
     errors = error_model(A, fit, segments)
-    raised = _raised_references(known[: 10 * own.bodies].reshape(-1, 10), minimum)
-    local = coloured_covariance(A, fit, prior, segments, errors) + moved @ moved.T + raised @ raised.T
+    bodies = np.asarray(pseudo_inertia_from_inertial_parameters(known[: 10 * own.bodies].reshape(-1, 10)))
+    lighter = UNIFORM * np.linalg.solve(minimum.motions, minimum.with_bodies(bodies) - minimum.unknowns)
+    local = coloured_covariance(A, fit, prior, segments, errors) + moved @ moved.T + np.outer(lighter, lighter)
     rows = told.rows @ minimum.motions
     freedom = degrees_of_freedom(A, fit, segments, errors, rows)
     error = np.sqrt(np.maximum(np.einsum("pi,ij,pj->p", rows, local, rows), 0.0))  # without noise, only round-off
@@ -134,13 +133,3 @@ def intervals_of_minimum(
         for name, expression, value, deviation, prior, determined, own_freedom in zip(*columns, strict=True)
     )
     return parameters, np.asarray(minimum.motions @ local @ minimum.motions.T)
-
-
-def _raised_references(bodies: FloatArray, minimum: Minimum) -> FloatArray:
-    """Deviations of the local coordinates, as bodies may lie between reference and prior: (unknowns, 1 + bodies)."""
-    apart = minimum.references.apart(np.asarray(pseudo_inertia_from_inertial_parameters(bodies)), minimum.point)
-    pulls = np.zeros((len(minimum.curvature), len(bodies)))
-    for body, distance in enumerate(apart):
-        pulls[10 * body : 10 * body + 10, body] = distance
-    moved = np.linalg.solve(minimum.hessian, minimum.curvature[:, None] * pulls)
-    return np.column_stack([MEAN_BETWEEN * moved.sum(axis=1), DEVIATION_BETWEEN * moved])
