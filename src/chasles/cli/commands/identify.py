@@ -29,7 +29,7 @@ LogArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="LOG…",
-        help="CSV, NetCDF or Parquet files, a ROS 2 bag, or the folder of a LeRobot data set. Files with the same "
+        help="CSV, NetCDF or Parquet files, a ROS bag, or the folder of a LeRobot data set. Files with the same "
         "columns are several logs; others are joined row by row.",
     ),
 ]

@@ -44,7 +44,7 @@ class Log:
     robot
         Robot whose joints moved, with loops the independent ones; it provides their names, order and limits.
     source
-        File (CSV or other text columns, also gzipped; NetCDF; ROS 2 bag with joint states, SQLite or MCAP; Parquet, or
+        File (CSV or other text columns, also gzipped; NetCDF; ROS bag with joint states; Parquet, or
         the folder of a LeRobot data set), mapping from names to arrays, pandas DataFrame, xarray Dataset, or a list of
         these with the same number of rows. If several sources use the same column names: ``{"q": "positions.csv",
         "effort": "currents.csv"}``.

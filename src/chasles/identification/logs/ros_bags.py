@@ -1,20 +1,11 @@
-"""ROS 2 bags: joint states from SQLite and MCAP files, without ROS.
-
-A bag holds messages in the Common Data Representation (CDR; OMG, "Extensible and dynamic topic types for DDS", clause
-7.4): four bytes that tell the byte order, then the fields, each aligned to its size. ``sensor_msgs/msg/JointState`` is
-a header (seconds, nanoseconds, frame), joint names, and three sequences of doubles. Files, or single messages, may be
-compressed by Zstandard.
-"""
+"""ROS bags: joint states from bags of ROS 1 and ROS 2 (SQLite and MCAP, also compressed), without ROS."""
 
 from __future__ import annotations
 
-import io
-import sqlite3
-import struct
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -22,9 +13,7 @@ from chasles.base.errors import ArgumentError, import_extra
 from chasles.model.placement import FloatArray
 
 MESSAGE = "sensor_msgs/msg/JointState"
-SUFFIXES = (".db3", ".mcap", ".db3.zstd", ".mcap.zstd")
-LONGEST_SEQUENCE = 10_000
-_ZSTANDARD = b"\x28\xb5\x2f\xfd"
+SUFFIXES = (".db3", ".mcap", ".bag")
 
 
 class JointState(NamedTuple):
@@ -32,9 +21,9 @@ class JointState(NamedTuple):
 
     time: float
     names: tuple[str, ...]
-    position: tuple[float, ...]
-    velocity: tuple[float, ...]
-    effort: tuple[float, ...]
+    position: FloatArray
+    velocity: FloatArray
+    effort: FloatArray
 
 
 class Stream(NamedTuple):
@@ -45,15 +34,9 @@ class Stream(NamedTuple):
     states: list[JointState]
 
 
-class _Message(NamedTuple):
-    topic: str
-    timestamp: int
-    data: bytes
-
-
 def is_bag(path: Path) -> bool:
     """Whether a path is a folder or has a name as files of bags."""
-    return path.is_dir() or path.name.lower().endswith(SUFFIXES)
+    return path.is_dir() or path.suffix.lower() in SUFFIXES
 
 
 def read_bag(path: Path) -> dict[str, FloatArray]:
@@ -62,36 +45,48 @@ def read_bag(path: Path) -> dict[str, FloatArray]:
     Parameters
     ----------
     path
-        File ``.db3`` or ``.mcap``, also with ``.zstd``, or a folder with such files.
+        File, or folder of a bag; folders without ``metadata.yaml`` are read file by file.
 
     Returns
     -------
     dict
-        Columns ``time`` (s, after the first message), ``position NAME``, ``velocity NAME`` and ``effort NAME``; with
-        the topic before these where several topics tell of the same joint. Rows are the messages with most joints;
-        others are interpolated at their times. What no message says is NaN.
-
-    Raises
-    ------
-    ArgumentError
-        If it is no such bag, holds no joint states, or a message is damaged.
+        Columns by name: `time`, s after the first message, and ``position``, ``velocity``, ``effort`` of each joint, at
+        the times of the stream with most joints. A joint that two topics tell of has their names in its columns'.
     """
-    files = sorted(file for file in path.iterdir() if file.name.lower().endswith(SUFFIXES)) if path.is_dir() else [path]
-    if not files:
-        raise ArgumentError(f"'{path}' holds no ROS 2 bag (files {', '.join('*' + suffix for suffix in SUFFIXES)})")
+    parts = [path]
+    if path.is_dir() and not (path / "metadata.yaml").is_file():
+        parts = sorted(file for file in path.iterdir() if file.suffix.lower() in SUFFIXES)
     by_topic: dict[str, list[JointState]] = {}
-    for file in files:
-        for number, message in enumerate(_messages(file)):
-            try:
-                state = decode_joint_state(_plain(message.data))
-            except (struct.error, ValueError, TypeError) as error:
-                raise ArgumentError(f"'{file}', joint state {number}: damaged message ({error})") from None
-            own = state if state.time > 0.0 else state._replace(time=message.timestamp * 1e-9)
-            by_topic.setdefault(message.topic, []).append(own)
+    for part in parts:
+        for topic, state in _states(part):
+            by_topic.setdefault(topic, []).append(state)
     streams = [stream for topic, states in by_topic.items() for stream in _streams(topic, states)]
     if not streams:
         raise ArgumentError(f"the bag '{path}' holds no messages of type {MESSAGE}")
     return _table(streams)
+
+
+def _states(path: Path) -> Iterator[tuple[str, JointState]]:
+    """Topics and joint states of a file or a folder with metadata, in the order in which they were recorded."""
+    stores = import_extra("rosbags.typesys", "bags", "reading ROS bags")
+    is_first = path.suffix.lower() == ".bag"
+    reader = import_extra("rosbags.rosbag1" if is_first else "rosbags.rosbag2", "bags", "reading ROS bags").Reader
+    store = stores.get_typestore(stores.Stores.ROS1_NOETIC if is_first else stores.Stores.ROS2_HUMBLE)
+    decode = store.deserialize_ros1 if is_first else store.deserialize_cdr
+    try:
+        with reader(path) as bag:
+            chosen = [connection for connection in bag.connections if connection.msgtype == MESSAGE]
+            for connection, recorded, data in bag.messages(chosen) if chosen else ():
+                yield connection.topic, _joint_state(decode(data, MESSAGE), recorded)
+    except Exception as error:  # a damaged bag can fail in any way
+        raise ArgumentError(f"'{path}' is not a ROS bag, or is damaged: {error}") from None
+
+
+def _joint_state(message: Any, recorded: int) -> JointState:
+    stamp = message.header.stamp
+    time = stamp.sec + 1e-9 * stamp.nanosec
+    values = (np.asarray(getattr(message, name), dtype=np.float64) for name in ("position", "velocity", "effort"))
+    return JointState(time if time > 0.0 else 1e-9 * recorded, tuple(message.name), *values)
 
 
 def _streams(topic: str, states: list[JointState]) -> Iterator[Stream]:
@@ -134,99 +129,3 @@ def _values(stream: Stream, quantity: str) -> FloatArray:
         for name, value in zip(state.names, getattr(state, quantity), strict=False):
             values[row, place[name]] = value
     return values
-
-
-def _messages(file: Path) -> Iterator[_Message]:
-    """Joint states of a file, in the order in which they were recorded."""
-    name = file.name.lower()
-    content = _plain(file.read_bytes()) if name.endswith(".zstd") else None
-    if name.removesuffix(".zstd").endswith(".mcap"):
-        with file.open("rb") if content is None else io.BytesIO(content) as stream:
-            yield from _from_mcap(file, stream)
-        return
-    if content is None:
-        connection = sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)
-    else:
-        if not content.startswith(b"SQLite format 3"):
-            raise ArgumentError(f"'{file}' is not a ROS 2 bag of storage type sqlite3")
-        connection = sqlite3.connect(":memory:")
-        connection.deserialize(content)
-    try:
-        yield from (
-            _Message(topic, timestamp, bytes(data))
-            for topic, timestamp, data in connection.execute(
-                "SELECT topics.name, messages.timestamp, messages.data FROM messages JOIN topics "
-                "ON topics.id = messages.topic_id WHERE topics.type = ? ORDER BY messages.timestamp",
-                (MESSAGE,),
-            )
-        )
-    except sqlite3.Error as error:
-        raise ArgumentError(f"'{file}' is not a ROS 2 bag: {error}") from None
-    finally:
-        connection.close()
-
-
-def _from_mcap(file: Path, stream: IO[bytes]) -> Iterator[_Message]:
-    reader = import_extra("mcap.reader", "bags", "reading MCAP bags")
-    exceptions = import_extra("mcap.exceptions", "bags", "reading MCAP bags")
-    try:
-        for schema, channel, message in reader.make_reader(stream).iter_messages():
-            if schema is not None and schema.name == MESSAGE:
-                yield _Message(channel.topic, message.log_time, message.data)
-    except (exceptions.McapError, struct.error, EOFError) as error:
-        raise ArgumentError(f"'{file}' is not a ROS 2 bag of storage type mcap: {error}") from None
-
-
-def _plain(data: bytes) -> bytes:
-    """Undo the compression of a file or a message, if there is one."""
-    if not data.startswith(_ZSTANDARD):
-        return data
-    zstandard = import_extra("zstandard", "bags", "reading compressed bags")
-    try:
-        content: bytes = zstandard.ZstdDecompressor().decompressobj().decompress(data)
-    except zstandard.ZstdError as error:
-        raise ArgumentError(f"a part of the bag cannot be decompressed: {error}") from None
-    return content
-
-
-def decode_joint_state(data: bytes) -> JointState:
-    """Decode one serialized JointState.
-
-    Raises
-    ------
-    struct.error, ValueError
-        If the bytes are no such message.
-    """
-    if len(data) < 4 or data[0] != 0 or data[1] not in (0, 1):
-        raise ValueError("not plain CDR")
-    order = "<" if data[1] else ">"
-    body, at = data[4:], 0
-
-    def take(form: str, size: int, count: int = 1) -> tuple[float, ...]:
-        nonlocal at
-        at = -(-at // size) * size
-        values = struct.unpack_from(f"{order}{count}{form}", body, at)
-        at += size * count
-        return values
-
-    def length() -> int:
-        count = int(take("I", 4)[0])
-        if count > LONGEST_SEQUENCE:
-            raise ValueError(f"a sequence of {count} elements")
-        return count
-
-    def text() -> str:
-        nonlocal at
-        count = length()
-        raw = body[at : at + count]
-        at += count
-        return raw.rstrip(b"\0").decode()
-
-    def doubles() -> tuple[float, ...]:
-        count = length()
-        return take("d", 8, count) if count else ()
-
-    seconds, nanoseconds = take("i", 4)[0], take("I", 4)[0]
-    text()
-    names = tuple(text() for _ in range(length()))
-    return JointState(seconds + 1e-9 * nanoseconds, names, doubles(), doubles(), doubles())

@@ -27,7 +27,7 @@ TELLING_UNITS = ("deg", "degree", "degrees", "°", "deg/s", "°/s", "mm", "mm/s"
 Source = "str | Path | Mapping[str, Any] | pandas.DataFrame | xarray.Dataset | Iterable[Any]"
 
 LARGEST_FILE = 2_000_000_000
-SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".nc", ".db3", ".mcap", ".parquet")
+SUFFIXES = (".csv", ".tsv", ".txt", ".dat", ".log", ".nc", ".db3", ".mcap", ".bag", ".parquet")
 
 
 def read_table(source: Any) -> Table:
@@ -36,7 +36,7 @@ def read_table(source: Any) -> Table:
     Parameters
     ----------
     source
-        File (text with columns, also gzipped; NetCDF; ROS 2 bag or its folder; Parquet or the folder of a LeRobot data
+        File (text with columns, also gzipped; NetCDF; ROS bag or its folder; Parquet or the folder of a LeRobot data
         set), mapping from names to arrays of shape
         (samples,) or (samples, joints), pandas DataFrame, xarray Dataset, or a list of such sources with equally many
         rows. A mapping may also give a source for each quantity: ``{"q": "positions.csv", "effort": "currents.csv"}``.
@@ -91,7 +91,7 @@ def _read_file(path: Path) -> Table:
             raise ArgumentError(f"the log '{path}' is not a NetCDF file: {error}") from None
     if suffix and suffix not in SUFFIXES:
         raise ArgumentError(
-            f"logs of type '{suffix}' cannot be read; known: {', '.join(SUFFIXES)}, folders of ROS 2 bags and of "
+            f"logs of type '{suffix}' cannot be read; known: {', '.join(SUFFIXES)}, folders of ROS bags and of "
             "LeRobot data sets"
         )
     try:

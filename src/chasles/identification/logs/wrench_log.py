@@ -152,7 +152,7 @@ def read_wrench_log(
     robot
         Robot whose first joint is free.
     source
-        CSV, NetCDF or Parquet file, ROS 2 bag, data frame, or mapping of arrays.
+        CSV, NetCDF or Parquet file, ROS bag, data frame, or mapping of arrays.
     wrenches
         Columns of the wrench at each place: six names, of mx, my, mz, fx, fy, fz, or a pattern such as
         ``"plate_{axis}"``.
