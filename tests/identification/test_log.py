@@ -159,7 +159,9 @@ def write_sqlite_bag(path: Path, messages: list[tuple[str, float, bytes]]) -> No
     connection.close()
 
 
-def states(order: str = "<", topic: str = "/joint_states", extra: float = 0.0, ros: int = 2) -> list[tuple[str, float, bytes]]:
+def states(
+    order: str = "<", topic: str = "/joint_states", extra: float = 0.0, ros: int = 2
+) -> list[tuple[str, float, bytes]]:
     rows = zip(MOTION.t, MOTION.q + extra, MOTION.qd, TAU * (extra == 0.0), strict=True)
     names = ["joint2", "joint1"]
     return [

@@ -98,8 +98,8 @@ def test_damaged_data_sets_are_refused_in_words(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"x": pa.array(["text"])}), tmp_path / "c.parquet")
     with pytest.raises(ArgumentError, match="no columns of numbers"):
         read_table(tmp_path / "c.parquet")
-    folder = dataset(tmp_path / "set", None, [episode(0, slice(0, 50)), episode(1, slice(50, 99)).drop(["action"])])
-    with pytest.raises(ArgumentError, match="differ in their columns: 'action 1'"):
+    folder = dataset(tmp_path / "set", None, [episode(0, slice(0, 50)).drop(["action"]), episode(1, slice(50, 99))])
+    with pytest.raises(ArgumentError, match=r"rows of 'action' .* differ in length"):
         read_table(folder)
     (folder / "meta" / "info.json").write_text("[]")
     with pytest.raises(ArgumentError, match="does not describe the features"):

@@ -21,11 +21,7 @@ from chasles.base.errors import ArgumentError, import_extra
 if TYPE_CHECKING:
     import pyarrow
 
-Columns = dict[str, NDArray[np.float64]]
-
 INFO = Path("meta") / "info.json"
-LARGEST_FILES = 2_000_000_000
-"""Bytes of all files together."""
 ORDER = ("episode_index", "frame_index")
 
 
@@ -34,7 +30,7 @@ def is_dataset(path: Path) -> bool:
     return (path / INFO).is_file()
 
 
-def read_parquet(path: Path) -> Columns:
+def read_parquet(path: Path) -> dict[str, NDArray[Any]]:
     """Columns of a Parquet file or of a LeRobot data set, by name; lists become a column for each component.
 
     Parameters
@@ -45,11 +41,11 @@ def read_parquet(path: Path) -> Columns:
     Raises
     ------
     ArgumentError
-        If a file cannot be read, rows of a column differ in length, or files differ in their columns.
+        If a file cannot be read, or rows of a column differ in length.
     MissingExtraError
         If pyarrow is not installed.
     """
-    import_extra("pyarrow", "parquet", "reading Parquet files")
+    datasets = import_extra("pyarrow.dataset", "parquet", "reading Parquet files")
     names: Mapping[str, Sequence[str]] = {}
     files = [path]
     if path.is_dir():
@@ -57,17 +53,30 @@ def read_parquet(path: Path) -> Columns:
         files = sorted((path / "data").rglob("*.parquet"))
         if not files:
             raise ArgumentError(f"the data set '{path}' has no file data/**/*.parquet")
-    if sum(file.stat().st_size for file in files) > LARGEST_FILES:
-        raise ArgumentError(f"the log '{path}' has more than {LARGEST_FILES:,} bytes; give single files of it")
-    parts = [_read_file(file, names) for file in files]
-    for file, part in zip(files, parts, strict=True):
-        if list(part) != list(parts[0]):
-            odd = sorted(set(part) ^ set(parts[0])) or list(part)
-            raise ArgumentError(f"the files of the log '{path}' differ in their columns: '{odd[0]}' ('{file.name}')")
-    table = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-    keys = [table[name] for name in reversed(ORDER) if name in table]
-    order = np.lexsort(keys) if keys else slice(None)
-    return {name: column[order] for name, column in table.items()}
+    try:
+        data = datasets.dataset(files, format="parquet")
+        rows = data.to_table(columns=[field.name for field in data.schema if _is_numeric(field.type)])
+    except (OSError, ValueError) as error:  # errors of Arrow are ValueErrors
+        raise ArgumentError(f"the log '{path}' is not a Parquet file: {str(error).splitlines()[0]}") from None
+    order = [(name, "ascending") for name in ORDER if name in rows.column_names]
+    rows = rows.sort_by(order) if order else rows
+    table: dict[str, NDArray[Any]] = {}
+    for name, column in zip(rows.column_names, rows.columns, strict=True):
+        values = column.to_numpy()
+        if hasattr(column.type, "value_type"):
+            try:
+                values = np.stack(values).astype(np.float64)
+            except (TypeError, ValueError):
+                raise ArgumentError(f"the rows of '{name}' in the log '{path}' differ in length") from None
+        if values.ndim == 1 or values.shape[1] == 1:
+            table[name] = values.reshape(-1)
+            continue
+        told = list(names.get(name, ()))
+        labels = told if len(set(told)) == values.shape[1] else [str(k + 1) for k in range(values.shape[1])]
+        table |= {f"{name} {label}": values[:, k] for k, label in enumerate(labels)}
+    if not table:
+        raise ArgumentError(f"the log '{path}' has no columns of numbers")
+    return table
 
 
 def _component_names(path: Path) -> dict[str, list[str]]:
@@ -87,53 +96,8 @@ def _component_names(path: Path) -> dict[str, list[str]]:
     return found
 
 
-def _read_file(path: Path, names: Mapping[str, Sequence[str]]) -> Columns:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        file = parquet.ParquetFile(path)
-        numeric = [field.name for field in file.schema_arrow if _is_numeric(field.type)]
-        rows = file.read(columns=numeric)
-    except (OSError, pyarrow.ArrowException) as error:
-        raise ArgumentError(f"the log '{path}' is not a Parquet file: {str(error).splitlines()[0]}") from None
-    table: Columns = {}
-    for name in numeric:
-        values = _values(rows[name].combine_chunks(), path, name)
-        if values.ndim == 1 or values.shape[1] == 1:
-            table[name] = values.reshape(-1)
-            continue
-        told = list(names.get(name, ()))
-        labels = told if len(set(told)) == values.shape[1] else [str(k + 1) for k in range(values.shape[1])]
-        table |= {f"{name} {label}": values[:, k] for k, label in enumerate(labels)}
-    if not table:
-        raise ArgumentError(f"the log '{path}' has no columns of numbers")
-    return table
-
-
 def _is_numeric(kind: pyarrow.DataType) -> bool:
     from pyarrow import types
 
-    if types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind):
-        kind = kind.value_type
+    kind = getattr(kind, "value_type", kind)  # of lists
     return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind) or types.is_temporal(kind))
-
-
-def _values(column: Any, path: Path, name: str) -> NDArray[np.float64]:
-    """Numbers of a column, shape (rows,), or (rows, components) of lists; NaN where there is none."""
-    from pyarrow import types
-
-    kind = column.type
-    if not (types.is_list(kind) or types.is_fixed_size_list(kind) or types.is_large_list(kind)):
-        return _numbers(column)
-    lengths = column.value_lengths().to_numpy(zero_copy_only=False) if not types.is_fixed_size_list(kind) else None
-    if lengths is not None and (column.null_count or len(set(lengths.tolist())) > 1):
-        raise ArgumentError(f"the rows of '{name}' in the log '{path}' differ in length")
-    return _numbers(column.flatten()).reshape(len(column), -1)
-
-
-def _numbers(array: Any) -> NDArray[np.float64]:
-    values = array.to_numpy(zero_copy_only=False)
-    if values.dtype.kind in "Mm":
-        return np.asarray((values - values[0]) / np.timedelta64(1, "ns"), dtype=np.float64) * 1e-9
-    return np.asarray([np.nan if x is None else x for x in values] if values.dtype == object else values, np.float64)

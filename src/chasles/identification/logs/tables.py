@@ -77,7 +77,7 @@ def _read_file(path: Path) -> Table:
         raise ArgumentError(f"the log '{path}' does not exist")
     suffix = Path(path.stem).suffix.lower() if path.suffix.lower() == ".gz" else path.suffix.lower()
     if is_dataset(path) or suffix == ".parquet":
-        return {name: _finite_or_nan(column) for name, column in read_parquet(path).items()}
+        return {name: _numbers(column, name) for name, column in read_parquet(path).items()}
     if is_bag(path):
         return read_bag(path)
     if path.stat().st_size > LARGEST_FILE:
