@@ -15,6 +15,7 @@ from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, seconds
 from chasles.control.now import Now
 from chasles.control.optimal import OptimalControl, Plan, PlanStatus, residuals
+from chasles.control.optimal.numbers import Numbers
 from chasles.distances import Body, Clearance
 
 try:
@@ -88,7 +89,7 @@ def solved_by_both(problem: OptimalControl, peer: IpoptProblem, q: np.ndarray, g
     begin = process_time()
     plan = problem.solve(q, goal=goal)
     ours = process_time() - begin
-    nodes, W = problem.posed(q, 0.0 * q, [goal])
+    nodes, W = problem.posed(Numbers(q, 0.0 * q, [goal]))
     begin = process_time()
     other = peer.solve(nodes.x0, W, [goal], problem)
     return Pair(plan, ours, other, process_time() - begin)

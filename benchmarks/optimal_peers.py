@@ -23,6 +23,7 @@ from benchmarks.optimal import ARM, NODES, SAME, around, reach
 from benchmarks.robots import PANDA, PANDA_TOOL
 from benchmarks.tables import Table, seconds
 from chasles.control.optimal import OptimalControl, residuals
+from chasles.control.optimal.numbers import Numbers
 from chasles.control.optimal.residuals import stacked
 from chasles.control.optimal.terms import Terms
 from chasles.engine import Function
@@ -221,7 +222,7 @@ def exported(case: Case) -> Stages:
     clear = casadi.SX(0, 1)
     if problem.clearance is not None:
         clear = problem._distances.values.to_casadi()(x, *given)[1]
-    nodes, W = problem.posed(case.q, 0.0 * case.q, values, guess=case.guess)
+    nodes, W = problem.posed(Numbers(case.q, 0.0 * case.q, values), guess=case.guess)
     states = W[:, m:].copy()
     states[0] = nodes.x0
     rows = [np.tile(bound, (problem.nodes + 1, 1)) for bound in (problem.lower, problem.upper)]

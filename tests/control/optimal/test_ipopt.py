@@ -12,6 +12,7 @@ from tests.oracles.ipopt_motions import IpoptProblem, Motion
 
 import chasles as ch
 from chasles.control.optimal import OptimalControl, Plan, residuals
+from chasles.control.optimal.numbers import Numbers
 from chasles.distances import Body
 
 pytestmark = pytest.mark.slow
@@ -21,7 +22,7 @@ def both(problem: OptimalControl, peer: IpoptProblem, start: np.ndarray, **value
     """Solve from the same first motion by both."""
     plan = problem.solve(start, **values)
     given = [values[name] for name in problem.values]
-    nodes, W = problem.posed(start, 0.0 * start, given)
+    nodes, W = problem.posed(Numbers(start, 0.0 * start, given))
     return plan, peer.solve(nodes.x0, W, given)
 
 

@@ -13,6 +13,7 @@ import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.control.optimal import OptimalControl, PlanStatus, Residual, residuals
 from chasles.control.optimal.certificate import certify
+from chasles.control.optimal.numbers import Numbers
 from chasles.engine import sign, sqrt
 from chasles.model import Description, Inertia, Joint, Link
 
@@ -158,7 +159,7 @@ def test_one_node_is_a_problem() -> None:
 def test_the_certificate_refutes_what_is_not_optimal() -> None:
     control = problem()
     plan = control.solve([0.0, 0.0], goal=[0.3, 0.0])
-    nodes, _ = control.posed(np.zeros(2), np.zeros(2), [np.array([0.3, 0.0])])
+    nodes, _ = control.posed(Numbers(np.zeros(2), np.zeros(2), [np.array([0.3, 0.0])]))
     W = np.zeros((21, 6))
     W[:-1, :2], W[:, 2:] = plan.torques, plan.states
     assert not certify(nodes, W, np.zeros(nodes.rows.count)).is_optimal  # without the ends' multipliers

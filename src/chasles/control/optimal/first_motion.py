@@ -20,15 +20,21 @@ _INSIDE = 0.99
 _USUAL_COST = 10.0
 
 
-def instants(robot: Robot, times: Floats, reference: JointTrajectory | None, centres: Floats | None = None) -> Floats:
-    """Return the data of each node, (..., N + 1, 1 + nq + 2n + count): time, a motion to follow, and centres.
+def instants(
+    step: HeldStep,
+    times: Floats,
+    reference: JointTrajectory | None,
+    centres: Floats | None = None,
+    parameters: Floats | None = None,
+) -> Floats:
+    """Return the data of each node, (..., N + 1, 1 + nq + 2n + count): time, a motion to follow, parameters, centres.
 
     Torques are those that the motion needs in the middle of the step that begins at the node.
 
     Parameters
     ----------
-    robot
-        The robot.
+    step
+        Step of the dynamics.
     times
         Times of the nodes, (N + 1,), s.
     reference
@@ -36,24 +42,30 @@ def instants(robot: Robot, times: Floats, reference: JointTrajectory | None, cen
     centres
         Configurations (..., N + 1, nq) near which coordinates are those of the nodes; default none, as for robots
         without quaternions and loops.
+    parameters
+        Values of the robot's parameters that the problems vary, (..., count); default none.
 
     Examples
     --------
     >>> import chasles as ch
-    >>> instants(ch.load("planar2r"), np.array([0.0, 0.5]), None)[1]
+    >>> step = HeldStep(ch.load("planar2r"), np.array([True, True]), 0.5, "leapfrog")
+    >>> instants(step, np.array([0.0, 0.5]), None)[1]
     array([0.5, 0. , 0. , 0. , 0. , 0. , 0. ])
     """
+    parts = [times[:, None]]
     if reference is None:
-        parts = [np.zeros((len(times), robot.nq + 2 * robot.n))]
+        parts.append(np.zeros((len(times), step.robot.nq + 2 * step.robot.n)))
     else:
+        robot = step.robot if parameters is None else step.parameters.robot_with(parameters[..., None, :])
         motion = reference(times)
         tau = np.asarray(robot.inverse_dynamics(*reference(times + 0.5 * (times[1] - times[0]))))
-        parts = [motion.q, motion.qd, tau]
-    data = np.concatenate([times[:, None], *parts], axis=1)
-    if centres is None:
-        return data
-    of_nodes = Coordinates(robot).of_nodes(centres)
-    return np.concatenate([np.broadcast_to(data, (*of_nodes.shape[:-1], data.shape[-1])), of_nodes], axis=-1)
+        parts += [motion.q, motion.qd, tau]
+    if parameters is not None:
+        parts.append(parameters[..., None, :])
+    if centres is not None:
+        parts.append(step.coordinates.of_nodes(centres))
+    batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
+    return np.concatenate([np.broadcast_to(p, (*batch, len(times), p.shape[-1])) for p in parts], axis=-1)
 
 
 def one_motion(motion: JointTrajectory, robot: Robot, name: str) -> JointTrajectory:
@@ -90,16 +102,22 @@ def first_motion(nodes: Nodes, guess: JointTrajectory | None) -> Floats:
     W = np.zeros((*start.shape[:-1], nodes.rows.nodes + 1, len(nodes.rows.lower)))
     if guess is None:
         W[..., m : m + robot.n] = start[..., None, :]
-        W[..., :-1, : step.motor_count] = np.asarray(robot.gravity_torque(nodes.start))[..., None, step.motors]
+        holding = np.asarray(_varied_robot(nodes).gravity_torque(nodes.start))
+        W[..., :-1, : step.motor_count] = holding[..., None, step.motors]
     else:
         times = node_times(nodes.rows.nodes, nodes.step, guess)
-        motion = along(step, instants(robot, times, guess))
-        W[..., : step.motor_count] = motion[:, : step.motor_count]
-        W[..., m : m + 2 * robot.n] = motion[:, step.motor_count :]
+        motion = along(step, instants(step, times, guess, parameters=nodes.parameters))
+        W[..., : step.motor_count] = motion[..., : step.motor_count]
+        W[..., m : m + 2 * robot.n] = motion[..., step.motor_count :]
     if step.contacts is not None:
         carry_weight(step.contacts, nodes, W)
     W[..., m + 2 * robot.n :] = nodes.x0[..., None, 2 * robot.n :]
     return inside(nodes, W)
+
+
+def _varied_robot(nodes: Nodes) -> Robot:
+    """Return the robot with the parameters of each problem."""
+    return nodes.step.parameters.robot_with(nodes.parameters)
 
 
 def carry_weight(contacts: Contacts, nodes: Nodes, W: Floats) -> None:
@@ -118,11 +136,11 @@ def node_times(count: int, step: HeldStep, guess: JointTrajectory | None) -> Flo
 
 
 def along(step: HeldStep, moments: Floats) -> Floats:
-    """Torques and states (N + 1, m + 2n) of a motion at the nodes, as `instants` gives it, with centres on it."""
+    """Torques and states (..., N + 1, m + 2n) of a motion at the nodes, as `instants` gives it, with centres on it."""
     nq, n = step.robot.nq, step.robot.n
-    q, qd, tau = np.split(moments[:, 1 : 1 + nq + 2 * n], [nq, nq + n], axis=1)
-    W = np.concatenate([tau[:, step.motors], step.coordinates.of_centre(q), qd], axis=1)
-    W[-1, : step.motor_count] = 0.0
+    q, qd, tau = np.split(moments[..., 1 : 1 + nq + 2 * n], [nq, nq + n], axis=-1)
+    W = np.concatenate([tau[..., step.motors], step.coordinates.of_centre(q), qd], axis=-1)
+    W[..., -1, : step.motor_count] = 0.0
     return W
 
 
@@ -142,7 +160,7 @@ def usual_scale(nodes: Nodes, W: Floats) -> Floats:
     The cost of a motion is estimated from the first one, with torques that also move each joint by a radian (m).
     """
     moving, step = W.copy(), nodes.step
-    inertia = np.asarray(step.robot.mass_matrix(nodes.start))
+    inertia = np.asarray(_varied_robot(nodes).mass_matrix(nodes.start))
     effort = 4.0 / (step.h * nodes.rows.nodes) ** 2 * np.diagonal(inertia, axis1=-2, axis2=-1)
     moving[..., :-1, : step.motor_count] += effort[..., None, step.motors]
     cost = nodes.values(moving).cost

@@ -203,7 +203,7 @@ class NodePrograms(Sealed):
             cost, r = self._values(w, present, bounds, given)
             violation = np.abs(elastic.missed(r)).sum()
             if ahead is not None:
-                following = self.step(w[self.inputs :], w[: self.inputs], *self._centres(given))
+                following = self.step(w[self.inputs :], w[: self.inputs], *self.step.context(given[0]))
                 defect = following - (ahead[0] + share * ahead[1])
                 violation = violation + np.abs(defect).sum()
             priced, logs = elastic.barrier(present)
@@ -275,7 +275,7 @@ class NodePrograms(Sealed):
         model: tuple[Any, ...] = ()
         if following is not None:
             x, u = w[m:], w[:m]
-            step = self.step.expansion(x, u, ahead, *self._centres(given))
+            step = self.step.expansion(x, u, ahead, *self.step.context(given[0]))
             H = H + step.curvature
             defect = step.following - following
             of_w = of_w + np.concatenate([step.B.T @ ahead, step.A.T @ ahead])
@@ -296,10 +296,6 @@ class NodePrograms(Sealed):
         most = [largest(np.abs(of_w)), largest(np.abs(misses)), largest(violation), product, lowest, pressure]
         some = G if self.general else np.zeros((1, self.size))  # kernels are quicker without empty arrays
         return (*model, weights, pull, gradient, some, r, np.array(sums + most))
-
-    def _centres(self, given: Sequence[Any]) -> tuple[Array, ...]:
-        """Centres of the step's coordinates, from the data of the node."""
-        return self.step.coordinates.centres(given[0])
 
     def _values(self, w: Array, present: Array, bounds: Array, given: Sequence[Any]) -> tuple[Any, Array]:
         """Cost and rows."""

@@ -49,8 +49,8 @@ class Nodes:
     rows
         Constraints, and the programs of the nodes.
     instants
-        Data of each node, (..., N + 1, data): time, s, positions, velocities and torques of the reference, and the
-        centres of the coordinates; see `first_motion.instants`.
+        Data of each node, (..., N + 1, data): time, s, positions, velocities and torques of the reference, values of
+        parameters, and the centres of the coordinates; see `first_motion.instants`.
     x0
         Initial state, (..., 2n).
     given
@@ -98,6 +98,11 @@ class Nodes:
         return np.asarray(self.given[1])
 
     @property
+    def parameters(self) -> Floats:
+        """Values of the robot's parameters that vary, (..., count)."""
+        return self.step.parameters.of_data(self.instants[..., 0, :], self.step.coordinates.count)
+
+    @property
     def inputs(self) -> int:
         """Number of inputs m: torques and contact forces."""
         return self.rows.inputs
@@ -118,10 +123,10 @@ class Nodes:
         return np.concatenate([K[..., :n] @ np.linalg.inv(T), K[..., n:]], axis=-1)
 
     def of_steps(self, W: Floats) -> Floats:
-        """Centres of the coordinates of each step of motions, (..., N, count)."""
-        count = self.step.coordinates.count
-        centres = self.instants[..., :-1, self.instants.shape[-1] - count :]
-        return np.broadcast_to(centres, (*W.shape[:-2], *centres.shape[-2:]))
+        """Parameters and centres of each step of motions, (..., N, count)."""
+        count = self.step.context_count
+        context = self.instants[..., :-1, self.instants.shape[-1] - count :]
+        return np.broadcast_to(context, (*W.shape[:-2], *context.shape[-2:]))
 
     @property
     def given_by_node(self) -> list[Floats]:
@@ -145,8 +150,7 @@ class Nodes:
         costs, kept = self.running.values(W[..., :-1, :], t, *given)
         distances = self.distances.values(x, self.instants, *given)[1]
         final, ends = self.final.values(x[..., -1, :], t_N, *self.given)
-        centres = self.step.coordinates.centres(t)
-        defects = self.step(x[..., :-1, :], W[..., :-1, :m], *centres) - x[..., 1:, :]
+        defects = self.step(x[..., :-1, :], W[..., :-1, :m], *self.step.context(t)) - x[..., 1:, :]
         return Values(defects, np.sum(costs, axis=-1) + final, self.rows.values(W, distances, kept, ends))
 
     def rolled_out(self, W: Floats, K: Floats | None = None) -> Floats:

@@ -18,13 +18,14 @@ from chasles.control.optimal.first_motion import along, first_motion, inside, us
 from chasles.control.optimal.interior_point import first_iterate, solve
 from chasles.control.optimal.iterates import Ending, Iterate, SearchResult
 from chasles.control.optimal.nodes import Nodes
+from chasles.control.optimal.numbers import require_values
 from chasles.control.optimal.problem import OptimalControl
 from chasles.control.optimal.receding import Held, Horizon, cut, later, moved, until_effect
 from chasles.control.optimal.workspace import workspace
 from chasles.control.pid import saturated
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
-from chasles.engine.validators import choice, real, reals, whole_number
+from chasles.engine.validators import real, reals, whole_number
 from chasles.mechanics.plain_coordinates import require_plain_coordinates
 from chasles.trajectories.motion import Motion
 
@@ -329,11 +330,7 @@ def _is_sound(result: SearchResult) -> bool:
 
 def _checked_values(problem: OptimalControl, values: Mapping[str, ArrayLike]) -> dict[str, Floats]:
     """Return the values that the residuals name, in their order."""
-    for name in values:
-        choice(name, "value", problem.values)
-    for name, shape in problem.values.items():
-        if name not in values:
-            raise ArgumentError(f"the residuals take the value '{name}'; give {name}=, shape {shape}")
+    require_values(problem.values, values)
     return {name: reals(values[name], name, shape) for name, shape in problem.values.items()}
 
 

@@ -30,18 +30,21 @@ from chasles.control.optimal.interior_point import solve_all
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
 from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
+from chasles.control.optimal.numbers import Numbers, checked_numbers
 from chasles.control.optimal.plan import ManifoldPlan, PlainPlan, Plan, Solved
 from chasles.control.optimal.residuals import REFERENCE, Residual, as_residuals, shapes_of_values, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
-from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_smooth
+from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_smooth, require_smooth_dynamics
 from chasles.control.optimal.terms import Terms
 from chasles.distances import Clearance
-from chasles.engine.validators import choice, real, reals, whole_number
+from chasles.engine.validators import choice, real, whole_number
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 
 Floats = NDArray[np.float64]
 _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
+#: Cached properties that depend on the step or on limits.
+_DERIVED = ("_programs", "_rows", "_running", "_distances", "_held", "_final", "_of_varied")
 
 
 class OptimalControl(Sealed):
@@ -166,6 +169,7 @@ class OptimalControl(Sealed):
         *,
         guess: JointTrajectory | None = None,
         reference: JointTrajectory | None = None,
+        vary: Mapping[str, ArrayLike] | None = None,
         iterations: int = 500,
         watch: Callable[[int, Errors], None] | None = None,
         **values: ArrayLike,
@@ -181,6 +185,10 @@ class OptimalControl(Sealed):
             held at `start`.
         reference
             Motion to follow, for residuals whose target is ``"reference"``.
+        vary
+            Values in place of those of the robot, such as ``{"payload.mass": [0.0, 1.0, 2.0]}``, each (..., *shape),
+            by their names in `Robot.parameters`; those that move joints or frames cannot vary. Each set of names is
+            compiled once.
         iterations
             Largest number of iterations.
         watch
@@ -201,45 +209,42 @@ class OptimalControl(Sealed):
             No residual takes a value of this name.
         """
         most = whole_number(iterations, "iterations", 0, _MOST_ITERATIONS)
-        batch, numbers = self._numbers(start, velocity, values)
+        problem = self._varying(tuple(vary or ()))
+        parameters = problem.step.parameters
+        batch, numbers = checked_numbers(parameters, start, velocity, vary or {}, self.values, values)
         reference = self._reference(reference)
         guess = reference if guess is None else guess
         if self.step.contacts is not None:
-            self.step.contacts.require_start(*numbers[:2])
-        solved, stretches = self._solved(reference, guess, most, watch, *numbers)
+            self.step.contacts.require_start(numbers.q, numbers.qd)
+        solved, stretches = problem._solved(numbers, reference, guess, most, watch)
         durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
         times = np.linspace(0.0, durations, self.nodes + 1, axis=-1)
         if self.robot.nq == self.robot.n:
             return PlainPlan(times, solved, batch)
         return ManifoldPlan(self.robot, times, solved, batch)
 
-    def _numbers(
-        self, start: ArrayLike, velocity: ArrayLike, values: Mapping[str, ArrayLike]
-    ) -> tuple[tuple[int, ...], list[Floats]]:
-        """Return the batch of problems, and their positions, velocities and values, each (problems, *shape)."""
-        for name in values:
-            choice(name, "value", self.values)
-        for name in self.values:
-            if name not in values:
-                raise ArgumentError(f"the residuals take the value '{name}'; give {name}=, shape {self.values[name]}")
-        q = np.asarray(self.robot.normalize(reals(start, "start", (..., self.robot.nq))))
-        if not np.isfinite(q).all():
-            raise ArgumentError("start is no configuration: its loops are open or a quaternion is zero")
-        is_number = np.ndim(velocity) == 0
-        shape = (self.robot.n,) if is_number else (..., self.robot.n)
-        qd = reals(velocity, "velocity", shape, broadcast=is_number)
-        parts = [q, qd, *(reals(values[name], name, (..., *shape)) for name, shape in self.values.items())]
-        cores = [q.shape[-1:], qd.shape[-1:], *self.values.values()]
-        leads = [part.shape[: part.ndim - len(core)] for part, core in zip(parts, cores, strict=True)]
-        try:
-            batch = np.broadcast_shapes(*leads)
-        except ValueError:
-            raise ArgumentError("the leading axes of start, velocity and the values do not broadcast") from None
-        if 0 in batch:
-            raise ArgumentError(f"this is a batch of no problems, {batch}")
-        count = int(np.prod(batch, dtype=int))
-        whole = (np.broadcast_to(part, (*batch, *core)) for part, core in zip(parts, cores, strict=True))
-        return batch, [part.reshape(count, *core) for part, core in zip(whole, cores, strict=True)]
+    def _varying(self, names: tuple[str, ...]) -> OptimalControl:
+        """Return the same problem in which parameters of the robot are numbers."""
+        if names == self.step.varied:
+            return self
+        if names not in self._of_varied:
+            step = replace(self.step, varied=names)
+            require_smooth_dynamics(step)
+            self._of_varied[names] = self._changed(step=step)
+        return self._of_varied[names]
+
+    @cached_property
+    def _of_varied(self) -> dict[tuple[str, ...], OptimalControl]:
+        """Problems in which parameters of the robot are numbers, by their names."""
+        return {}
+
+    def _changed(self, **attributes: Any) -> OptimalControl:
+        """Return a copy with other attributes, without what was derived from these."""
+        other = copy(self)
+        for name in _DERIVED:
+            other.__dict__.pop(name, None)
+        other.__dict__.update(attributes)
+        return other
 
     def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
         """Return the same problem with other limits, which need no compilation.
@@ -257,12 +262,9 @@ class OptimalControl(Sealed):
         >>> turn.with_limits({"torque": 60.0}).upper
         array([60., 60., inf, inf, inf, inf])
         """
-        programs = self._programs
-        other = copy(self)
         lower, upper, scale = bounds(self.robot, self.motors, limits, self.span, self.step.force_count)
-        other.__dict__.update(lower=lower, upper=upper, scale=scale, _programs=programs)
-        other.__dict__.pop("_rows", None)
-        return other
+        varying = {names: problem.with_limits(limits) for names, problem in self._of_varied.items()}
+        return self._changed(lower=lower, upper=upper, scale=scale, _programs=self._programs, _of_varied=varying)
 
     def _reference(self, reference: JointTrajectory | None) -> JointTrajectory | None:
         """Return the motion to follow, if the residuals take what is given."""
@@ -276,16 +278,14 @@ class OptimalControl(Sealed):
 
     def _solved(
         self,
+        numbers: Numbers,
         reference: JointTrajectory | None,
         guess: JointTrajectory | None,
         most: int,
         watch: Callable[[int, Errors], None] | None,
-        q: Floats,
-        qd: Floats,
-        *values: Floats,
     ) -> tuple[list[Solved], Floats]:
-        """Solve problems (problems, …); also by what the durations that were found exceed the usual one."""
-        nodes, W = self.posed(q, qd, values, reference=reference, guess=guess)
+        """Solve problems; also by what the durations that were found exceed the usual one."""
+        nodes, W = self.posed(numbers, reference=reference, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
         return evaluated(nodes, solve_all(nodes, W, iterations=most, watch=watch), self.clearance)
 
@@ -310,19 +310,14 @@ class OptimalControl(Sealed):
         return Nodes(self._rows, instants, x0, (np.broadcast_to(scale, x0.shape[:-1]), start, *values))
 
     def posed(
-        self,
-        q: Floats,
-        qd: Floats,
-        values: Sequence[Floats],
-        *,
-        reference: JointTrajectory | None = None,
-        guess: JointTrajectory | None = None,
+        self, numbers: Numbers, *, reference: JointTrajectory | None = None, guess: JointTrajectory | None = None
     ) -> tuple[Nodes, Floats]:
         """Return problems with their numbers, and the motions at which iterations begin."""
+        q, qd, values, parameters = numbers
         times = np.linspace(0.0, self.duration, self.nodes + 1)
         guess = None if guess is None else one_motion(guess, self.robot, "guess")
         centres = centres_along(self.robot, node_times(self.nodes, self.step, guess), guess, q)
-        of_nodes = instants(self.robot, times, reference, centres)
+        of_nodes = instants(self.step, times, reference, centres, parameters)
         p = self.step.coordinates.of(q, *(() if centres is None else (centres[..., 0, :],)))
         stretch = self.span.first_stretch(guess)
         x0 = np.concatenate([p, qd, np.broadcast_to(stretch, (*q.shape[:-1], len(stretch)))], axis=-1)
@@ -363,7 +358,7 @@ class OptimalControl(Sealed):
         return self._terms(self.running, kept, has_torques=True, duration=self.step.h)
 
     def _terms(self, costs: Sequence[Residual], rows: Callable[[Mapping[str, Any]], Any], **options: Any) -> Terms:
-        options |= {"stretches": self.span.is_free, "contacts": self.step.contacts}
+        options |= {"stretches": self.span.is_free, "contacts": self.step.contacts, "varied": self.step.varied}
         return Terms(self.robot, self.motors, costs, rows, self.values, **options)
 
     @property

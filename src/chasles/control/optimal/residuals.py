@@ -24,7 +24,7 @@ from chasles.robot.robot import Robot
 REFERENCE = ("q_reference", "qd_reference", "tau_reference")
 KNOWN = ("robot", "q", "qd", "tau", "forces", "t", "start", *REFERENCE)
 #: Names of arguments, which no value can have.
-_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "iterations", "watch")
+_TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "vary", "iterations", "watch")
 _JOINTS = ("n",)
 #: Target that stands for the motion to follow.
 _MOTION = "reference"

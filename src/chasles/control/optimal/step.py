@@ -27,6 +27,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
+from chasles.control.optimal.parameters import Parameters
 from chasles.engine import Function, jacobian, trace, vjp
 from chasles.engine.function import inlined
 from chasles.engine.program.scalar import Array
@@ -80,6 +81,8 @@ class HeldStep:
         Whether the duration is free: the state ends with the stretch s, and a step lasts s h.
     contacts
         Contacts with the environment, if there are any.
+    varied
+        Names of the robot's parameters that are numbers of the problem.
     """
 
     robot: Robot
@@ -88,6 +91,7 @@ class HeldStep:
     integrator: Integrator
     stretches: bool = False
     contacts: Contacts | None = None
+    varied: tuple[str, ...] = ()
 
     @property
     def states(self) -> int:
@@ -128,10 +132,32 @@ class HeldStep:
         """Coordinates of the configurations, of which the state is made."""
         return Coordinates(self.robot)
 
-    def __call__(self, x: Array, u: Array, *centres: Array) -> Array:
+    @cached_property
+    def parameters(self) -> Parameters:
+        """Parameters of the robot that are numbers of the problem."""
+        return Parameters(self.robot, self.varied)
+
+    @property
+    def context_count(self) -> int:
+        """Number of elements at the end of a node's data that the step takes: parameters, and centres after them."""
+        return self.parameters.count + self.coordinates.count
+
+    def context(self, instant: Array) -> tuple[Array, ...]:
+        """Centres of a step, and the values of parameters if there are any, from the data of its node."""
+        centres = self.coordinates.centres(instant)
+        return (*centres, self.parameters.of_data(instant, self.coordinates.count)) if self.varied else centres
+
+    def _parts(self, context: tuple[Array, ...]) -> tuple[tuple[Array, ...], Robot]:
+        """Centres of a context, and the robot with its parameters."""
+        if not self.varied:
+            return context, self.robot
+        return context[:-1], self.parameters.robot_with(context[-1])
+
+    def __call__(self, x: Array, u: Array, *context: Array) -> Array:
         """Next states; for a single sample also of traced scalars."""
+        centres, robot = self._parts(context)
         q, qd = self._midway(x, *centres)
-        return self._arrived(x, np.asarray(self.robot.forward_dynamics(q, qd, self._efforts(q, u))), *centres)
+        return self._arrived(x, np.asarray(robot.forward_dynamics(q, qd, self._efforts(q, u))), *centres)
 
     def _span(self, x: Array) -> Any:
         """Time that a step lasts, s: one number, or (..., 1)."""
@@ -161,18 +187,21 @@ class HeldStep:
         """Displacement from q to the configuration at which the dynamics are taken."""
         return self.coordinates.displacement(q, self._drifted(x, *centres), *centres[:1])
 
-    def expansion(self, x: Array, u: Array, costate: Array, *centres: Array) -> Expansion:
+    def expansion(self, x: Array, u: Array, costate: Array, *context: Array) -> Expansion:
         """The step to second order at a node, x (states,), u (m,) and λ (states,), of traced scalars.
 
         With x⁺ = Φ(x, q̈) and w = Φ_q̈ᵀ λ its second derivatives are those of λᵀ Φ and of wᵀ FD(q½(x), q̇, τ).
         """
         n, m, s = self.robot.n, len(u), self.states
+        centres, robot = self._parts(context)
+        values = self.parameters.values(context[-1]) if self.varied else {}
         q, qd = self._midway(x, *centres)
         tau = self._efforts(q, u)
-        x_qdd = np.concatenate([x, np.asarray(self.robot.forward_dynamics(q, qd, tau))])
+        x_qdd = np.concatenate([x, np.asarray(robot.forward_dynamics(q, qd, tau))])
         arrival = np.asarray(inlined(self._arrival_slopes, x_qdd, *centres))
         w = arrival[:, s:].T @ costate
-        dynamics = QuadraticModel(*inlined(self.robot.quadratic_model, q, qd, tau, w))
+        quadratic_model = self.robot.quadratic_model.specialize(vary=self.varied)
+        dynamics = QuadraticModel(*inlined(quadratic_model, q, qd, tau, w, *values.values()))
         displaced = np.asarray(inlined(self._displaced_slopes, x, q, *centres))
         Q = np.concatenate([np.zeros((n, m)), displaced], axis=1)
         V = np.eye(m + s)[m + n : m + 2 * n]
@@ -260,9 +289,9 @@ class HeldStep:
 
         def work(x: Array, node: Array) -> tuple[Array, Array]:
             u = node[:m] - node[m + s : size].reshape(m, s) @ (x - node[m : m + s])
-            return self(x, u, *self.coordinates.centres(node)), np.concatenate([u, x])
+            return self(x, u, *self.context(node)), np.concatenate([u, x])
 
-        shapes = {"x": (s,), "node": (size + self.coordinates.count,)}
+        shapes = {"x": (s,), "node": (size + self.context_count,)}
         return Function(trace(work, shapes, name="rollout", outputs=["next", "w"]), shape="scan")
 
     @cached_property
@@ -275,20 +304,21 @@ class HeldStep:
         size = 2 * (m + s) + m * s
 
         def work(costate: Array, node: Array) -> tuple[Array, Array, Array]:
-            by_torque, by_state = self.adjoint(node[:m], node[m : m + s], *self.coordinates.centres(node), costate)
+            by_torque, by_state = self.adjoint(node[:m], node[m : m + s], *self.context(node), costate)
             reduced = node[m + s : 2 * m + s] + by_torque
             K = node[2 * (m + s) : size].reshape(m, s)
             before = node[2 * m + s : 2 * (m + s)] + by_state - K.T @ reduced
             return before, reduced, before
 
-        shapes = {"costate": (s,), "node": (size + self.coordinates.count,)}
+        shapes = {"costate": (s,), "node": (size + self.context_count,)}
         return Function(trace(work, shapes, name="adjoint", outputs=["next", "reduced", "costate"]), shape="scan")
 
     @cached_property
     def adjoint(self) -> Function:
-        """(u, x, centres, λ) -> Bᵀ λ (m,) and Aᵀ λ (states,), by reverse accumulation through the forward dynamics."""
+        """(u, x, context, λ) -> Bᵀ λ (m,) and Aᵀ λ (states,), by reverse accumulation through the forward dynamics."""
         sizes = {"u": (self.inputs,), "x": (self.states,), **self._of_centres}
-        program = trace(lambda u, x, *centres: self(x, u, *centres), sizes, name="step", outputs=["next"])
+        sizes |= {"parameters": (self.parameters.count,)} if self.varied else {}
+        program = trace(lambda u, x, *context: self(x, u, *context), sizes, name="step", outputs=["next"])
         return Function(vjp(program, wrt=["u", "x"]))
 
 
@@ -315,6 +345,16 @@ def require_smooth(robot: Robot) -> None:
                 "optimised across a jump; smooth it over a velocity (rad/s), as with "
                 f"robot.with_friction(coulomb_velocity=0.1)"
             )
+
+
+def require_smooth_dynamics(step: HeldStep) -> None:
+    """Raise `ArgumentError` where parameters that vary let friction jump."""
+    program = step.robot.forward_dynamics.specialize(vary=step.varied).program
+    if any(operation == "sign" for operation, *_ in program.instructions):
+        raise ArgumentError(
+            f"with {', '.join(step.varied)} as numbers the friction of robot '{step.robot.name}' may jump at rest; "
+            "smooth it over a constant velocity (rad/s), as with robot.with_friction(coulomb_velocity=0.1)"
+        )
 
 
 def with_smooth_friction(robot: Robot) -> Robot:

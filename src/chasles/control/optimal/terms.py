@@ -13,6 +13,7 @@ from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
+from chasles.control.optimal.parameters import Parameters
 from chasles.control.optimal.pose_residual import SIZE, PoseResidual, Twists, has_order
 from chasles.control.optimal.residuals import REFERENCE, Residual, stacked
 from chasles.engine import Function, Program, jacobian, trace
@@ -52,6 +53,8 @@ class Terms(Sealed):
         Whether the duration is free.
     contacts
         Contacts, whose forces follow the torques in w.
+    varied
+        Names of the robot's parameters that are numbers of the problem.
     """
 
     def __init__(
@@ -66,13 +69,14 @@ class Terms(Sealed):
         duration: float,
         stretches: bool = False,
         contacts: Contacts | None = None,
+        varied: tuple[str, ...] = (),
     ) -> None:
         self.robot, self.motors, self.costs, self.rows = robot, motors, tuple(costs), rows
         self.contacts, forces = contacts, 0 if contacts is None else contacts.count
         self.inputs = int(motors.sum()) + forces if has_torques else 0
         self.size = self.inputs + 2 * robot.n + stretches
-        self.coordinates = Coordinates(robot)
-        instant = 1 + robot.nq + 2 * robot.n + self.coordinates.count
+        self.coordinates, self.parameters = Coordinates(robot), Parameters(robot, varied)
+        instant = 1 + robot.nq + 2 * robot.n + self.parameters.count + self.coordinates.count
         self.shapes = {"w": (self.size,), "instant": (instant,), "scale": (), "start": (robot.nq,), **values}
         self.duration, self.stretches = duration, stretches
 
@@ -80,7 +84,8 @@ class Terms(Sealed):
         n, m = self.robot.n, self.inputs
         t = instant[0] * w[-1] if self.stretches else instant[0]
         q = self.coordinates.configuration(w[m : m + n], *self.coordinates.centres(instant)[:1])
-        known = {"robot": self.robot, "q": q, "qd": w[m + n : m + 2 * n], "t": t, "start": start}
+        robot = self.parameters.robot_with(self.parameters.of_data(instant, self.coordinates.count))
+        known = {"robot": robot, "q": q, "qd": w[m + n : m + 2 * n], "t": t, "start": start}
         ends = 1 + np.cumsum([self.robot.nq, n, n])
         known |= dict(zip(REFERENCE, np.split(instant[1 : ends[-1]], ends[:-1] - 1), strict=True))
         if m:
@@ -182,8 +187,7 @@ class Terms(Sealed):
             m, n = self.inputs, self.robot.n
             for k, (residual, arguments) in enumerate(self._poses):
                 g = by_twists[SIZE * k : SIZE * (k + 1)]
-                known = self._known(*given)
-                of_twist = residual.curvature(g, *(known[name] for name in arguments))
+                of_twist = residual.curvature(g, *self._of_pose(arguments, *given))
                 H = H + np.pad(of_twist, (m, self.size - m - n))
             return np.asarray(H)
 
@@ -201,14 +205,18 @@ class Terms(Sealed):
 
     def _twists(self, *a: Any) -> Array:
         """Values of the residuals of poses, one after the other."""
-        known = self._known(*a)
-        values = [residual(*(known[name] for name in arguments)) for residual, arguments in self._poses]
+        values = [residual(*self._of_pose(arguments, *a)) for residual, arguments in self._poses]
         return np.concatenate([np.zeros(0), *values])
+
+    def _of_pose(self, arguments: Sequence[str], *a: Any) -> list[Any]:
+        """Values of the arguments of a pose's residual, which no parameter moves."""
+        known = self._known(*a) | {"robot": self.robot}
+        return [known[name] for name in arguments]
 
     def _slopes(self, *a: Any) -> Array:
         """Derivatives of the residuals of poses to w."""
-        known, m, n = self._known(*a), self.inputs, self.robot.n
-        parts = [residual.slopes(*(known[name] for name in arguments)) for residual, arguments in self._poses]
+        m, n = self.inputs, self.robot.n
+        parts = [residual.slopes(*self._of_pose(arguments, *a)) for residual, arguments in self._poses]
         around = ((0, 0), (m, self.size - m - n))
         return np.concatenate([np.zeros((0, self.size)), *(np.pad(part, around) for part in parts)])
 

@@ -100,7 +100,7 @@ class Workspace:
         self.given = {f"given_{name}": np.zeros(shape) for name, shape in list(shapes.items())[2:]}
         self.numbers = {name: np.zeros(()) for name in _NUMBERS}
         self._totals, self._sizes = np.zeros(Errors.SUMS + Errors.LARGEST), np.zeros(2)
-        self._centres = stage.step.coordinates.count
+        self._context = stage.step.context_count
         self._rolled = np.zeros((N, 1, *stage.step.rollout.program.inputs[1].shape))
         parts = Part(self, rows, is_last=False), Part(self, rows, is_last=True)
         self.stages, self.last = (part.arrays for part in parts)
@@ -154,8 +154,8 @@ class Workspace:
         """Replace the states by those that the torques lead to, if these are numbers."""
         size = self.W.shape[1]
         self._rolled[:, 0, :size] = self.W[:-1]
-        centres = self.instants.shape[1] - self._centres
-        self._rolled[:, 0, self._rolled.shape[2] - self._centres :] = self.instants[:-1, centres:]
+        context = self.instants.shape[1] - self._context
+        self._rolled[:, 0, self._rolled.shape[2] - self._context :] = self.instants[:-1, context:]
         self.run("roll out")
         if np.isfinite(self._rolled[:, 0, :size]).all() and np.isfinite(self._end).all():
             self.W[:-1], self.W[-1, -len(self._end) :] = self._rolled[:, 0, :size], self._end
