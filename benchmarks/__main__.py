@@ -27,6 +27,7 @@ SECTIONS = {
     "drawn-gains": "drawn_gains",
     "dynamics": "dynamics",
     "equal-margins": "equal_margins",
+    "exports": "exports",
     "floating": "floating",
     "generated-code": "generated_code",
     "geometry": "geometry",

@@ -74,6 +74,17 @@ def _operations(function: Any) -> int:
     return sum(function.instruction_id(k) not in moves for k in range(function.n_instructions()))
 
 
+def _choices(program: Program) -> int:
+    """Return the operations that CasADi, which has no choice between two values, needs besides.
+
+    A choice is the sum of two values of which one is 0, by a condition and its negation; a minimum is NaN by tests of
+    both operands.
+    """
+    count = program.operations.get
+    conditions = sum(count(name, 0) for name in ("less", "less_equal", "equal", "both", "either", "negated"))
+    return 2 * count("where", 0) + conditions + 5 * (count("minimum", 0) + count("maximum", 0))
+
+
 def test_every_operation_is_translated() -> None:
     assert translations().keys() == OPERATIONS.keys()
 
@@ -97,7 +108,9 @@ def _special(x: Any) -> Any:
     # CasADi would write 1, x, a, a and 1 for these by itself.
     vanishing = [a / a, sqrt(a) * sqrt(a), a + b - b, a * b / b, where(a == a, 1.0, 0.0), where(a <= a, 1.0, 0.0)]
     powers = [a**b, a**3, a**-2.5, a**0.5, a / 0, sqrt(a), sqrt(a * a)]
-    return np.array([*rows, *tests, *vanishing, *powers, sign(a), floor(a), -a, np.inf * a, where(a < 0, np.nan, 1)])
+    choices = [where(a < 0, np.nan, 1), b * where(a < 0, a, 0.0), b * where(a < 0, 0.0, 1.0), maximum(a, np.nan)]
+    limits = [minimum(a, 1.0), maximum(maximum(a, 0.5), b)]
+    return np.array([*rows, *tests, *vanishing, *powers, *choices, *limits, sign(a), floor(a), -a, np.inf * a])
 
 
 def test_special_numbers() -> None:
@@ -134,14 +147,19 @@ def test_shipped_robots(name: str) -> None:
         _agree(f.program, function, arguments, 1e-12)
         assert function.name_in() == [a.name for a in f.program.inputs]
         if not f.program.programs:
-            # CasADi has no selection: it is the sum of two products with a condition and its negation.
-            selections = f.program.operations.get("where", 0)
-            assert _operations(function) <= 1.02 * f.program.operation_count + 3 * selections
+            assert _operations(function) <= 1.02 * f.program.operation_count + _choices(f.program)
     if has_masses:
         arguments = [state["q"], *source.normal(size=(2, robot.n))]
         ours = np.hstack([np.reshape(J, (robot.n, -1)) for J in robot.inverse_dynamics.jacobian()(*arguments)])
         theirs = _own_jacobian(robot.inverse_dynamics.to_casadi(), arguments)
         np.testing.assert_allclose(theirs, ours, rtol=1e-10, atol=1e-10 * np.abs(ours).max())
+
+
+@pytest.mark.parametrize("name", ["log_rotation", "norm", "quaternion_from_rotation", "intersect_planes"])
+def test_choices_take_two_more_operations_and_one_for_each_condition(name: str) -> None:
+    function: Function = getattr(geometry, name)
+    assert function.program.operations["where"] > 5
+    assert _operations(function.to_casadi()) <= function.program.operation_count + _choices(function.program)
 
 
 def test_a_panda_is_exported_within_a_tenth_of_a_second() -> None:
@@ -189,6 +207,17 @@ def test_loops_over_time(symbols: Any, steps: int, substeps: int) -> None:
     assert function.name_out() == ["state_", "y", "Y"]
     for ours, theirs in zip(_run(function, arguments), NumpyScan(program)(*arguments), strict=True):
         np.testing.assert_allclose(ours.reshape(theirs.shape), theirs, rtol=1e-14)
+
+
+def test_long_loops_are_not_unrolled() -> None:
+    """Ten times as many steps call the same functions from one more."""
+    program = trace(lambda x, u: (x + 0.1 * sin(x) + u, x[0]), {"x": (1,), "u": ()})
+
+    def instructions(steps: int) -> int:
+        loop = lower(Kernel(program, "scan"), steps=steps)
+        return int(sum(f.n_instructions() for f in [loop, *loop.find_functions()]))
+
+    assert instructions(10_000) - instructions(1000) == instructions(1000) - instructions(100) < 100
 
 
 def test_the_derivative_of_a_loop_is_the_power_of_its_step() -> None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial, reduce
 from typing import Any, Literal
 
 import numpy as np
@@ -182,7 +182,7 @@ class _Lowering:
         return self._casadi.Function(self._function_name(program.name), columns, self._run(program, columns), options)
 
     def _run(self, program: Program, inputs: Sequence[Any]) -> list[Any]:
-        """Return the outputs of a program as columns of numbers."""
+        """Return the outputs of a program as columns of numbers, which share what is computed twice."""
         scalars = [x for column in inputs for x in column.elements()]
         values: list[Any] = []
         for operation, *rest in program.instructions:
@@ -196,7 +196,8 @@ class _Lowering:
                 values.append(self._call(program.programs[rest[0]], [values[k] for k in rest[1:]]))
             else:
                 values.append(self._operations[operation](*[values[k] for k in rest]))
-        return self._cut([values[k] for k in program.results], program.outputs)
+        results: list[Any] = self._casadi.cse(self._cut([values[k] for k in program.results], program.outputs))
+        return results
 
     def _call(self, program: Program, scalars: Sequence[Any]) -> list[Any]:
         if program.digest not in self._called:
@@ -261,13 +262,21 @@ def translations() -> dict[str, Callable[..., Any]]:
     """Return CasADi's functions for the operations of programs."""
     casadi = import_extra("casadi", "casadi", "writing a program as a function of CasADi")
 
-    def ordered(a_first: Any, b_first: Any, a: Any, b: Any) -> Any:
-        """Return the one that comes first, and NaN if either is NaN, which CasADi's fmin and fmax ignore."""
-        return casadi.if_else(a_first, a, casadi.if_else(b_first, b, a + b))
+    def held(condition: Any, x: Any) -> Any:
+        """Return x where a condition holds, else 0, also where x is NaN; in derivatives, too."""
+        if x.is_zero() or x.is_one():
+            return x if x.is_zero() else condition
+        return casadi.SX.binary(casadi.OP_IF_ELSE_ZERO, condition, x)
 
-    def compared(comparison: Any, a: Any, b: Any) -> Any:
-        """Return a comparison, which CasADi takes for true where both sides are one expression, though it be NaN."""
-        return casadi.logic_or(a < 0, a >= 0) if casadi.is_equal(a, b) else comparison
+    def where(condition: Any, a: Any, b: Any) -> Any:
+        # A sum even with 0: CasADi makes 0 of NaN * held(condition, x) where the condition does not hold.
+        return held(condition, a) + held(casadi.logic_not(condition), b)
+
+    def extreme(choose: Callable[..., Any], *operands: Any) -> Any:
+        """Return a minimum or maximum that is NaN if an operand is, which CasADi's fmin and fmax ignore."""
+        tests = [x != x for x in operands if not x.is_constant() or np.isnan(float(x))]
+        chosen = choose(*operands)
+        return chosen + held(reduce(casadi.logic_or, tests), casadi.SX(np.nan)) if tests else chosen
 
     return {
         "add": lambda a, b: a + b, "sub": lambda a, b: a - b, "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
@@ -275,10 +284,9 @@ def translations() -> dict[str, Callable[..., Any]]:
         "log": casadi.log, "sin": casadi.sin, "cos": casadi.cos, "tan": casadi.tan, "asin": casadi.asin,
         "acos": casadi.acos, "atan": casadi.atan, "atan2": casadi.atan2, "sinh": casadi.sinh, "cosh": casadi.cosh,
         "tanh": casadi.tanh, "sign": casadi.sign, "floor": casadi.floor,
-        "minimum": lambda a, b: ordered(a <= b, b < a, a, b), "maximum": lambda a, b: ordered(b <= a, a < b, a, b),
-        "less": lambda a, b: a < b, "less_equal": lambda a, b: compared(a <= b, a, b),
-        "equal": lambda a, b: compared(a == b, a, b), "both": casadi.logic_and, "either": casadi.logic_or,
-        "negated": casadi.logic_not, "where": casadi.if_else,
+        "minimum": partial(extreme, casadi.fmin), "maximum": partial(extreme, casadi.fmax),
+        "less": lambda a, b: a < b, "less_equal": lambda a, b: a <= b, "equal": lambda a, b: a == b,
+        "both": casadi.logic_and, "either": casadi.logic_or, "negated": casadi.logic_not, "where": where,
     }  # fmt: skip
 
 
