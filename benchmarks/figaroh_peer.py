@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -21,8 +20,6 @@ from chasles.identification import Signals
 
 FloatArray = NDArray[np.float64]
 
-CHOSEN_FROM = 500
-"""Samples from which the base parameters are chosen, once."""
 TRAJECTORY = {
     "n_wps": 6, "freq": 20, "t_s": 2.0, "soft_lim": 0.05, "max_attempts": 1000, "max_iterations": 100,
     "segment_attempts": 3, "collision_margin": 0.01, "collision_screen": None, "collision_checks_per_interval": 1,
@@ -47,19 +44,6 @@ def _settings(n: int) -> dict[str, Any]:
         "is_external_wrench": False, "force_torque": None, "act_idxv": list(range(n)), "act_idxq": list(range(n)),
         "fv": [0.0] * n, "fs": [0.0] * n, "Ia": [0.0] * n,
     }  # fmt: skip
-
-
-def least_squares_seconds(arm: ch.Robot, q: FloatArray, qd: FloatArray, qdd: FloatArray, tau: FloatArray) -> float:
-    """Time of one least squares with FIGAROH's regressor, its base parameters chosen before."""
-    robot, settings = _robot(arm), _settings(arm.n)
-    few = build_regressor_basic(robot, q[:CHOSEN_FROM], qd[:CHOSEN_FROM], qdd[:CHOSEN_FROM], settings)
-    names = {str(k): 0.0 for k in range(few.shape[1])}
-    without, kept = get_index_eliminate(few, names, 1e-3)
-    base = get_baseIndex(build_regressor_reduced(few, without), kept)
-    start = perf_counter()
-    W = build_baseRegressor(build_regressor_reduced(build_regressor_basic(robot, q, qd, qdd, settings), without), base)
-    np.linalg.solve(W.T @ W, W.T @ tau.T.ravel())
-    return perf_counter() - start
 
 
 def predicted(fitted: Signals, unseen: Signals, measured: NDArray[np.bool_]) -> FloatArray:

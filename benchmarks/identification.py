@@ -25,10 +25,8 @@ from tests.identification.synthetic_logs import coverage
 from tests.oracles.example_robots import example
 
 import chasles as ch
-from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, at_most, percent, ratio, seconds
 from chasles.identification import (
-    BaseParameterFit,
     FourierMotion,
     IdentificationWarning,
     Signals,
@@ -185,17 +183,16 @@ def _excitation(logs: dict[str, ch.Log]) -> Table:
         ("robot", "motion", "condition number", "time"),
         notes=[
             f"Bar of the planning time: {seconds(ALLOWED_PLANNING)}; of the condition number: a third of the random "
-            "motions', and FIGAROH's. 10 s, 5 harmonics, or as many spline coefficients."
+            "motions', and FIGAROH's. 10 s, 5 harmonics."
         ],
     )
     for name, log in logs.items():
         if not name.startswith(("Panda", "UR10 at 31")):
             continue
         arm = log.robot
-        for shape in ("fourier", "spline"):
-            start = perf_counter()
-            plan = ch.excite(arm, period=10.0, shape=shape, jerk_limits=JERK_LIMIT)
-            table.add(arm.name, shape, f"{plan.condition:.3g}", seconds(perf_counter() - start))
+        start = perf_counter()
+        plan = ch.excite(arm, period=10.0, jerk_limits=JERK_LIMIT)
+        table.add(arm.name, "planned", f"{plan.condition:.3g}", seconds(perf_counter() - start))
         problem = ExcitationProblem(arm, 10.0, 5)
         rng = np.random.default_rng(0)
         at_random = float(np.median([problem.condition(problem.random_start(rng)) for _ in range(RANDOM_STARTS)]))
@@ -220,7 +217,7 @@ def _excitation(logs: dict[str, ch.Log]) -> Table:
 
 
 def _speed() -> Table:
-    """20,000 samples of 7 joints: everything, and the least squares alone beside NumPy on Pinocchio's regressors."""
+    """20,000 samples of 7 joints: everything."""
     arm = ch.load("panda")
     rng = np.random.default_rng(0)
     motion = FourierMotion(arm.home, 0.1 * rng.normal(size=(7, 5)), 0.1 * rng.normal(size=(7, 5)), period=20.0)
@@ -229,58 +226,11 @@ def _speed() -> Table:
     real = arm.with_friction(viscous=1.0, coulomb=1.0, coulomb_velocity=0.05)
     tau = np.asarray(real.inverse_dynamics(q, qd, qdd)) + 0.1 * rng.normal(size=q.shape)
     log = ch.Log(arm, {"t": t, "q": q, "tau": tau})
-    fit = BaseParameterFit(arm)
-    fit(q, qd, qdd, tau)
-
-    def everything() -> object:
-        return ch.identify(arm, log)
-
-    def least_squares() -> object:
-        return fit(q, qd, qdd, tau)
-
-    rows = {"filtered, identified, consistent, judged": everything, "one least squares": least_squares}
-    repeats = dict(zip(rows, (REPEATS, 10 * REPEATS), strict=True))
-    times = {name: min(_seconds(call) for _ in range(repeats[name])) for name, call in rows.items()}
-    table = Table(
-        "Identification of a Panda from 20,000 samples",
-        ("", "time", "ratio to one least squares"),
-        notes=[at_most(ALLOWED_SECONDS, times["filtered, identified, consistent, judged"])],
-    )
-    for name, time in times.items():
-        table.add(name, seconds(time), "")
-    own = times["one least squares"]
-    peer = min(_pinocchio_least_squares(q, qd, qdd, tau) for _ in range(REPEATS))
-    table.add("one least squares, NumPy on Pinocchio's regressors (bar 10×)", seconds(peer), ratio(peer / own))
-    try:
-        from benchmarks.figaroh_peer import least_squares_seconds
-    except ImportError:
-        table.notes.append("FIGAROH is not installed.")
-        return table
-    figaroh = min(least_squares_seconds(arm, q, qd, qdd, tau) for _ in range(REPEATS))
-    table.add("one least squares, FIGAROH (bar 20×)", seconds(figaroh), ratio(figaroh / own))
+    times = []
+    for _ in range(REPEATS):
+        start = perf_counter()
+        ch.identify(arm, log)
+        times.append(perf_counter() - start)
+    table = Table("Identification of a Panda from 20,000 samples, filtered, fitted three times, judged", ("", "time"))
+    table.add("best of 3", at_most(ALLOWED_SECONDS, min(times)))
     return table
-
-
-def _seconds(call: object) -> float:
-    start = perf_counter()
-    call()  # type: ignore[operator]
-    return perf_counter() - start
-
-
-def _pinocchio_least_squares(
-    q: NDArray[np.float64], qd: NDArray[np.float64], qdd: NDArray[np.float64], tau: NDArray[np.float64]
-) -> float:
-    try:
-        import pinocchio
-    except ImportError:
-        raise MissingPeerError("pin") from None
-    from benchmarks.robots import PANDA
-
-    model = pinocchio.buildModelFromUrdf(str(PANDA))
-    data = model.createData()
-    wide = [np.pad(part, ((0, 0), (0, model.nv - part.shape[1]))) for part in (q, qd, qdd)]
-    start = perf_counter()
-    rows = [pinocchio.computeJointTorqueRegressor(model, data, *state).copy()[:7] for state in zip(*wide, strict=True)]
-    A = np.concatenate(rows)
-    np.linalg.lstsq(A.T @ A, A.T @ tau.ravel())
-    return perf_counter() - start

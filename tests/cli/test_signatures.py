@@ -16,7 +16,7 @@ from chasles.identification import identify_payload
 from chasles.inverse_kinematics import InverseKinematics
 
 DERIVED = [
-    (excite.excite_command, ch.excite, ("period", "harmonics", "starts", "time_limit", "seed", "shape")),
+    (excite.excite_command, ch.excite, ("period", "harmonics", "starts", "time_limit", "seed")),
     (identify.identify_command, ch.Log, ("sample_period", "delay")),
     (identify.identify_command, ch.identify, ("cutoff",)),
     (payload.payload_command, identify_payload, ("frame", "cutoff")),

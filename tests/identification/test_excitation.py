@@ -16,7 +16,6 @@ from chasles.cli.application import application
 from chasles.distances import Body
 from chasles.identification import FourierMotion, Region
 from chasles.identification.excitation_problem import ExcitationProblem
-from chasles.identification.motion_shapes import SplineShape
 from chasles.model import Limits, ModelWarning
 
 ARM = ch.load("planar2r")
@@ -34,12 +33,11 @@ def test_a_robot_without_masses_is_planned_for_with_a_guess() -> None:
         ch.excite(limited, period=5.0, starts=1, iterations=20)
 
 
-@pytest.mark.parametrize("shape", [None, SplineShape(10.0, 8)])
 @pytest.mark.parametrize("stage", ["determinant", "smooth condition", "condition", "parameters"])
-def test_gradients_agree_with_differences(stage: str, shape: SplineShape | None) -> None:
+def test_gradients_agree_with_differences(stage: str) -> None:
     """Beyond the limits, so that every penalty acts."""
     region = Region("tool", (0.0, -1.0, 0.0), -0.1, point=(0.1, 0.2, 0.3))
-    own = ExcitationProblem(ARM, 10.0, 5, 4.0, 200.0, (region,), (), shape)
+    own = ExcitationProblem(ARM, 10.0, 5, 4.0, 200.0, (region,))
     own.wanted = np.array([0, 3])
     rng = np.random.default_rng(0)
     x = 2.0 * own.random_start(rng).ravel()
@@ -126,22 +124,6 @@ def test_robots_do_not_hit_themselves(name: str) -> None:
     assert model.nq == plan.robot.n
     assert not any(pin.computeCollisions(model, data, shapes, found, row, True) for row in q)
     assert plan.clearance > 0.0
-
-
-def test_splines_repeat_rest_at_their_ends_and_stay_within_all_limits() -> None:
-    region = Region.box("tool", [-3.0, -0.3, -1.0], [3.0, np.inf, 1.0], point=(0.1, 0.0, 0.0))
-    own = {"acceleration_limits": 4.0, "jerk_limits": 60.0, "regions": region, "starts": 1, "iterations": 80}
-    plan = ch.excite(ARM, shape="spline", repetitions=2, **own)
-    assert plan.motion.check(ARM, acceleration=4.0, jerk=60.0).ok
-    assert plan.condition < 100.0
-    t = np.linspace(0.0, 9.99, 500)
-    for part, again in zip(plan.motion(t), plan.motion(t + 10.0), strict=True):
-        assert np.allclose(part, again, atol=1e-9)
-    rest = plan.motion([0.0, 10.0, 20.0])
-    assert np.abs(rest.qd).max() < 1e-9
-    assert np.abs(rest.qdd).max() < 1e-9
-    T = np.asarray(ARM.forward_kinematics(plan.motion(t).q))
-    assert (T[:, 1, 3] + 0.1 * T[:, 1, 0]).min() >= -0.3
 
 
 def test_limits_of_zero_are_unknown_and_impossible_ones_are_named() -> None:
@@ -267,7 +249,7 @@ def test_wrong_arguments(words: dict[str, object], message: str) -> None:
 
 def test_command_writes_a_file_that_a_controller_can_follow(tmp_path: Path) -> None:
     out = tmp_path / "motion.csv"
-    words = ["--shape", "spline", "--parameter", "link2"]
+    words = ["--parameter", "link2"]
     answer = CliRunner().invoke(
         application, ["excite", "planar2r", "--out", str(out), "--period", "5", "--repetitions", "1", *words]
     )

@@ -20,7 +20,6 @@ from chasles.identification.logs.columns import Columns as Columns
 from chasles.identification.logs.log import Log as Log
 from chasles.identification.logs.wrench_log import WrenchLog as WrenchLog
 from chasles.identification.logs.wrench_log import read_wrench_log as read_wrench_log
-from chasles.identification.ordinary_least_squares import BaseParameterFit as BaseParameterFit
 from chasles.identification.payload import Payload as Payload
 from chasles.identification.payload import identify_payload as identify_payload
 from chasles.identification.payload import payload_from_poses as payload_from_poses

@@ -1,6 +1,6 @@
 """`excite`: motions whose log tells a robot's parameters apart.
 
-The motion of each joint is a Fourier series or a B-spline (`motion_shapes`), whose coefficients an optimisation finds
+The motion of each joint is a Fourier series (`fourier`), whose coefficients an optimisation finds
 (`excitation_problem`).
 """
 
@@ -21,9 +21,9 @@ from chasles.base.progress import Advance, is_watched, progress_bar
 from chasles.distances import Clearance
 from chasles.engine.validators import choice, real, whole_number
 from chasles.identification.excitation_problem import ExcitationProblem, stages_of
+from chasles.identification.fourier import FourierMotion
 from chasles.identification.free_space import CONFIGURATIONS, above_floor, fitted_clearance
 from chasles.identification.joint_paths import JointPaths
-from chasles.identification.motion_shapes import FourierShape, MotionShape, SplineShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.model import ModelWarning, has_masses
@@ -36,13 +36,6 @@ UNEXCITED = 1e6
 CRITERIA = ("condition", "determinant", "parameters")
 
 
-def _spline(period: float, harmonics: int) -> MotionShape:
-    return SplineShape(period, FourierShape(period, harmonics).size)
-
-
-SHAPES = {"fourier": FourierShape, "spline": _spline}
-
-
 @dataclass(frozen=True)
 class Excitation:
     """Planned excitation; result of `chasles.excite`.
@@ -52,7 +45,7 @@ class Excitation:
     robot
         Robot to move.
     motion
-        Motion within all limits: a `FourierMotion` or a `BSpline`.
+        Motion within all limits: a Fourier series.
     condition
         Condition number of the motion's observation matrix.
     base
@@ -69,7 +62,7 @@ class Excitation:
     """
 
     robot: Robot
-    motion: JointTrajectory
+    motion: FourierMotion
     condition: float
     base: BaseParameters
     accuracy: FloatArray
@@ -103,7 +96,6 @@ def excite(
     clearance: Clearance | None = None,
     floor: float | None = None,
     complement: Sequence[JointTrajectory] = (),
-    shape: str = "fourier",
     parameters: Sequence[str] = (),
     starts: int = 3,
     iterations: int = 300,
@@ -123,8 +115,7 @@ def excite(
     period
         Duration of one period, s.
     harmonics
-        Number of harmonics, at least 3. A spline gets as many free control points as the Fourier series has
-        coefficients.
+        Number of harmonics, at least 3.
     repetitions
         Number of periods of the returned motion. Averaging over periods reduces noise.
     criterion
@@ -143,8 +134,6 @@ def excite(
         Height, m, that all bodies and link origins stay above, but for those that no joint lifts. Default: no floor.
     complement
         Other motions to be logged: the plan complements their excitation.
-    shape
-        ``"fourier"``: Fourier series; ``"spline"``: B-splines of degree 5, which are more flexible locally.
     parameters
         Most important base parameters, by name (``"link2.mx"``), or by link for all of its parameters (``"link7"``).
     starts
@@ -181,7 +170,6 @@ def excite(
     if (kind == "parameters") != bool(wanted):
         raise ArgumentError("criterion='parameters' and parameters=[...] belong together: give both, or neither")
     duration, order = real(period, "period", above=0.0), whole_number(harmonics, "harmonics", 3, 50)
-    own = SHAPES[choice(shape, "shape", SHAPES)](duration, order)
     most = whole_number(iterations, "iterations", 1, 100_000)
     periods, count = whole_number(repetitions, "repetitions", 1, 1000), whole_number(starts, "starts", 1, 1000)
     limit = real(time_limit, "time_limit", above=0.0, infinite=True)
@@ -194,7 +182,7 @@ def excite(
         rng = np.random.default_rng(whole_number(seed, "seed", 0, 2**63))
         bounds, distances, findings = _bounds(robot, regions, clearance, floor)
         problem = ExcitationProblem(
-            robot, duration, order, acceleration_limits, jerk_limits, bounds, complement, own, distances
+            robot, duration, order, acceleration_limits, jerk_limits, bounds, complement, distances
         )
         problem.space.require_some(np.random.default_rng(0))
         problem.wanted = _places(wanted, problem.base.names)

@@ -23,9 +23,9 @@ from chasles.distances import Clearance
 from chasles.engine.function import function
 from chasles.engine.validators import reals
 from chasles.identification.equations import inertial_unknowns
+from chasles.identification.fourier import FourierMotion, harmonics, resting
 from chasles.identification.free_space import FreeSpace
 from chasles.identification.joint_paths import TRANSMISSION, JointPaths
-from chasles.identification.motion_shapes import FourierShape, MotionShape
 from chasles.identification.regions import Region
 from chasles.mechanics.base_parameters import BaseParameters
 from chasles.model.placement import FloatArray
@@ -76,10 +76,10 @@ class ExcitationProblem:
 
     Parameters
     ----------
-    robot, period, harmonics, acceleration, jerk, regions, complement, clearance
+    robot, period, acceleration, jerk, regions, complement, clearance
         See `chasles.excite`.
-    shape
-        Shape of the motions.
+    order
+        Number of harmonics.
     wanted
         Indices of the base parameters that the criterion ``"parameters"`` is about.
 
@@ -90,13 +90,13 @@ class ExcitationProblem:
     """
 
     def __init__(
-        self, robot: Robot, period: float, harmonics: int, acceleration: ArrayLike | None = None,
+        self, robot: Robot, period: float, order: int, acceleration: ArrayLike | None = None,
         jerk: ArrayLike | None = None, regions: Sequence[Region] = (), complement: Sequence[JointTrajectory] = (),
-        shape: MotionShape | None = None, clearance: Clearance | None = None,
+        clearance: Clearance | None = None,
     ) -> None:  # fmt: skip
         n = robot.n
-        self.robot, self.period, self.harmonics = robot, period, harmonics
-        self.shape = FourierShape(period, harmonics) if shape is None else shape
+        self.robot, self.period, self.order = robot, period, order
+        self._resting = resting(order)
         self.wanted: NDArray[np.intp] = np.arange(0)
         self.paths = JointPaths(robot)
         self.middle, self.half = self.paths.middle, self.paths.half
@@ -116,9 +116,9 @@ class ExcitationProblem:
         self._last_cost = 0.0
         self.smooth = _smoothed(robot, np.maximum(SMOOTH_SIGN * self.speed, 1e-3))
         self.base = self.smooth.inertial.base(columns=_motors_and_bodies(robot))
-        time = np.linspace(0.0, period, SAMPLES_PER_HARMONIC * harmonics, endpoint=False)
-        self.bases = self.shape.matrices(time)
-        self.path = self.shape.matrices(self._times(PATH_SAMPLES_PER_HARMONIC))[0]
+        time = np.linspace(0.0, period, SAMPLES_PER_HARMONIC * order, endpoint=False)
+        self.bases = [columns @ self._resting for columns in harmonics(time, period, order)]
+        self.path = harmonics(self._times(PATH_SAMPLES_PER_HARMONIC), period, order)[0] @ self._resting
         self.fixed = [self._observed(motion, time / period * motion.knots[-1]) for motion in complement]
         self._gradient = _regressor_gradient(self.smooth, self.base)
 
@@ -146,9 +146,10 @@ class ExcitationProblem:
             x[:, 1:] *= SHRINKING
         return x
 
-    def motion(self, x: FloatArray, repetitions: int = 1) -> JointTrajectory:
+    def motion(self, x: FloatArray, repetitions: int = 1) -> FourierMotion:
         """Motion of coefficients."""
-        return self.shape.motion(self.middle + x[:, 0], x[:, 1:], repetitions)
+        sines, cosines = np.hsplit(x[:, 1:] @ self._resting.T, 2)
+        return FourierMotion(self.middle + x[:, 0], sines, cosines, period=self.period, repetitions=repetitions)
 
     def observation(self, x: FloatArray) -> FloatArray:
         """Observation matrix, shape (rows, base), with the motions that it complements."""
@@ -306,7 +307,7 @@ class ExcitationProblem:
             self.broken = str(error)
             return False
         torque = np.where(np.isfinite(self.effort), self.effort, 1e300)
-        step, jerk = self.period / (60.0 * self.harmonics), None if np.isinf(self.jerk).all() else self.jerk
+        step, jerk = self.period / (60.0 * self.order), None if np.isinf(self.jerk).all() else self.jerk
         reports = [
             motion.check(
                 self.robot, step, velocity=self.speed, acceleration=self.acceleration, jerk=jerk, torque=torque
@@ -328,7 +329,7 @@ class ExcitationProblem:
         return not self.broken
 
     def _times(self, samples_per_harmonic: int) -> FloatArray:
-        return np.linspace(0.0, self.period, samples_per_harmonic * self.harmonics + 1)
+        return np.linspace(0.0, self.period, samples_per_harmonic * self.order + 1)
 
 
 def _motors_and_bodies(robot: Robot) -> list[int] | None:

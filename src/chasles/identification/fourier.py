@@ -6,9 +6,11 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg import null_space
 
 from chasles.base.errors import ArgumentError
 from chasles.engine.validators import real, reals
+from chasles.model.placement import FloatArray
 from chasles.trajectories.joint.trajectory import JointTrajectory
 
 KNOTS_PER_HARMONIC = 4
@@ -61,18 +63,28 @@ class FourierMotion(JointTrajectory):
 
     def derivatives(self, t: NDArray[np.float64]) -> tuple[Any, Any, Any, Any]:
         """Positions, velocities, accelerations and jerks at times (...), each (..., n)."""
-        inside = np.clip(t, 0.0, self.knots[-1])
-        rates = 2.0 * np.pi / self.period * np.arange(1, self.sines.shape[1] + 1)
-        phase = inside[..., None] * rates
-        s, c = np.sin(phase), np.cos(phase)
+        coefficients = np.hstack([self.sines, self.cosines]).T
+        order = self.sines.shape[1]
+        states = [columns @ coefficients for columns in harmonics(np.clip(t, 0.0, self.knots[-1]), self.period, order)]
         rests = ((t < 0.0) | (t > self.knots[-1]))[..., None]
-        q = self.offset + s @ self.sines.T + c @ self.cosines.T
-        qd = (rates * c) @ self.sines.T - (rates * s) @ self.cosines.T
-        qdd = -(rates**2 * s) @ self.sines.T - (rates**2 * c) @ self.cosines.T
-        jerk = -(rates**3 * c) @ self.sines.T + (rates**3 * s) @ self.cosines.T
-        return q, np.where(rests, 0.0, qd), np.where(rests, 0.0, qdd), np.where(rests, 0.0, jerk)
+        qd, qdd, jerk = (np.where(rests, 0.0, rate) for rate in states[1:])
+        return self.offset + states[0], qd, qdd, jerk
 
     def __repr__(self) -> str:
         return (
             f"FourierMotion({self.n} joints, {self.sines.shape[1]} harmonics, {self.repetitions} × {self.period:.4g} s)"
         )
+
+
+def harmonics(time: FloatArray, period: float, order: int) -> list[FloatArray]:
+    """Sines and cosines of `order` harmonics of 1/period at times (...), and three derivatives, (..., 2 order) each."""
+    rates = 2.0 * np.pi / period * np.arange(1, order + 1)
+    s, c = np.sin(time[..., None] * rates), np.cos(time[..., None] * rates)
+    pairs = ((s, c), (rates * c, -rates * s), (-(rates**2) * s, -(rates**2) * c), (-(rates**3) * c, rates**3 * s))
+    return [np.concatenate(pair, axis=-1) for pair in pairs]
+
+
+def resting(order: int) -> FloatArray:
+    """Orthonormal basis of coefficients with zero velocity and acceleration at the ends, (2 order, 2 order - 2)."""
+    numbers, nothing = np.arange(1, order + 1), np.zeros(order)
+    return np.asarray(null_space(np.block([[numbers, nothing], [nothing, numbers**2]])))

@@ -17,7 +17,6 @@ from chasles.cli.signatures import takes
 @takes(
     "identification.excitation:excite",
     *("period", "harmonics", "floor", "starts", "time_limit", "seed"),
-    shape="Shape of the motion: fourier or spline",
 )
 def excite_command(
     robot: RobotArgument,

@@ -62,12 +62,7 @@ def read_parquet(path: Path) -> dict[str, NDArray[Any]]:
     rows = rows.sort_by(order) if order else rows
     table: dict[str, NDArray[Any]] = {}
     for name, column in zip(rows.column_names, rows.columns, strict=True):
-        values = column.to_numpy()
-        if hasattr(column.type, "value_type"):
-            try:
-                values = np.stack(values).astype(np.float64)
-            except (TypeError, ValueError):
-                raise ArgumentError(f"the rows of '{name}' in the log '{path}' differ in length") from None
+        values = _values(column, name, path)
         if values.ndim == 1 or values.shape[1] == 1:
             table[name] = values.reshape(-1)
             continue
@@ -77,6 +72,16 @@ def read_parquet(path: Path) -> dict[str, NDArray[Any]]:
     if not table:
         raise ArgumentError(f"the log '{path}' has no columns of numbers")
     return table
+
+
+def _values(column: pyarrow.ChunkedArray, name: str, path: Path) -> NDArray[Any]:
+    """Values of a column, shape (rows,), or (rows, components) of lists."""
+    if not hasattr(column.type, "value_type"):
+        return np.asarray(column.to_numpy())
+    try:
+        return np.stack(column.to_numpy()).astype(np.float64)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"the rows of '{name}' in the log '{path}' differ in length") from None
 
 
 def _component_names(path: Path) -> dict[str, list[str]]:
