@@ -1,6 +1,7 @@
 """How does an arm get around a post?
 
-Shows a path planned among obstacles, its proof, the fastest motion along it, and a page on which it can be seen.
+Shows a path planned among obstacles, its proof, the fastest motion along it, and the calmest motion in the same time,
+which optimal control finds from the path, on a page.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 import chasles as ch
+from chasles.control.optimal import residuals
 from chasles.distances import Body, HalfSpace
 
 
@@ -41,7 +43,23 @@ def main() -> None:
     print(
         f"duration from rest to rest [s]: {motion.duration:.2f}, fastest within all limits [s]: {fastest.duration:.2f}"
     )
-    print(f"see {motion.view(arm, path='motion_planning.html')}")
+    gentle = ch.OptimalControl(
+        arm,
+        duration=motion.duration,
+        nodes=30,
+        running=[residuals.velocity()],
+        exact_end=[residuals.position(goal), residuals.velocity()],
+        clearance=apart,
+    )
+    calmest = gentle.solve(start, guess=path)
+    print(calmest)
+    for name, each in (("planned", motion), ("calmest", calmest)):
+        t = np.linspace(0.0, motion.duration, 2001)
+        q, qd, _ = each(t)
+        speed = np.sqrt(np.mean(np.sum(qd**2, axis=-1)))
+        print(f"mean speed of the {name} motion [rad/s]: {speed:.3f}")
+    print(f"smallest distance of the calmest motion [mm]: {1e3 * apart(q).min():.1f}")
+    print(f"see {calmest.view(arm, path='motion_planning.html')}")
 
 
 if __name__ == "__main__":

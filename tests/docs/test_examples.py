@@ -196,12 +196,17 @@ def test_stewart_platform(run: Any) -> None:
     assert numbers["largest force of a leg while it heaves [N]"] > 50.0 * 9.81 / 6.0 / vertical
 
 
+@pytest.mark.slow
 def test_motion_planning(run: Any, tmp_path: Path) -> None:
     printed, numbers = run(18)
     assert numbers["smallest distance on the straight way [mm]"] < 0.0
     assert numbers["smallest distance on the planned way [mm]"] > 20.0
     assert "proven free: True" in printed
     assert "within the limits of robot 'panda'" in printed
+    assert "optimal: the motion keeps all constraints" in printed
+    assert numbers["smallest distance of the calmest motion [mm]"] > 19.9  # the margin, between nodes too
+    calmest, planned = (numbers[f"mean speed of the {name} motion [rad/s]"] for name in ("calmest", "planned"))
+    assert calmest < 0.8 * planned
     assert (tmp_path / "motion_planning.html").exists()
 
 
@@ -238,6 +243,17 @@ def test_squatting_humanoid(run: Any) -> None:
     assert numbers["ground force at the end over gravity, kg"] == pytest.approx(numbers["mass, kg"], rel=0.01)
     assert numbers["descent of the centre of mass, m"] == pytest.approx(0.1, abs=5e-3)
     assert numbers["largest slip of a foot, mm"] < 4.0
+
+
+@pytest.mark.slow
+def test_walking_biped(run: Any, tmp_path: Path) -> None:
+    """From rest to rest the ground gives the impulse of the weight, whatever the feet do between."""
+    printed, numbers = run(24)
+    assert printed.startswith("optimal: the motion keeps all constraints")
+    assert numbers["mean force on the ground, weights"] == pytest.approx(1.0, abs=1e-3)
+    assert numbers["largest slope of a force, coefficients of friction"] <= 1.0
+    assert numbers["highest lift of a foot, mm"] > 20.0
+    assert (tmp_path / "walking_biped.html").stat().st_size > 1000
 
 
 @pytest.mark.slow

@@ -227,5 +227,8 @@ def test_a_panda_among_obstacles_moves_within_its_limits() -> None:
     assert np.nanmax(report.share[:3]) > 0.99  # and no slower than they ask for
     np.testing.assert_allclose(motion([0.0, motion.duration]).q, [start, goal], atol=1e-12)
     np.testing.assert_allclose(motion([0.0, motion.duration]).qd, 0.0, atol=1e-9)
+    slower = path.to_trajectory(duration=4.0 * motion.duration)
+    assert slower.duration == pytest.approx(4.0 * motion.duration)
+    np.testing.assert_allclose(slower(2.0 * motion.duration).q, motion(0.5 * motion.duration).q, atol=1e-9)
     straight = ch.PointToPoint(start, goal, 2.0)
     assert not path.space.free_along(straight).all()

@@ -68,9 +68,14 @@ class PlannedPath:
         raise PlanningError("the corners cannot be rounded without a collision; plan with a larger margin")
 
     def to_trajectory(
-        self, *, velocity: ArrayLike | None = None, acceleration: ArrayLike = 5.0, start_time: float = 0.0
+        self,
+        *,
+        velocity: ArrayLike | None = None,
+        acceleration: ArrayLike = 5.0,
+        start_time: float = 0.0,
+        duration: float | None = None,
     ) -> RetimedTrajectory:
-        """Return a motion along `curve` from rest to rest, within velocity and acceleration limits.
+        """Return a motion along `curve` from rest to rest, within velocity and acceleration limits or in a given time.
 
         Parameters
         ----------
@@ -80,6 +85,8 @@ class PlannedPath:
             Largest accelerations, shape (nq,) or a scalar, rad/s² or m/s².
         start_time
             Time at which the motion starts, s.
+        duration
+            Duration, s, in place of the limits; default the shortest within them.
 
         Raises
         ------
@@ -92,14 +99,16 @@ class PlannedPath:
         speeds = reals(fastest, "velocity", shape, broadcast=True, above=0.0, infinite=True)
         accelerations = reals(acceleration, "acceleration", shape, broadcast=True, above=0.0, infinite=True)
         begin = real(start_time, "start_time")
+        if duration is not None:
+            return _driven(curve, real(duration, "duration", above=0.0), begin)
         unhurried = _driven(curve, 1.0, 0.0).peaks()
-        duration = max(
+        shortest = max(
             float((unhurried.velocity.largest / speeds).max()),
             float(np.sqrt((unhurried.acceleration.largest / accelerations).max())),
         )
-        if not duration > 0.0:
+        if not shortest > 0.0:
             raise ArgumentError("nothing limits the motion; give velocity= or acceleration=")
-        return _driven(curve, duration, begin)
+        return _driven(curve, shortest, begin)
 
     def _require_success(self) -> None:
         if not self.success:

@@ -12,7 +12,7 @@ from chasles.control.optimal.certificate import Certificate, certify
 from chasles.control.optimal.iterates import Ending, SearchResult
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.plan import PlanStatus, Solved
-from chasles.control.optimal.violations import between_nodes, not_finite, violations
+from chasles.control.optimal.violations import between_nodes, not_finite, outside_at_start, violations
 from chasles.distances import Clearance
 
 Floats = NDArray[np.float64]
@@ -53,7 +53,8 @@ def evaluated(
             findings = not_finite(nodes.select(k), W[k])
         elif not certificate.is_feasible[k]:
             pairs = () if clearance is None else clearance.pairs
-            findings = violations(robot, step.motors, pairs, nodes.rows, certificate.rows[k])
+            findings = outside_at_start(robot, step.motors, nodes.rows, nodes.x0[k])
+            findings += violations(robot, step.motors, pairs, nodes.rows, certificate.rows[k])
         elif clearance is not None:
             findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
         numbers = float(cost[k]), status, float(share[k]), outcome.iterations

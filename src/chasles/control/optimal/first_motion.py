@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -66,6 +68,20 @@ def instants(
         parts.append(step.coordinates.of_nodes(centres))
     batch = np.broadcast_shapes(*(part.shape[:-2] for part in parts))
     return np.concatenate([np.broadcast_to(p, (*batch, len(times), p.shape[-1])) for p in parts], axis=-1)
+
+
+class Path(Protocol):
+    """A path without times, as `chasles.plan` finds it."""
+
+    def to_trajectory(self, *, duration: float | None = None) -> JointTrajectory:
+        """Return a motion along it from rest to rest in a time, s, or within the limits of the robot."""
+        ...
+
+
+def as_motion(guess: JointTrajectory | Path, duration: float | None) -> JointTrajectory:
+    """Return a motion, or that along a path in a time, s."""
+    has_times = isinstance(guess, JointTrajectory) or not hasattr(guess, "to_trajectory")
+    return guess if has_times else guess.to_trajectory(duration=duration)  # type: ignore[return-value]
 
 
 def one_motion(motion: JointTrajectory, robot: Robot, name: str) -> JointTrajectory:

@@ -34,6 +34,8 @@ class PlanStatus(StrEnum):
         return _SENTENCES[self]
 
 
+#: Findings that are said in words.
+_SAID = 5
 _SENTENCES = {
     PlanStatus.OPTIMAL: "the motion keeps all constraints, and no small change of it costs less",
     PlanStatus.FEASIBLE: "the motion keeps all constraints, but is not optimal to the tolerance",
@@ -144,7 +146,10 @@ class Plan(JointTrajectory):
         words = f"{status}: {status.sentence}; cost {self.cost:.8g} after {self.iterations} iterations"
         if status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE):
             words += f", gradient {self.reduced_gradient:.1e} of the largest costate"
-        return f"{words}. {text(self.findings)}".rstrip()
+        words = f"{words}. {text(self.findings[:_SAID])}".rstrip()
+        return (
+            words if len(self.findings) <= _SAID else f"{words} And {len(self.findings) - _SAID} more: plan.findings."
+        )
 
     def __repr__(self) -> str:
         shortest, longest = np.min(self.duration), np.max(self.duration)

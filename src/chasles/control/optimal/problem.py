@@ -19,6 +19,8 @@ from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.errors import Errors
 from chasles.control.optimal.evaluation import evaluated
 from chasles.control.optimal.first_motion import (
+    Path,
+    as_motion,
     centres_along,
     first_motion,
     instants,
@@ -34,7 +36,7 @@ from chasles.control.optimal.numbers import Numbers, checked_numbers
 from chasles.control.optimal.plan import ManifoldPlan, PlainPlan, Plan, Solved
 from chasles.control.optimal.residuals import REFERENCE, Residual, as_residuals, shapes_of_values, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
-from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_smooth, require_smooth_dynamics
+from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_robot, require_smooth_dynamics
 from chasles.control.optimal.terms import Terms
 from chasles.distances import Clearance
 from chasles.engine.validators import choice, real, whole_number
@@ -138,7 +140,7 @@ class OptimalControl(Sealed):
         motors: Sequence[str] | None = None,
         integrator: Integrator = "leapfrog",
     ) -> None:
-        require_smooth(robot)
+        require_robot(robot)
         self.robot, self.nodes = robot, whole_number(nodes, "nodes", 1, _MOST_NODES)
         self.span = duration_of(duration)
         self.duration = self.span.usual
@@ -167,7 +169,7 @@ class OptimalControl(Sealed):
         start: ArrayLike,
         velocity: ArrayLike = 0.0,
         *,
-        guess: JointTrajectory | None = None,
+        guess: JointTrajectory | Path | None = None,
         reference: JointTrajectory | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         iterations: int = 500,
@@ -181,8 +183,8 @@ class OptimalControl(Sealed):
         start, velocity
             Initial positions (..., nq) and velocities (..., n); leading axes are a batch of problems.
         guess
-            Motion to begin at, with its velocities and the torques that it needs; default the reference, or the robot
-            held at `start`.
+            Motion to begin at, with its velocities and the torques that it needs, or a path of `chasles.plan`; default
+            the reference, or the robot held at `start`.
         reference
             Motion to follow, for residuals whose target is ``"reference"``.
         vary
@@ -213,7 +215,7 @@ class OptimalControl(Sealed):
         parameters = problem.step.parameters
         batch, numbers = checked_numbers(parameters, start, velocity, vary or {}, self.values, values)
         reference = self._reference(reference)
-        guess = reference if guess is None else guess
+        guess = reference if guess is None else as_motion(guess, None if self.span.is_free else self.duration)
         if self.step.contacts is not None:
             self.step.contacts.require_start(numbers.q, numbers.qd)
         solved, stretches = problem._solved(numbers, reference, guess, most, watch)

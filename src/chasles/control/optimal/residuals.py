@@ -87,7 +87,8 @@ class Residual(Sealed):
         self.arguments = tuple(inspect.signature(function).parameters if arguments is None else arguments)
         for name in self.arguments:
             if name not in (*KNOWN, *values):
-                raise UnknownNameError("argument", name, [*KNOWN, *values], of="a residual")
+                of = f"a residual (a value of your own needs its shape: Residual(function, {name}=(3,)))"
+                raise UnknownNameError("argument", name, [*KNOWN, *values], of=of)
 
     def __rmul__(self, factor: ArrayLike) -> Residual:
         weight = np.multiply(factor, self.weight)

@@ -336,8 +336,14 @@ def _curvature(dynamics: QuadraticModel, Q: Array, V: Array, U: Array) -> Array:
     return np.asarray(half + half.T)
 
 
-def require_smooth(robot: Robot) -> None:
-    """Raise `ArgumentError` for friction that jumps: no derivative leads across it."""
+def require_robot(robot: Robot) -> None:
+    """Raise `ArgumentError` for what is no robot, or for friction that jumps: no derivative leads across it."""
+    if not isinstance(robot, Robot):
+        raise ArgumentError(
+            f"robot must be a chasles.Robot, not {robot!r}; chasles.load gives one by name. Of a plant give "
+            "plant.robot: payload, friction and rotor inertia of its description count, but currents of motors, "
+            "elastic joints and delays do not"
+        )
     for joint in robot.description.joints:
         if joint.coulomb_friction and not all(joint.coulomb_velocities):
             raise ArgumentError(

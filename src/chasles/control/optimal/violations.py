@@ -109,6 +109,25 @@ def between_nodes(clearance: Clearance, states: Floats, h: float) -> tuple[Findi
     return _BETWEEN.below(1e3 * float(distances.min()), **facts)
 
 
+def outside_at_start(robot: Robot, motors: NDArray[np.bool_], rows: ConstraintRows, x0: Floats) -> tuple[Finding, ...]:
+    """Return the limits that the given start exceeds, which do not count there, but from the next node on.
+
+    Parameters
+    ----------
+    robot, motors
+        The robot, and whether each of its joints has a motor, (n,).
+    rows, x0
+        The constraints, and the start, (states,).
+    """
+    m, states = rows.inputs, slice(rows.inputs, rows.inputs + 2 * robot.n)
+    excess = np.maximum(x0[: 2 * robot.n] - rows.upper[states], rows.lower[states] - x0[: 2 * robot.n])
+    found: list[Finding] = []
+    for index in np.flatnonzero(excess * rows.scale[states] > FEASIBLE):
+        quantity, joint, unit = _element(robot, motors, m + int(index) - rows.stage.step.force_count)
+        found += _LIMIT.told(excess[index], quantity=quantity, joint=joint, unit=unit, at="node 0, the given start")
+    return tuple(found)
+
+
 def violations(
     robot: Robot, motors: NDArray[np.bool_], pairs: Sequence[tuple[str, str]], rows: ConstraintRows, values: Floats
 ) -> tuple[Finding, ...]:
