@@ -227,18 +227,41 @@ def test_steps_are_repeated_while_they_ask_for_it() -> None:
         np.testing.assert_array_equal(x, y)
 
 
-def test_loops_that_repeat_steps_are_differentiated_forward_and_refused_backward() -> None:
-    halve = trace(
-        lambda x, t: (where(x > t, x / 2.0, x), where(x[0] > 2.0 * t, 1.0, 0.0)),
-        {"x": (1,), "t": ()},
-        outputs=["x", "again"],
-    )
-    loop = Function(halve, shape="scan").to_jax()
-    start, limit = jnp.array([64.0]), jnp.array([[10.0]])
-    end, slope = jax.jvp(lambda x: loop(x, limit)[0], (start,), (jnp.array([1.0]),))
-    np.testing.assert_array_equal([end[0], slope[0]], [8.0, 0.125])  # three halvings
-    with pytest.raises(ValueError, match="Reverse-mode differentiation does not work"):
-        jax.grad(lambda x: loop(x, limit)[0].sum())(start)
+def _fall(x: Any, t: Any, p: Any) -> Any:
+    """Let x fall by the factor p until it is below t."""
+    return np.array([where(x[0] > t, p * x[0], x[0])]), where(p * x[0] > t, 1.0, 0.0), x[0]
+
+
+FALLING = Function(
+    trace(_fall, {"x": (1,), "t": (), "p": ()}, name="falling", outputs=["x", "again", "before"]), shape="scan"
+)
+
+
+@pytest.mark.slow
+@BOTH
+def test_loops_that_repeat_steps_are_differentiated(machine_code: bool) -> None:
+    """The last x is p^m x after m repetitions, each sample with its own m."""
+    limits, x, p = np.array([[20.0, 8.0], [2.0, 0.6]]), np.array([[64.0], [3.0]]), np.array([0.5, 0.7])
+    scan = FALLING.to_jax(machine_code=machine_code)
+
+    def final(x: Any, p: Any) -> Any:
+        return scan(x, limits, p)[0][..., 0]
+
+    m = np.array([7.0, 5.0])
+    slopes = m * p ** (m - 1.0) * x[:, 0]
+    together = jax.jit(jax.grad(lambda x, p: final(x, p).sum(), (0, 1)))(x, p)
+    np.testing.assert_allclose(together[0][:, 0], p**m, rtol=1e-12)
+    np.testing.assert_allclose(together[1], slopes, rtol=1e-12)
+    np.testing.assert_allclose(jax.vmap(jax.grad(final, 1))(x, p), slopes, rtol=1e-12)
+    np.testing.assert_allclose(jax.jit(jax.jacfwd(final, 1))(x[0], p[0]), slopes[0], rtol=1e-12)
+    curvature = jax.jacrev(jax.jacfwd(final, 1), 1)(x[0], p[0])
+    np.testing.assert_allclose(curvature, 42.0 * p[0] ** 5.0 * x[0, 0], rtol=1e-12)
+
+
+def test_a_gradient_of_a_loop_that_repeats_steps_has_no_derivative() -> None:
+    final = lambda p: FALLING.to_jax()(np.array([64.0]), np.array([[20.0]]), p)[0][0]  # noqa: E731
+    with pytest.raises(ArgumentError, match=r"falling repeats steps .* has no derivative here. Take jax.jacrev"):
+        jax.hessian(final)(0.5)
 
 
 def _heron(x: Any, a: Any) -> Any:

@@ -30,11 +30,12 @@ from chasles.engine import (
     trace,
     where,
 )
+from chasles.engine.adjoints import LoopAdjoint
 from chasles.engine.derivatives.kernels import ArrayLibrary, adjoints
 from chasles.engine.program.operations import OPERATIONS
 from chasles.engine.running.runner import compiled
 from chasles.engine.targets.numpy import NumpyKernel
-from chasles.engine.targets.torch.function import bind
+from chasles.engine.targets.torch.function import MachineCode, bind
 from chasles.engine.targets.torch.operations import run_kernel, run_operations, translations
 
 pytestmark = pytest.mark.filterwarnings("ignore::FutureWarning:torch")
@@ -133,7 +134,7 @@ def test_the_gradient_of_a_long_loop_is_cut_into_segments(torch: Any) -> None:
     loop = Function(trace(_swing, {"x": (2,), "u": (), "k": ()}, outputs=["x", "y", "Y"], name="swing"), shape="scan")
     x, u, k = torch.tensor([0.4, 0.0]), torch.zeros(50, 2), torch.tensor(2.0)
     of_results = torch.ones(2), torch.zeros(50), torch.ones(50, 2)
-    library = ArrayLibrary(torch, lambda kernel, tensors: bind(kernel, compiled, tensors))
+    library = ArrayLibrary(torch, lambda kernel, tensors: bind(kernel, MachineCode(compiled, LoopAdjoint), tensors))
     whole, cut = (adjoints(loop.kernel, ("u", "k"), [x, u, k], of_results, library, held) for held in (10_000, 20))
     for one, other in zip(whole, cut, strict=True):
         np.testing.assert_allclose(one, other, rtol=1e-5)
@@ -161,6 +162,35 @@ def test_iterations_have_the_derivatives_of_their_solution(torch: Any) -> None:
     np.testing.assert_allclose(torch.func.grad(slope)(a[0]).detach(), -1.0 / 32.0, rtol=1e-12)
     np.testing.assert_allclose(torch.func.jacfwd(lambda a: root([1.0], a, 30)[0])(a[1]).detach(), [1.0 / 6.0])
     assert torch.isnan(torch.func.grad(lambda a: root([1.0], a, 2)[0][0])(a[1]))  # not done
+
+
+def test_loops_that_repeat_steps_are_differentiated(torch: Any) -> None:
+    """x falls by the factor p until it is below t: p^m x after m repetitions, each sample with its own m."""
+
+    def fall(x: Any, t: Any, p: Any) -> Any:
+        return np.array([where(x[0] > t, p * x[0], x[0])]), where(p * x[0] > t, 1.0, 0.0), x[0]
+
+    shapes = {"x": (1,), "t": (), "p": ()}
+    scan = Function(trace(fall, shapes, name="falling", outputs=["x_next", "again", "before"]), shape="scan").to_torch()
+    limits = torch.tensor([[20.0, 8.0], [2.0, 0.6]], dtype=torch.float64)
+    x = torch.tensor([[64.0], [3.0]], dtype=torch.float64)
+    p = torch.tensor([0.5, 0.7], dtype=torch.float64)
+
+    def final(x: Any, p: Any) -> Any:
+        return scan(x, limits, p)[0][..., 0]
+
+    m = torch.tensor([7.0, 5.0], dtype=torch.float64)
+    slopes = m * p ** (m - 1.0) * x[:, 0]
+    np.testing.assert_allclose(torch.func.vmap(torch.func.grad(final, 1))(x, p), slopes, rtol=1e-12)
+    together = torch.func.grad(lambda x, p: final(x, p).sum(), (0, 1))(x, p)
+    np.testing.assert_allclose(together[0][:, 0], p**m, rtol=1e-12)
+    np.testing.assert_allclose(together[1], slopes, rtol=1e-12)
+    np.testing.assert_allclose(torch.func.jacfwd(final, 1)(x[0], p[0]), slopes[0], rtol=1e-12)
+    curvature = torch.func.jacrev(torch.func.jacfwd(final, 1), 1)(x[0], p[0])
+    np.testing.assert_allclose(curvature, 42.0 * p[0] ** 5.0 * x[0, 0], rtol=1e-12)
+    for twice in (torch.func.hessian(final, 1), torch.func.grad(torch.func.grad(final, 1), 1)):
+        with pytest.raises(ArgumentError, match=r"falling repeats steps .* has no derivative here. Take"):
+            twice(x[0], p[0])
 
 
 def test_layouts_and_precisions(torch: Any) -> None:

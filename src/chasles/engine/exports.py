@@ -118,14 +118,15 @@ class Exports:
         >>> jax.grad(energy)(jax.numpy.array([0.0, 0.5]))  # the gravity torque
         Array([54.40...,  5.37...], dtype=float32)
         """
+        from chasles.engine.adjoints import LoopAdjoint
         from chasles.engine.running.compiling import native_available
         from chasles.engine.targets.jax import lower
 
         if not (machine_code and native_available()):
-            return lower(self.kernel)
+            return lower(self.kernel, LoopAdjoint)
         from chasles.engine.running.machine_code import loop_of
 
-        return lower(self.kernel, loop_of)
+        return lower(self.kernel, LoopAdjoint, loop_of)
 
     def to_torch(self) -> Callable[..., Any]:
         """Return the function for PyTorch's tensors, its ``autograd`` and ``torch.func``.
@@ -138,10 +139,12 @@ class Exports:
         MissingExtraError
             If PyTorch is not installed.
         """
+        from chasles.engine.adjoints import LoopAdjoint
         from chasles.engine.running.runner import compiled
         from chasles.engine.targets.torch import lower
+        from chasles.engine.targets.torch.function import MachineCode
 
-        return lower(self.kernel, compiled)
+        return lower(self.kernel, MachineCode(compiled, LoopAdjoint))
 
     def to_sympy(self, values: Mapping[str, Any] | None = None, *, simplify: bool = False) -> Symbol:
         """Return the outputs as SymPy expressions: one, or a tuple for several outputs.

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from chasles.base.errors import ArgumentError
 from chasles.engine.derivatives import programs, scans, solves
 from chasles.engine.kernels.shapes import CoreArray, Kernel
 from chasles.engine.program.program import Argument
@@ -34,10 +33,13 @@ class ArrayLibrary(NamedTuple):
         Module with NumPy's ``concatenate``, ``broadcast_to``, ``flip``, ``where`` and ``zeros_like``.
     run
         Runs a kernel over leading batch axes, and returns its results.
+    repeated
+        Returns `adjoints` of a scan that repeats steps, whose number the values of its arguments decide.
     """
 
     functions: Any
     run: Callable[[Kernel, Sequence[Array]], Sequence[Array]]
+    repeated: Callable[[Kernel, tuple[str, ...], Sequence[Array], Sequence[Array]], list[Array]] | None = None
 
 
 _jvp, _vjp = cache(programs.jvp), cache(programs.vjp)
@@ -55,7 +57,6 @@ def tangents(
     """
     if kernel.shape == "map":
         return list(library.run(Kernel(_jvp(kernel.program, wrt)), [*arguments, *directions]))
-    check_differentiable(kernel)
     by_name = dict(zip(wrt, directions, strict=True))
     if kernel.shape == "scan":
         return _scan_tangents(kernel, by_name, arguments, library)
@@ -91,19 +92,12 @@ def adjoints(
     """
     if kernel.shape == "map":
         return list(library.run(Kernel(_vjp(kernel.program, wrt)), [*arguments, *of_results]))
-    check_differentiable(kernel)
+    if kernel.repeats:
+        assert library.repeated is not None
+        return library.repeated(kernel, wrt, arguments, of_results)
     if kernel.shape == "scan":
         return scan_adjoints(kernel, wrt, arguments, of_results, library, held)[0]
     return _solve_adjoints(kernel, wrt, arguments, of_results[0], library)
-
-
-def check_differentiable(kernel: Kernel) -> None:
-    """Refuse scans that repeat steps, whose number a graph of arrays does not know."""
-    if kernel.repeats:
-        raise ArgumentError(
-            f"{kernel.program.name} repeats steps whose length their error controls: it has no derivative here. Take "
-            "steps of a fixed length"
-        )
 
 
 def scan_adjoints(
@@ -263,7 +257,7 @@ def _scan_tangents(
     further = [directions[a.name] for a in inputs[2:] if a.name in directions]
     beside = Kernel(_tangent_scan(kernel.program, tuple(directions)), "scan")
     final, *of_samples = library.run(beside, [both, given, *parameters, *further])
-    return [final[..., size:], *of_samples]
+    return [final[..., size:], *(of_samples[1:] if kernel.repeats else of_samples)]
 
 
 def _solve_tangents(

@@ -16,6 +16,7 @@ from itertools import accumulate, pairwise
 
 from chasles.engine.derivatives.accumulation import Sparse, forward, input_scalars, program_values, reverse
 from chasles.engine.derivatives.programs import positions
+from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.program.folding import add
 from chasles.engine.program.graph import Graph
 from chasles.engine.program.program import Argument, Program
@@ -39,6 +40,7 @@ def tangent_scan(program: Program, wrt: Sequence[str]) -> Program:
     Program
         (state and tangent, given, *parameters, *directions) -> (next state and tangent, *tangents of samples). What is
         given is a vector, followed by its direction if it moves; the directions are those of the parameters that move.
+        Of a scan that repeats steps, its ``again`` comes first among the samples.
     """
     state, given, *parameters = program.inputs
     moving = [a for a in parameters if a.name in wrt]
@@ -62,11 +64,15 @@ def tangent_scan(program: Program, wrt: Sequence[str]) -> Program:
         seeds += [{0: x} for x in direction] if direction else [{}] * argument.size
     following, sparse = forward(program, values, seeds, range(len(program.results)))
     tangents = [entry.get(0, 0.0) for entry in sparse]
+    again = [a for a in program.outputs[1:2] if Kernel(program, "scan").repeats]
     outputs = [
         Argument("state_and_tangent_next", (2 * state.size,)),
+        *again,
         *(Argument(f"tangent_{k}", a.shape) for k, a in enumerate(program.outputs[1:])),
     ]
-    return Program.from_graph(f"{program.name}_tangent", inputs, outputs, graph, [*following[: state.size], *tangents])
+    both = [*following[: state.size], *tangents[: state.size]]
+    samples = [*following[state.size : state.size + len(again)], *tangents[state.size :]]
+    return Program.from_graph(f"{program.name}_tangent", inputs, outputs, graph, [*both, *samples])
 
 
 def taped_items(program: Program) -> list[int]:

@@ -14,16 +14,18 @@ from typing import Any
 from chasles.base.errors import ArgumentTypeError, import_extra
 from chasles.engine.arguments import in_order, shown
 from chasles.engine.kernels.shapes import Kernel
-from chasles.engine.targets.jax.primitive import Call, LoopOf
+from chasles.engine.targets.jax.primitive import AdjointOf, Call, LoopOf
 
 
-def lower(kernel: Kernel, loop_of: LoopOf | None = None) -> Callable[..., Any]:
+def lower(kernel: Kernel, adjoint_of: AdjointOf, loop_of: LoopOf | None = None) -> Callable[..., Any]:
     """Return a kernel as a function of JAX's arrays.
 
     Parameters
     ----------
     kernel
         Program to translate, with the way to run it.
+    adjoint_of
+        Function that gives the adjoints of scans that repeat steps.
     loop_of
         Function that gives processors machine code; default none: XLA compiles operations of ``jax.numpy`` there too,
         which takes seconds for programs of a thousand operations.
@@ -33,8 +35,8 @@ def lower(kernel: Kernel, loop_of: LoopOf | None = None) -> Callable[..., Any]:
     Callable
         Function of the kernel's arrays, with leading batch axes that broadcast; it computes in the type to which they
         promote, ``float64`` or ``float32``. Several results are a tuple. Derivatives are exact, forward and reverse, to
-        any order. Those of an iteration are the solution's, and NaN where it is not done. Loops that repeat steps run
-        as operations, and are differentiated forward alone.
+        any order. Those of an iteration are the solution's, and NaN where it is not done. The gradient of a loop that
+        repeats steps is computed on the processor, by a call from XLA to Python, and has no derivative itself.
 
     Raises
     ------
@@ -44,19 +46,19 @@ def lower(kernel: Kernel, loop_of: LoopOf | None = None) -> Callable[..., Any]:
     Examples
     --------
     >>> import jax
-    >>> from chasles.engine import sin, trace
-    >>> height = lower(Kernel(trace(lambda q, l: l * sin(q), {"q": (), "l": ()}, name="height")))
+    >>> from chasles.engine import Function, sin, trace
+    >>> height = Function(trace(lambda q, l: l * sin(q), {"q": (), "l": ()}, name="height")).to_jax()
     >>> jax.grad(height)(0.0, 2.0)
     Array(2., dtype=float32...)
     """
     import_extra("jax", "jax", "writing a program as a function of JAX")
-    call = Call(kernel, loop_of)
+    call = Call(kernel, loop_of, adjoint_of)
     names = [core.name for core in kernel.inputs]
     usage = f"{kernel.program.name}({', '.join(names)})"
 
     def function(*arguments: Any, **named: Any) -> Any:
         arrays = _arrays(usage, names, in_order(usage, names, arguments, named, {}))
-        results = call.compose(arrays) if kernel.repeats else call.bind(arrays)
+        results = call.bind(arrays)
         return results[0] if len(results) == 1 else tuple(results)
 
     function.__name__ = function.__qualname__ = kernel.program.name

@@ -9,7 +9,10 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Literal
 
+import numpy as np
+
 from chasles.base.cached import cached_property
+from chasles.base.errors import ArgumentError
 from chasles.engine.derivatives.kernels import ArrayLibrary, adjoints, tangents
 from chasles.engine.kernels.shapes import CoreArray, Kernel
 from chasles.engine.targets.batches import common_batch, core_shape, core_sizes, with_batch, with_mapped_axis
@@ -17,6 +20,8 @@ from chasles.engine.targets.jax import operations
 
 #: Gives the address of a kernel's loop in a type of numbers for so many samples, and the owner of that code.
 LoopOf = Callable[[Kernel, str, int], tuple[int, object]]
+#: Gives the adjoint of a scan to some of its inputs in a type of numbers: a function of NumPy's arrays.
+AdjointOf = Callable[[Kernel, Sequence[str], str], Callable[..., Any]]
 
 
 @dataclass(frozen=True)
@@ -29,6 +34,9 @@ class Call:
         Kernel to compute.
     loop_of
         Function that gives processors machine code; None if they run operations.
+    adjoint_of
+        Function that gives the adjoints of scans that repeat steps, which run outside of JAX: XLA's arrays have fixed
+        sizes, and the states of a scan that is run backward are as many as its repetitions.
     gives
         Its results, or their directions, or the adjoints of its inputs. A derivative is linear in its last inputs.
     wrt
@@ -37,6 +45,7 @@ class Call:
 
     kernel: Kernel
     loop_of: LoopOf | None
+    adjoint_of: AdjointOf
     gives: Literal["results", "tangents", "adjoints"] = "results"
     wrt: tuple[str, ...] = ()
 
@@ -75,12 +84,34 @@ class Call:
         """Compute a derivative by kernels, or a kernel by operations."""
         import jax.numpy as jnp
 
+        def run(kernel: Kernel, given: Sequence[Any]) -> list[Any]:
+            return Call(kernel, self.loop_of, self.adjoint_of).bind(given)
+
         if self.gives == "results":
-            return operations.run_kernel(self.kernel, lambda step, given: Call(step, self.loop_of).bind(given), arrays)
-        library = ArrayLibrary(jnp, lambda kernel, given: Call(kernel, self.loop_of).bind(given))
+            return operations.run_kernel(self.kernel, run, arrays)
+        library = ArrayLibrary(jnp, run, self._repeated)
         derivative = tangents if self.gives == "tangents" else adjoints
         taken = len(self.kernel.inputs)
         return derivative(self.kernel, self.wrt, arrays[:taken], arrays[taken:], library)
+
+    def _repeated(self, *of: Any) -> list[Any]:
+        """Return the adjoints of a scan that repeats steps, by a call from XLA to Python."""
+        import jax
+
+        kernel, wrt, arguments, of_results = of
+        arrays = [*arguments, *of_results]
+        dtype = arrays[0].dtype
+        adjoint = self.adjoint_of(kernel, wrt, dtype.name)
+        batch, sizes = common_batch(self.inputs, arrays), core_sizes("", self.inputs, arrays)
+        shapes = [jax.ShapeDtypeStruct((*batch, *core_shape(core, sizes)), dtype) for core in self.outputs]
+
+        def call(*arrays: Any) -> list[Any]:
+            results = adjoint(*map(np.asarray, arrays))
+            several = results if isinstance(results, tuple) else (results,)
+            return [np.broadcast_to(x, of.shape) for x, of in zip(several, shapes, strict=True)]
+
+        pulled: list[Any] = jax.pure_callback(call, shapes, *arrays)
+        return pulled
 
 
 @cache
@@ -109,6 +140,11 @@ def _primitive() -> Any:
         if call.gives == "results":
             along = replace(call, gives="tangents", wrt=tuple(call.inputs[k].name for k in moving))
             return primitive.bind(*primals, call=call), along.bind([*primals, *moved])
+        if call.gives == "adjoints" and call.kernel.repeats:
+            raise ArgumentError(
+                f"{call.kernel.program.name} repeats steps until an error estimate accepts them: its gradient has no "
+                "derivative here. Take jax.jacrev(jax.jacfwd(...)) for second derivatives, or steps of a fixed length"
+            )
 
         def of_moving(*arrays: Any) -> Any:
             by_place = dict(enumerate(primals)) | dict(zip(moving, arrays, strict=True))

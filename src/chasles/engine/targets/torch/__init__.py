@@ -13,18 +13,18 @@ from typing import Any
 from chasles.base.errors import ArgumentError, ArgumentTypeError, import_extra
 from chasles.engine.arguments import in_order, shown
 from chasles.engine.kernels.shapes import Kernel
-from chasles.engine.targets.torch.function import Compile, bind
+from chasles.engine.targets.torch.function import MachineCode, bind
 
 
-def lower(kernel: Kernel, compile_kernel: Compile) -> Callable[..., Any]:
+def lower(kernel: Kernel, code: MachineCode) -> Callable[..., Any]:
     """Return a kernel as a function of tensors.
 
     Parameters
     ----------
     kernel
         Program to translate, with the way to run it.
-    compile_kernel
-        Compiler of kernels for tensors in main memory.
+    code
+        What computes tensors in main memory.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def lower(kernel: Kernel, compile_kernel: Compile) -> Callable[..., Any]:
         Function of the kernel's inputs as tensors, with leading batch axes that broadcast. It computes on their
         device, in ``float64`` if one of them is, else in ``float32``; several results are a tuple. Derivatives are
         exact, forward and reverse, to any order. Those of an iteration are the solution's, and NaN where it is not
-        done. Loops that repeat steps have none.
+        done. The gradient of a loop that repeats steps is computed in main memory and has no derivative itself.
 
     Raises
     ------
@@ -45,7 +45,7 @@ def lower(kernel: Kernel, compile_kernel: Compile) -> Callable[..., Any]:
 
     def function(*arguments: Any, **named: Any) -> Any:
         tensors = _tensors(usage, names, in_order(usage, names, arguments, named, {}))
-        results = bind(kernel, compile_kernel, tensors)
+        results = bind(kernel, code, tensors)
         return results[0] if len(results) == 1 else results
 
     function.__name__ = function.__qualname__ = kernel.program.name
