@@ -17,10 +17,10 @@ from chasles.inverse_kinematics import InverseKinematics
 
 DERIVED = [
     (excite.excite_command, ch.excite, ("period", "harmonics", "starts", "time_limit", "seed")),
-    (identify.identify_command, ch.Log, ("sample_period", "delay")),
+    (identify.identify_command, ch.Log, ("sample_period",)),
     (identify.identify_command, ch.identify, ("cutoff",)),
     (payload.payload_command, identify_payload, ("frame", "cutoff")),
-    (payload.payload_command, ch.Log, ("sample_period", "delay")),
+    (payload.payload_command, ch.Log, ("sample_period",)),
     (simulate.simulate, ch.simulate, ("period",)),
     (optimize.optimize, ch.OptimalControl.solve, ("iterations",)),
     (inverse_kinematics.inverse_kinematics, InverseKinematics.__call__, ("target", "limits")),

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from tests.identification.synthetic_logs import (
     Motion,
     coloured_noise,
@@ -390,11 +390,11 @@ def test_a_robot_without_masses_is_identified(result: Identification) -> None:
 
 
 def misalignments_told(
-    data: dict[str, np.ndarray], arm: ch.Robot = ARM, delay: float = 0.0
+    data: dict[str, np.ndarray], arm: ch.Robot = ARM, delay: ArrayLike = 0.0
 ) -> list[tuple[str, float, float]]:
     """Codes, sizes and half intervals of findings about delays (s) and zeros (°)."""
     found = ch.identify(arm, ch.Log(arm, data, delay=delay)).findings
-    sizes = {"effort-delay": "delay", "zero-offset": "degrees"}
+    sizes = {"effort-delay": "delay", "joint-effort-delay": "delay", "zero-offset": "degrees"}
     told = ((f.rule.code, f.record) for f in found if f.rule.code in sizes)
     return [(code, float(str(own[sizes[code]])), float(str(own["half"]))) for code, own in told]
 
@@ -409,6 +409,21 @@ def test_a_delay_of_the_efforts_is_told_with_its_size() -> None:
     assert misalignments_told(changed(tau=late + noise), delay=0.03) == []
     ((_, rest, half),) = misalignments_told(changed(tau=late + noise), delay=0.06)
     assert abs(rest + 0.03) < 2.0 * half
+
+
+@pytest.mark.slow
+def test_the_delay_of_one_joint_is_told_by_its_name() -> None:
+    arm = ch.load("ur5")
+    log = everyday_log(arm, 4)
+    late = log["tau"].copy()
+    late[:, 2] = np.interp(log["t"] - 0.04, log["t"], late[:, 2])
+    found = ch.identify(arm, log | {"tau": late}).findings
+    (alone,) = (finding for finding in found if finding.rule.code == "joint-effort-delay")
+    assert alone.facts["joint"] == arm.joint_names[2]
+    ((_, delay, half),) = misalignments_told(log | {"tau": late}, arm)
+    assert abs(delay - 0.04) < 2.0 * half < 0.02
+    declared = [float(one) for one in str(alone.facts["declared"]).split(",")]
+    assert misalignments_told(log | {"tau": late}, arm, declared) == []
 
 
 @pytest.mark.slow

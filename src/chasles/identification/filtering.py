@@ -208,7 +208,7 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
         period=step * log.sample_period, cutoff=chosen, noise=noise,
         derivative="positions" if rates is None else "measured velocities",
     )  # fmt: skip
-    return delayed(signals, log.delay) if log.delay else signals
+    return advanced(signals, log.delay)
 
 
 def _recordings(log: Log, parts: list[tuple[slice, FloatArray]], ends: NDArray[np.intp]) -> tuple[slice, ...]:
@@ -226,14 +226,15 @@ def _measured_rates(log: Log, frequency: float) -> list[FloatArray] | None:
     return _filtered(log, log.qd, frequency)
 
 
-def delayed(signals: Signals, delay: float) -> Signals:
-    """Signals with positions, velocities and accelerations of an earlier time, s."""
-
-    def earlier(values: FloatArray) -> FloatArray:
-        times = ((signals.time[part], values[part]) for part in signals.segments)
-        return np.concatenate([CubicSpline(time, own)(time - delay) for time, own in times])
-
-    return replace(signals.at(earlier(signals.q)), qd=earlier(signals.qd), qdd=earlier(signals.qdd))
+def advanced(signals: Signals, delay: FloatArray) -> Signals:
+    """Signals with the efforts of later times: their delays, shape (n,), s, are taken out."""
+    effort = signals.effort.copy()
+    for part in signals.segments:
+        time = signals.time[part]
+        for joint in np.flatnonzero(delay):
+            wanted = np.clip(time + delay[joint], time[0], time[-1])
+            effort[part, joint] = CubicSpline(time, signals.effort[part, joint])(wanted)
+    return replace(signals, effort=effort)
 
 
 def filtered_like(log: Log, signals: Signals, values: FloatArray) -> FloatArray:

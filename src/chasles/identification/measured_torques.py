@@ -51,18 +51,19 @@ class MeasuredTorques(RobotController):
     kp: Array
     kd: Array
 
-    def __init__(
-        self, robot: Robot, time: FloatArray, effort: FloatArray, commanded: bool, *, kp: FloatArray, kd: FloatArray
-    ) -> None:
+    def __init__(self, robot: Robot, log: Log, commanded: bool, *, kp: FloatArray, kd: FloatArray) -> None:
         super().__init__(robot, {"kp": kp, "kd": kd})
-        self._time, self._effort, self._commanded = time, effort, commanded
+        self._log, self._commanded = log, commanded
 
     def schedule(self, times: FloatArray, motion: Motion) -> FloatArray:
         """Return the torques in the middle of the time for which they act, (k, n)."""
         middle = times + 0.5 * (times[-1] - times[0]) / max(len(times) - 1, 1)
-        if self._commanded:
-            return np.asarray(self._effort[np.clip(np.searchsorted(self._time, middle) - 1, 0, None)])
-        return np.stack([np.interp(middle, self._time, column) for column in self._effort.T], axis=1)
+        columns = []
+        for effort, delay in zip(self._log.effort.T, self._log.delay, strict=True):
+            known = self._log.time - self._log.time[0] - delay
+            held = effort[np.clip(np.searchsorted(known, middle) - 1, 0, None)]
+            columns.append(held if self._commanded else np.interp(middle, known, effort))
+        return np.stack(columns, axis=1)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law."""
@@ -107,8 +108,6 @@ def driven_by_log(robot: Robot, log: Log, signals: Signals, bandwidth: float | N
     inertia, begin, step = 1.0 / mobility.mean(axis=0), float(log.time[0]), log.sample_period
     frequency = max(SHARE * signals.cutoff.frequency, LEAST) if bandwidth is None else bandwidth
     rate = 2.0 * np.pi * frequency
-    law = MeasuredTorques(
-        robot, log.time - begin - log.delay, log.effort, commanded, kp=inertia * rate**2, kd=2.0 * inertia * rate
-    )  # fmt: skip
+    law = MeasuredTorques(robot, log, commanded, kp=inertia * rate**2, kd=2.0 * inertia * rate)
     motion = CubicSpline(signals.time - begin, signals.q, boundary="natural")
     return DrivenByLog(law, motion, step / np.ceil(CALLS * frequency * step))

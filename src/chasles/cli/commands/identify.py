@@ -57,6 +57,10 @@ ZerosOption = Annotated[
     str | None,
     typer.Option("--zero-positions", help="Joint positions where those of the log are zero, rad or m: 0,-1.57,0."),
 ]
+DelayOption = Annotated[
+    str | None,
+    typer.Option("--delay", help="Time by which the efforts lag behind the positions, s: one number or one per joint."),
+]
 ClockOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -66,7 +70,7 @@ ClockOption = Annotated[
     ),
 ]
 #: Options of the log that its Python class has, too.
-takes_log = takes("identification.logs.log:Log", "sample_period", "delay")
+takes_log = takes("identification.logs.log:Log", "sample_period")
 
 
 @takes("identification.identify:identify", "cutoff", "bandwidth")
@@ -85,6 +89,7 @@ def identify_command(
     unit: UnitOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
+    delay: DelayOption = None,
     clock: ClockOption = None,
     wrench: Annotated[
         list[str] | None,
@@ -134,7 +139,7 @@ def identify_command(
         result_from_wrenches(arm, log, wrench, columns, cutoff, out, report, check=not force, as_json=as_json)
         return
     with progress_bar("identifying", 3, show=is_watched()) as advance:
-        reading = (columns, unit, reductions, zero_positions, clock)
+        reading = (columns, unit, reductions, zero_positions, delay, clock)
         recorded = read_logs(log, arm, *reading, **timing)
         advance(1)
         second = None if unseen is None else read_log([unseen], arm, *reading, **timing)
@@ -256,11 +261,12 @@ def read_log(
     units: Sequence[str] | None,
     reductions: str | None,
     zero_positions: str | None,
+    delay: str | None,
     clock: Sequence[str] | None,
     **timing: Any,
 ) -> Log:
-    """Read the log that command-line options describe; `timing` is its sample period and its delay, where given."""
-    from chasles.cli.values import numbers
+    """Read the log that command-line options describe; `timing` is its sample period, where given."""
+    from chasles.cli.values import joint_values, numbers
     from chasles.identification import Log
     from chasles.identification.logs.clock import known_faults
 
@@ -278,6 +284,7 @@ def read_log(
         units={name: _units(value) for name, value in _pairs(units, "--unit").items()},
         motor_from_joint=None if reductions is None else np.array(numbers(reductions, "--reductions")),
         zero_positions=0.0 if zero_positions is None else np.array(numbers(zero_positions, "--zero-positions")),
+        delay=0.0 if delay is None else joint_values(delay, "--delay", robot),
         clock=known_faults(clock or ()),
         name=paths[0].name,
         **timing,

@@ -12,6 +12,7 @@ from chasles.base.writing import ROBOT
 from chasles.cli.commands.identify import (
     ClockOption,
     ColumnsOption,
+    DelayOption,
     LogArgument,
     ReductionsOption,
     UnitOption,
@@ -40,6 +41,7 @@ def payload_command(
     unit: UnitOption = None,
     reductions: ReductionsOption = None,
     zero_positions: ZerosOption = None,
+    delay: DelayOption = None,
     clock: ClockOption = None,
     tool: ToolOption = "",
     unchecked: UncheckedOption = False,
@@ -61,7 +63,7 @@ def payload_command(
 
     arm = loaded(robot, tool=tool, unchecked=unchecked)
     with progress_bar("identifying", 2, show=is_watched()) as advance:
-        recorded = read_log(log, arm, columns, unit, reductions, zero_positions, clock, **timing)
+        recorded = read_log(log, arm, columns, unit, reductions, zero_positions, delay, clock, **timing)
         advance(1)
         payload = identify_payload(arm, recorded, frame=frame, cutoff=cutoff)
         advance(1)

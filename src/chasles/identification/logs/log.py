@@ -69,7 +69,7 @@ class Log:
         Joint positions at which the logged positions are zero, rad or m; shape (n,) or a scalar. If given, positions
         without a unit are taken in rad and m, whatever their size.
     delay
-        Time by which the efforts lag behind the positions, s.
+        Time by which the efforts lag behind the positions, s, a scalar or shape (n,).
     clock
         Faults of the clock to repair, where the log shows them: ``"jitter"`` (samples were taken evenly, whatever the
         stamps say), ``"drift"`` (the clock runs as fast as the measured velocities tell), ``"jumps"`` (time jumps, the
@@ -100,7 +100,7 @@ class Log:
         Whether each effort is at its limit, or on a plateau at the joint's extreme value, shape (k, n). The fit leaves
         these samples out, because the required torque may be larger.
     delay
-        Delay, as given, s; `time` is that of the efforts.
+        Delay of each joint's effort, shape (n,), s; `time` is that of the positions.
     findings
         Notes, cautions and refusals, as `chasles.base.findings.Finding`. Refusals are columns that contradict each
         other or the robot; `identify` rejects such a log.
@@ -136,7 +136,7 @@ class Log:
         motor_from_joint: ArrayLike | None = None,
         drive_gains: ArrayLike | None = None,
         zero_positions: ArrayLike = 0.0,
-        delay: float = 0.0,
+        delay: ArrayLike = 0.0,
         clock: ClockFault | Sequence[ClockFault] = (),
         name: str | None = None,
     ) -> None:
@@ -173,7 +173,7 @@ class Log:
         self.recordings: tuple[slice, ...] = (slice(0, len(self.time)),)
         self.measured = inspection.measured
         self.saturated = inspection.saturated
-        self.delay = real(delay, "delay")
+        self.delay = reals(delay, "delay", (robot.n,), broadcast=True)
         self.findings: tuple[Finding, ...] = inspection.findings
 
     @property
@@ -282,8 +282,8 @@ def _require_alike(logs: Sequence[Log]) -> None:
     """Raise if logs are not of the same robot and drives, or one lacks the effort of a joint that moves in it."""
     first = logs[0]
     for log in logs:
-        alike = log.n == first.n and (log.coupling == first.coupling).all()
-        if not alike or (log.currents, log.delay) != (first.currents, first.delay):
+        alike = log.n == first.n and (log.coupling == first.coupling).all() and (log.delay == first.delay).all()
+        if not alike or log.currents != first.currents:
             raise ArgumentError(
                 f"the logs '{first.name}' and '{log.name}' differ in joints, motors, units of effort or delay: "
                 "identify them one by one"
