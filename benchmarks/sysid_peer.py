@@ -26,6 +26,8 @@ if not hasattr(sysid, "optimize"):
 #: Duration of a simulation, s: without feedback, longer ones leave the measured motion.
 DURATION = 0.5
 TIMESTEP = 0.004
+#: On the Panda's first half 39 iterations leave the squares of 13 as they are, to four digits.
+ITERATIONS = 15
 #: Torque of each first rotor inertia, damping and dry friction, of the measured one, and their range.
 FIRST_SHARE, LEAST, MOST = 0.1, 1e-4, 20.0
 #: Rate at which dry friction turns, of the largest one: MuJoCo's has none, and torques at rest are not compared.
@@ -76,7 +78,7 @@ def identified(signals: Signals) -> Any:
         return (inside.data - there.data) / scale, there, inside
 
     residuals = sysid.build_residual_fn(models_sequences=[measured], modify_residual=difference)
-    found, _ = sysid.optimize(parameters, residuals, verbose=False, x_scale="jac")
+    found, _ = sysid.optimize(parameters, residuals, verbose=False, x_scale="jac", max_iters=ITERATIONS)
     return sysid.apply_param_modifiers(found, spec)
 
 
