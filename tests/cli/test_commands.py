@@ -480,16 +480,18 @@ def test_wrong_options_of_simulate(options, said):
     assert said in error_of("simulate", "panda", *options)
 
 
-@pytest.mark.parametrize("kind", some(studies.kinds(), "pid", "impedance", "lee-chung", "whole-body-torque"))
+@pytest.mark.parametrize("kind", some(studies.kinds(), "pid", "impedance", "elastic-regulator", "whole-body-torque"))
 def test_simulate_knows_every_controller_of_studies(kind):
     needed = {
         "operational-space": ["components=x,y"],
         "resolved-acceleration": ["components=x,y"],
         "impedance": ["stiffness=500", "damping=60", "components=x,y"],
+        "elastic-regulator": ["stiffness=800,100", "rotor_inertia=0.3,0.05"],
     }
     options = ["planar2r", "--law", kind, "--duration", "0.3", "--period", "0.004", "--json"]
     if kind in needed:
-        said = "needs a value for" if kind == "impedance" else "cannot move the components"
+        asked = {"impedance": "needs a value for", "elastic-regulator": "give --set stiffness=…"}
+        said = asked.get(kind, "cannot move the components")
         assert said in error_of("simulate", *options)
     for setting in needed.get(kind, []):
         options += ["--set", setting]

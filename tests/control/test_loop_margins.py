@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 from tests.oracles.turned_loops import drawn_arm, law_matrices
 from tests.thinning import thinned
 
@@ -130,3 +131,59 @@ def test_a_law_of_a_large_memory_is_differentiated_exactly() -> None:
         np.testing.assert_allclose(
             linear.D[0] + linear.C[0] @ kept, expected, rtol=1e-6, atol=1e-6 * np.abs(expected).max()
         )
+
+
+@pytest.mark.parametrize("kind", ["both", "link", "motor"])
+def test_elastic_joints_against_an_integrated_period(kind: Any) -> None:
+    """Spectral radius of one period, torques a period late: differences of equations written here, by SciPy."""
+    K, B, D, h = np.array([800.0, 100.0]), np.array([0.3, 0.05]), np.array([0.5, 0.1]), 0.004
+    pose, still = np.array([0.3, -0.5]), ch.PointToPoint([0.3, -0.5], [0.3, -0.5], 0.1)
+    joints = ch.ElasticJoints(ARM, stiffness=K, rotor_inertia=B, damping=D)
+    law: Any = ch.ComputedTorque(ARM.with_motor_inertia(B), kp=100.0, kd=20.0)
+    if kind == "both":
+        law = ch.control.ElasticComputedTorque(ARM, stiffness=K, rotor_inertia=B, frequency=25.0)
+    side: Any = "link" if kind == "both" else kind
+
+    def rates(t: float, x: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        q, angle, qd, speed = np.split(x, 4)
+        pull = K * (angle - q) + D * (speed - qd)
+        return np.concatenate([qd, speed, ARM.forward_dynamics(q, qd, pull), (tau - pull) / B])
+
+    def period(state: np.ndarray) -> np.ndarray:
+        x, last, waiting = np.split(state, [8, 12])
+        seen, speeds = x[:4], (x[:4] - last) / h
+        own = slice(2) if side == "link" else slice(2, 4)
+        motors = (seen[2:], speeds[2:]) if kind == "both" else None
+        zero = spring / K if kind == "motor" else 0.0  # the encoder reads the reference without error
+        tau = law.evaluate(seen[own] - zero, speeds[own], still, motors=motors, period=h, schedule=row).tau
+        following = solve_ivp(rates, (0.0, h), x, args=(waiting,), rtol=1e-11, atol=1e-12).y[:, -1]
+        return np.concatenate([following, seen, tau])
+
+    row = law.settled_schedule(still(np.zeros(1)), h) if kind == "both" else None
+    row = None if row is None else ch.engine.Record({name: part[0] for name, part in row.items()})
+    spring = ARM.gravity_torque(pose)
+    balance = np.concatenate([pose, pose + spring / K, np.zeros(4), pose, pose + spring / K, spring])
+    steps = 1e-5 * np.concatenate([np.ones(12), [10.0, 10.0]])
+    moved = [(period(balance + e) - period(balance - e)) / (2.0 * e.max()) for e in np.diag(steps)]
+    expected = np.abs(np.linalg.eigvals(np.stack(moved, axis=-1))).max()
+    found = loop_margins(ARM, law, still, period=h, delay=1.0, elastic_joints=joints, side=side)
+    np.testing.assert_allclose(found.radius, expected, rtol=1e-6)
+    assert (found.disk > 0.0).all() == (expected < 1.0)
+
+
+def test_elastic_joints_are_those_of_the_loops_response() -> None:
+    """A rod at rest on a spring: L = kp G(z) at the motor, of the transfer function by residues."""
+    J, B, K, kp, h = 1.0, 0.25, 100.0, 50.0, 0.01
+    rod = ch.Robot.from_dh(
+        [{"kind": "revolute", "mass": 0.0, "inertia": np.diag([0.0, 0.0, J])}], gravity=(0.0, 0.0, 0.0), check=False
+    )
+    joints = ch.ElasticJoints(rod, stiffness=K, rotor_inertia=B)
+    still, law = ch.PointToPoint([0.0], [0.0], 0.1), ch.control.PD(rod, kp=kp, kd=0.0)
+    found = ch.control.loop_response(rod, law, still, period=h, elastic_joints=joints, side="motor", samples=50)
+    # θ / τ = (s² + K/J) / (B s² (s² + Ω²)) = a / s² + b / (s² + Ω²), held: a h²/2 (z + 1)/(z - 1)² and b/Ω² (1 - cos) …
+    rate = np.sqrt(K / J + K / B)
+    z, a, c = np.exp(1j * found.frequency * h), 1.0 / (J + B), np.cos(rate * h)
+    b = (1.0 - K / J / rate**2) / B
+    held = a * h * h / 2.0 / (z - 1.0) ** 2 + b / rate**2 * (1.0 - c) / (z * z - 2.0 * c * z + 1.0)
+    expected = kp * held * (z + 1.0)
+    np.testing.assert_allclose(found.response[:-1, 0, 0], expected[:-1], rtol=1e-5)  # at z = -1 both are 0

@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.cli.values import joint_values, not_negative, numbers
+from chasles.control.laws import laws
 from chasles.engine.validators import real
 from chasles.robot.robot import Robot
+from chasles.simulation.plant.elastic_joints import ElasticJoints
 from chasles.simulation.plant.plant import Plant
 from chasles.studies.controllers import KINDS, settings_of
 
@@ -102,12 +104,23 @@ class Settings:
         return robot
 
     def drives(self, plant: Plant) -> Plant:
-        """Return the plant with the delay and the limits of its drives."""
+        """Return the plant with the delay and the limits of its drives, and the elastic joints that the law knows."""
         limits = {name: self._truth(name) for name in ("effort_limits", "velocity_limits") if name in self.plant}
         delay = None
         if "delay" in self.plant:
             (delay,) = _numbers_of("delay", self.plant["delay"], (1,))
-        return plant.with_drives(delay=delay, **limits)
+        return plant.with_drives(delay=delay, elastic_joints=self._elastic_joints(plant), **limits)
+
+    def _elastic_joints(self, plant: Plant) -> ElasticJoints | None:
+        if not laws()[self.kind].measures_motors:
+            return None
+        if not {"stiffness", "rotor_inertia"} <= set(self.law):
+            raise ArgumentError(
+                f"law '{self.kind}' is one of elastic joints: give --set stiffness=…, N·m/rad, and --set "
+                "rotor_inertia=…, kg·m²"
+            )
+        springs = {name: parsed_setting(self.law[name]) for name in ("stiffness", "rotor_inertia")}
+        return ElasticJoints(plant.robot, **springs)
 
     def constants(self, plant: Plant, varied: Collection[str]) -> dict[str, NDArray[np.float64]]:
         """Return values of other parameters of the plant, in their shapes; what varies can have no single value."""

@@ -290,14 +290,15 @@ class Controller(HasBounds, Sealed):
         """Whether this law or the one inside it measures the motor sides of elastic joints."""
         return self.measures_motors or (self.inner is not None and self.inner.reads_motors)
 
-    def motor_motion(self, motion: PlannedMotion) -> MotorReading:
+    def motor_motion(self, motion: PlannedMotion, times: NDArray[np.float64] | None = None) -> MotorReading:
         """Return the motor sides of elastic joints that follow places of a motion, of laws that measure them.
 
-        Designs with margins take them; the default is the inner law's.
+        Without the places' times, accelerations stay as they are at each place. Margins take them; the default is the
+        inner law's.
         """
         if self.inner is None:
             raise ArgumentError(f"controller '{self.name}' does not say how motors move along a motion")
-        return self.inner.motor_motion(motion)
+        return self.inner.motor_motion(motion, times)
 
     @property
     def has_schedule(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,11 +15,11 @@ from chasles.control.pole_design import PoleDesign
 from chasles.engine import Record
 from chasles.engine.program.scalar import Array
 from chasles.robot.robot import Robot
-from chasles.trajectories import Motion
+from chasles.trajectories import JointTrajectory, Motion
 
 Floats = NDArray[np.float64]
 
-_FASTEST = 0.05  # of ω h, where gains are not designed by margins
+_SLOWER = 0.1  # of the frequency of laws of two poles, where gains are not designed by margins
 
 
 class ElasticComputedTorque(ElasticJointLaw):
@@ -41,8 +42,9 @@ class ElasticComputedTorque(ElasticJointLaw):
     stiffness, rotor_inertia
         K, N·m/rad, and B, kg·m², of the joints, positive, a scalar or one value per joint.
     frequency, damping
-        ω, rad/s, and ζ, positive, a scalar or one value per joint. Sampling bounds ω: `tuned` finds the largest ω with
-        a margin in the sampled loop, differenced velocities and declared errors of the stiffness included.
+        ω, rad/s, and ζ, positive, a scalar or one value per joint. Sampling bounds ω above and below, for torques that
+        cancel those of the springs are held: `tuned` finds the largest ω with a margin in the sampled loop, differenced
+        velocities and declared errors of the stiffness included.
 
     Notes
     -----
@@ -64,6 +66,7 @@ class ElasticComputedTorque(ElasticJointLaw):
     True
     """
 
+    kind = "elastic-computed-torque"
     name = "computed torque of elastic joints"
     design_damping: ClassVar[float] = 1.0
     frequency: Array
@@ -83,9 +86,14 @@ class ElasticComputedTorque(ElasticJointLaw):
 
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
-        """Return frequency and damping of a design, ω h at most 0.05 / ζ where no margin is asked for."""
-        most = _FASTEST * design.damping_times_period / (design.damping * design.period)
-        return {"frequency": min(design.frequency, most), "damping": design.damping}
+        """Return frequency and damping of a design."""
+        return {"frequency": design.attainable, "damping": design.damping}
+
+    @classmethod
+    def design(cls, robot: Robot, motion: JointTrajectory, period: float, settings: Mapping[str, Any]) -> PoleDesign:
+        """Return the poles that settings ask for: two pairs, the jerk measured, and ω h at most 0.05 / ζ."""
+        bound = _SLOWER * settings.get("damping_times_period", 1.0)
+        return super().design(robot, motion, period, {**settings, "damping_times_period": bound})
 
     def schedule(self, times: Floats, motion: Motion) -> Record:
         """Return third and fourth derivatives of the reference, each (k, n), by a spline through its accelerations."""

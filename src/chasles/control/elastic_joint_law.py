@@ -90,9 +90,10 @@ class ElasticJointLaw(RobotController):
         load = self.robot.transmitted_torque(q, qd, spring)
         return self.robot.loaded_friction_torque(q, qd, load) - rest
 
-    def motor_motion(self, motion: Motion) -> MotorReading:
-        """Return motor angles and speeds (k, n) at places of a motion, as if accelerations stayed as they are there."""
-        return self.motors_along(motion, np.zeros_like(motion.qdd))
+    def motor_motion(self, motion: Motion, times: Floats | None = None) -> MotorReading:
+        """Return motor angles and speeds (k, n) at places of a motion; without times accelerations stay as they are."""
+        jerk = np.zeros_like(motion.qdd) if times is None else higher_derivatives(times, motion).jerk
+        return self.motors_along(motion, jerk)
 
     def motors_along(self, motion: Motion, jerk: Floats) -> MotorReading:
         """Return motor angles and speeds (k, n) that give the links a motion: θ = q + (M q̈ + n) / K."""
@@ -138,15 +139,17 @@ def higher_derivatives(times: Floats, motion: Motion) -> HigherDerivatives:
     return HigherDerivatives(spline(times, 1), spline(times, 2))
 
 
-def elastic_model(links: LinearModel, stiffness: Floats, rotor_inertia: Floats) -> LinearModel:
+def elastic_model(
+    links: LinearModel, stiffness: Floats, rotor_inertia: Floats, damping: Floats | float = 0.0
+) -> LinearModel:
     """Return the linear model of x = (q, θ, q̇, θ̇) and the motor torques, from that of the links.
 
     Parameters
     ----------
     links
         A (..., 2n, 2n) and B (..., 2n, n) of (q, q̇) and the torques on the links.
-    stiffness, rotor_inertia
-        K, N·m/rad, and B, kg·m², (n,).
+    stiffness, rotor_inertia, damping
+        K, N·m/rad, B, kg·m², and D, N·m·s/rad, (n,).
 
     Examples
     --------
@@ -159,15 +162,16 @@ def elastic_model(links: LinearModel, stiffness: Floats, rotor_inertia: Floats) 
     """
     A, M_inverse = links.A, links.B[..., links.B.shape[-1] :, :]
     n = M_inverse.shape[-1]
-    eye, of_springs = np.eye(n), M_inverse * stiffness
+    eye, of_springs, of_dampers = np.eye(n), M_inverse * stiffness, M_inverse * damping
+    on_rotors, damped = np.diag(stiffness / rotor_inertia), np.diag(np.broadcast_to(damping, n) / rotor_inertia)
     joined, inputs = np.zeros((*A.shape[:-2], 4 * n, 4 * n)), np.zeros((*A.shape[:-2], 4 * n, n))
     q, motors, rates, speeds = (slice(k * n, (k + 1) * n) for k in range(4))
     joined[..., q, rates] = joined[..., motors, speeds] = eye
     joined[..., rates, q] = A[..., n:, :n] - of_springs
     joined[..., rates, motors] = of_springs
-    joined[..., rates, rates] = A[..., n:, n:]
-    joined[..., speeds, q] = np.diag(stiffness / rotor_inertia)
-    joined[..., speeds, motors] = -np.diag(stiffness / rotor_inertia)
+    joined[..., rates, rates], joined[..., rates, speeds] = A[..., n:, n:] - of_dampers, of_dampers
+    joined[..., speeds, q], joined[..., speeds, motors] = on_rotors, -on_rotors
+    joined[..., speeds, rates], joined[..., speeds, speeds] = damped, -damped
     inputs[..., speeds, :] = np.diag(1.0 / rotor_inertia)
     return LinearModel(joined, inputs)
 

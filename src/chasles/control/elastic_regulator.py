@@ -86,6 +86,7 @@ class ElasticRegulator(ElasticJointLaw):
     (True, True)
     """
 
+    kind = "elastic-regulator"
     name = "state feedback of elastic joints"
     knows = Knowledge(beforehand=True)
     design_damping: ClassVar[float] = 0.85
@@ -118,11 +119,10 @@ class ElasticRegulator(ElasticJointLaw):
         cls,
         design: PoleDesign,
         *,
-        integral: float = 0.0,
         stiffness: ArrayLike | None = None,
         rotor_inertia: ArrayLike | None = None,
     ) -> dict[str, Any]:
-        """Return weights for the poles of a design; ``integral`` is that of `elastic_weights`."""
+        """Return weights for the poles of a design, and those of the resonances; see `elastic_weights`."""
         K, B = cls.springs(stiffness, rotor_inertia)
         weights = elastic_weights(
             design.inertia,
@@ -130,7 +130,7 @@ class ElasticRegulator(ElasticJointLaw):
             rotor_inertia=B,
             frequency=design.attainable,
             damping=design.damping,
-            integral=integral,
+            integral=design.integral,
             period=design.period,
         )
         timing = {"delay": design.delay, "velocity_lag": design.velocity_lag}

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.controller import Controller
-from chasles.control.delayed_hold import MOST_DELAY, delayed_hold
-from chasles.control.linear_law import law_along, open_loop
-from chasles.control.linear_model import linear_model
+from chasles.control.delayed_hold import MOST_DELAY
+from chasles.control.linear_law import open_loop
+from chasles.control.linear_loop import Side, Springs, loop_along
 from chasles.engine.validators import real, whole_number
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
@@ -67,11 +67,13 @@ def loop_response(
     delay: float = 0.0,
     time: float | None = None,
     samples: int = 400,
+    elastic_joints: Springs | None = None,
+    side: Side = "link",
 ) -> LoopResponse:
     """Linearise a sampled loop at one time of a motion and return its frequency response.
 
-    Law, hold, delay and differentiated velocities are those of `loop_margins`. ``chasles.plot`` draws the response as
-    Bode diagrams.
+    Law, hold, delay, differentiated velocities and elastic joints are those of `loop_margins`. ``chasles.plot`` draws
+    the response as Bode diagrams.
 
     Parameters
     ----------
@@ -89,6 +91,8 @@ def loop_response(
         Time at which the loop is frozen, s; default the middle of the motion.
     samples
         Number of frequencies.
+    elastic_joints, side
+        Springs in the plant's joints, and the side that the law measures; see `loop_margins`.
 
     Examples
     --------
@@ -106,8 +110,7 @@ def loop_response(
     times = start + step * np.arange(max(2, math.floor(duration / step + 1e-9) + 1), dtype=np.float64)
     chosen = np.array([min(round((at - start) / step), len(times) - 1)])
     planned = on_manifold(robot, motion)(times)
-    law = law_along(robot, controller, times, planned, step)
-    held = delayed_hold(*linear_model(robot, planned), step, late)
+    loop = loop_along(robot, controller, times, planned, step, late, elastic_joints=elastic_joints, side=side)
     angles = np.pi * np.logspace(-_DECADES, 0.0, whole_number(samples, "samples", 2, 1_000_000))
-    L = open_loop(law, held.A, held.B_late, chosen, angles)[:, 0]
+    L = open_loop(*loop, chosen, angles)[:, 0]
     return LoopResponse(angles / step, L, robot.velocity_names)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
-from chasles.control.linear_law import LinearLaw, differenced, memory_that_acts, merged, sizes_of
+from chasles.control.linear_law import LinearLaw, differenced, measured_along, memory_that_acts, merged, sizes_of
 from chasles.control.now import MotorReading, Now, PlannedMotion
 from chasles.engine import Function, Layout, trace
 from chasles.engine.program.records import Memory
@@ -191,10 +191,7 @@ class LawFunction:
         """Times, measured positions and velocities, and references along a motion; motors follow joints."""
         q, qd, qdd = planned = motion(times)
         reference = np.concatenate([q, qd, qdd], axis=-1)
-        if controller.reads_motors:
-            motors = controller.motor_motion(planned)
-            q, qd = np.concatenate([q, motors.q], axis=-1), np.concatenate([qd, motors.qd], axis=-1)
-        return times, q, qd, reference
+        return times, *measured_along(controller, planned), reference
 
     def _differences(
         self, t: Floats, point: Floats, reference: Floats, schedule: Floats, period: float, values: Floats

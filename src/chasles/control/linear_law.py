@@ -89,12 +89,13 @@ def linear_law(
     """Differentiate every so many calls of a law that follows the motion without error; its memory runs along."""
     traced = _traced(controller, times, planned, period)
     function, schedule = _function(traced)
-    given = (times, planned.q, planned.qd, traced.references)
+    q, qd = measured_along(controller, planned, times)
+    given = (times, q, qd, traced.references)
     memories = _memories(function, traced, (*given, *schedule))
     arguments = tuple(part[::every] for part in (*given, memories, *schedule))
     torques = np.ravel(function(*given, memories, *schedule, *traced.further)[0])
     sizes = sizes_of(memories), float(sizes_of(torques[:, None])[0])
-    states, size = planned.q.shape[-1] + planned.qd.shape[-1], traced.initial_memory.size
+    states, size = q.shape[-1] + qd.shape[-1], traced.initial_memory.size
     if size <= LARGE_MEMORY:
         tau, following = (
             np.concatenate(
@@ -115,6 +116,14 @@ def linear_law(
         tau[..., columns], following[..., columns] = _directional(function, arguments, columns)
     D, B = (_by_displacements(robot, arguments[1], part[..., :states]) for part in (tau, following))
     return LinearLaw(following[:, kept][..., states + kept], B[:, kept], tau[..., states + kept], D)
+
+
+def measured_along(controller: Controller, planned: Motion, times: Floats | None = None) -> tuple[Floats, Floats]:
+    """Return positions and velocities that a law measures at places of a motion: of joints, and of motors behind."""
+    if not controller.reads_motors:
+        return planned.q, planned.qd
+    motors = controller.motor_motion(planned, times)
+    return np.concatenate([planned.q, motors.q], axis=-1), np.concatenate([planned.qd, motors.qd], axis=-1)
 
 
 def _traced(controller: Controller, times: Floats, planned: Motion, period: float) -> TracedLaw:

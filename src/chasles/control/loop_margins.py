@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.controller import Controller
-from chasles.control.delayed_hold import MOST_DELAY, delayed_hold
+from chasles.control.delayed_hold import MOST_DELAY
 from chasles.control.disk_margin import scaled
 from chasles.control.linear_law import (
     LARGE_MEMORY,
@@ -18,14 +18,13 @@ from chasles.control.linear_law import (
     Velocity,
     alone_and_coupled,
     closed_loops,
-    law_along,
     merged,
     open_loop,
 )
-from chasles.control.linear_model import linear_model
-from chasles.engine.validators import choice, real, whole_number
+from chasles.control.linear_loop import Side, Springs, loop_along
+from chasles.engine.validators import real, whole_number
 from chasles.robot.robot import Robot
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.closed import on_manifold
 
 Floats = NDArray[np.float64]
@@ -89,6 +88,8 @@ def loop_margins(
     delay: float = 0.0,
     velocity: Velocity = "differentiated",
     places: int = 21,
+    elastic_joints: Springs | None = None,
+    side: Side = "link",
 ) -> LoopMargins:
     """Linearise a sampled loop along a planned motion and return its margins.
 
@@ -120,11 +121,17 @@ def loop_margins(
         joints.
     places
         Number of frozen loops along the motion.
+    elastic_joints
+        `chasles.ElasticJoints` between the plant's motors and links; default rigid joints. Teeth with backlash are in
+        contact.
+    side
+        Side of elastic joints whose positions the law measures, ``"link"`` or ``"motor"``; laws that measure both take
+        both.
 
     Raises
     ------
     ArgumentError
-        The law follows a frame, or cannot be traced.
+        The law follows a frame, or cannot be traced; or it measures motors, and no elastic joints are given.
 
     Examples
     --------
@@ -141,17 +148,26 @@ def loop_margins(
         max(2, math.floor(motion.duration / step + 1e-9) + 1), dtype=np.float64
     )
     planned = on_manifold(robot, motion)(times)
-    choice(velocity, "velocity", ("differentiated", "measured"))
     is_large = controller.memory_layout.size > LARGE_MEMORY
     every = -(-len(times) // _LARGE_PLACES) if is_large else 1
-    law = law_along(robot, controller, times, planned, step, every, velocity)
-    held = delayed_hold(*linear_model(robot, Motion(*(part[::every] for part in planned))), step, late)
-    loops = closed_loops(law, held.A, held.B_late)
+    law, A, B_late = loop_along(
+        robot,
+        controller,
+        times,
+        planned,
+        step,
+        late,
+        every=every,
+        velocity=velocity,
+        elastic_joints=elastic_joints,
+        side=side,
+    )
+    loops = closed_loops(law, A, B_late)
     chosen = np.unique(np.linspace(0, len(loops) - 1, count).round().astype(np.intp))
     some = LinearLaw(*(part[chosen] for part in law))
-    radius, disk = _frozen_margins(some, held.A[chosen], tuple(B[chosen] for B in held.B_late))
-    alone = law.D.shape[-1] + alone_and_coupled(law.A)[0]
-    growth, amplification = _lifted(loops, robot.n, step, every, alone)
+    radius, disk = _frozen_margins(some, A[chosen], tuple(B[chosen] for B in B_late))
+    states = law.D.shape[-1]
+    growth, amplification = _lifted(loops, robot.n, states, step, every, states + alone_and_coupled(law.A)[0])
     return LoopMargins(times[::every][chosen], disk, radius, growth, amplification)
 
 
@@ -164,6 +180,8 @@ def disk_margins(
     delay: float = 0.0,
     velocity: Velocity = "differentiated",
     places: int = 21,
+    elastic_joints: Springs | None = None,
+    side: Side = "link",
 ) -> Floats:
     """Disk margins of a sampled loop at equally spaced calls along a motion, at least so many; see `loop_margins`.
 
@@ -174,9 +192,19 @@ def disk_margins(
     )
     every = max(1, (len(times) - 1) // max(1, places - 1))
     planned = on_manifold(robot, motion)(times)
-    law = law_along(robot, controller, times, planned, period, every, velocity)
-    held = delayed_hold(*linear_model(robot, Motion(*(part[::every] for part in planned))), period, delay)
-    return _frozen_margins(law, held.A, held.B_late)[1]
+    loop = loop_along(
+        robot,
+        controller,
+        times,
+        planned,
+        period,
+        delay,
+        every=every,
+        velocity=velocity,
+        elastic_joints=elastic_joints,
+        side=side,
+    )
+    return _frozen_margins(*loop)[1]
 
 
 def _frozen_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> tuple[Floats, Floats]:
@@ -195,12 +223,14 @@ def _disk_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floa
     return np.asarray(1.0 / sizes.max(axis=0))
 
 
-def _lifted(loops: Floats, n: int, period: float, every: int, alone: NDArray[np.intp]) -> tuple[float, float]:
+def _lifted(
+    loops: Floats, n: int, states: int, period: float, every: int, alone: NDArray[np.intp]
+) -> tuple[float, float]:
     """Return the growth rate of the product of all maps, and the largest later joint error for a unit one at first.
 
     Each map stands for so many periods in a row. The states `alone` follow themselves and the plant's state only.
     """
-    size, states = loops.shape[-1], 2 * n
+    size = loops.shape[-1]
     rest = np.setdiff1d(np.arange(size), alone)
     order = np.concatenate([rest, alone])  # the plant's state stays first
     coupled, filters = slice(0, len(rest)), slice(len(rest), size)

@@ -262,7 +262,7 @@ def has_rule(law: type[RobotController]) -> bool:
 
 def has_integral_action(law: type[RobotController]) -> bool:
     """Whether a law's rule can give it integral action."""
-    return bool({"ki", "integral_error"} & set(keywords(law)))
+    return bool({"ki", "Q"} & set(keywords(law)))
 
 
 def design_settings(law: type[RobotController]) -> tuple[str, ...]:

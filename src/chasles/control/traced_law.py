@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
-from chasles.control.now import Now, PlannedMotion
+from chasles.control.now import MotorReading, Now, PlannedMotion
 from chasles.engine import Layout, Program, trace
 from chasles.engine.program.records import Memory, Record, Shapes
 from chasles.engine.program.scalar import Array, Real
@@ -27,7 +27,8 @@ class TracedLaw:
     ----------
     program
         ``(t, q, qd, reference, memory, schedule, …) -> (tau, following)``: the reference is q, q̇ and q̈, one after
-        another; memory and schedule are vectors. Behind them follow the arguments of `further`.
+        another; memory and schedule are vectors. Laws that measure the motor sides of elastic joints get these behind
+        q and q̇. The arguments of `further` come last.
     times
         Times of the calls, shape (k,), s.
     references
@@ -58,9 +59,10 @@ def traced_law(
     ArgumentError
         The law follows a frame, measures a wrench, or cannot be traced.
     """
-    if controller.reference_kind != "joint" or controller.measured_wrench is not None or controller.reads_motors:
+    if controller.reference_kind != "joint" or controller.measured_wrench is not None:
         raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
     nq, n, memory = planned.q.shape[-1], planned.qd.shape[-1], controller.memory_layout
+    sides = 2 if controller.reads_motors else 1  # of the joints, which the law measures
     rows: Any = controller.schedule(times, planned) if controller.has_schedule else None
     row = Layout({}) if rows is None else Layout.of({"row": rows}).rows()
 
@@ -72,18 +74,19 @@ def traced_law(
         h, values = further if varied else (period, None)
         now = Now(
             t,
-            q,
-            qd,
+            q[:nq],
+            qd[:n],
             Motion(*np.split(reference, [nq, nq + n])),
             memory.split(state),
             h,
             None if rows is None else row.split(planned_values).row,
+            motors=MotorReading(q[nq:], qd[n:]) if sides == 2 else None,
         )
         chosen = controller if values is None else controller.with_values(dict(parameters.split(values).items()))
         tau = chosen.law(now)
         return np.asarray(tau), memory.join(now.memory)
 
-    inputs: dict[str, Shapes] = {"t": (), "q": (nq,), "qd": (n,), "reference": (nq + 2 * n,)}
+    inputs: dict[str, Shapes] = {"t": (), "q": (sides * nq,), "qd": (sides * n,), "reference": (nq + 2 * n,)}
     inputs |= {"memory": (memory.size,), "schedule": (row.size,)}
     inputs |= {"period": (), "parameters": (parameters.size,)} if varied else {}
     try:

@@ -86,7 +86,17 @@ class TuningProblem:
         plant, motion, period = as_plant(self.setup.plant), self.setup.motion, self.setup.period
         sensors, delay = plant.sensors, plant.delay / period
         velocity: Velocity = "measured" if sensors is None or sensors.velocity == "measured" else "differentiated"
-        margins = disk_margins(plant.robot, law, motion, period=period, delay=delay, velocity=velocity, places=places)
+        margins = disk_margins(
+            plant.robot,
+            law,
+            motion,
+            period=period,
+            delay=delay,
+            velocity=velocity,
+            places=places,
+            elastic_joints=plant.elastic_joints,
+            side="motor" if sensors is not None and sensors.side == "motor" else "link",
+        )
         return float(margins.min())
 
 

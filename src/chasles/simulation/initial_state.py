@@ -112,14 +112,16 @@ def _parts_at_start(loop: ClosedLoop, values: Mapping[str, Any], q: Array, qd: A
     needs_holding = motors is not None or elastic is not None
     holding = robot.gravity_torque(q, vary=described) if needs_holding else np.zeros(robot.n)
     springs, positions = np.zeros(0), plant.joint_positions(q)
-    seen = positions
+    seen, moving = positions, qd
     if elastic is not None:
         numbers = equations.numbers.of_elastic_joints(values)
         springs = elastic.initial_state(*_alike(positions, qd), holding, numbers)
-        seen = elastic.split(springs)[0] if sensors is not None and sensors.side == "motor" else positions
+        if sensors is not None:
+            angle, speed = elastic.split(springs)
+            seen, moving = sensors.sides(*_alike(positions, angle)), sensors.sides(*_alike(qd, speed))
     read: Any = np.zeros(0)
     if sensors is not None:
-        read = sensors.initial_memory(*_alike(seen, qd), loop.period)
+        read = sensors.initial_memory(*_alike(seen, moving), loop.period)
     return {
         "plant": {
             "q": q,

@@ -251,10 +251,10 @@ def check_partners(plant: Plant, controller: Controller, reference: LoopReferenc
         raise ArgumentError(
             f"controller '{controller.name}' measures the motor sides of elastic joints: give the plant some"
         )
-    if controller.reads_motors and plant.sensors is not None:
+    if controller.reads_motors and plant.sensors is not None and plant.sensors.side != "both":
         raise ArgumentError(
-            f"controller '{controller.name}' measures both sides of elastic joints, and sensors read one: leave "
-            "them out"
+            f"controller '{controller.name}' measures both sides of elastic joints, and the sensors read one: give "
+            "them side='both'"
         )
     if reference.n is not None and reference.n != nq:
         raise ArgumentError(f"the reference moves {reference.n} joints, but robot '{plant.name}' has {nq}")
@@ -319,7 +319,7 @@ def further_inputs(
         sensors.parameters[name].any() or f"sensors.{name}" in given for name in sensors.noises
     ):
         seeds = checked_seeds(given.get("sensors.seed", sensors.seed))
-        further["noise"] = Noise(seeds, (len(sensors.noises), plant.n))
+        further["noise"] = Noise(seeds, (len(sensors.noises), sensors.count))
     if sampled:
         further["wrenches"] = SampledWrenches(sampled, period)
     if plant.timing is not None:

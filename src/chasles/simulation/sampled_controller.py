@@ -102,7 +102,7 @@ class SampledController:
         """
         t, x, period, plant = given.t, state.plant, self.timing.period, self.equations.plant
         motion: Any = self.reference.at(given, part_of("reference", values))
-        q, qd, sensed = self._read(x, state.sensors, given.get("noise"), values)
+        q, qd, motors, sensed = self._read(x, state.sensors, given.get("noise"), values)
         configuration = self._closed(q, state.configuration)
         q = configuration if self.closes_readings else q
         environment = self.equations.environment
@@ -111,7 +111,7 @@ class SampledController:
         layout = self.controller.memory_layout
         memory = layout.join(state.controller)
         wrench = self._measured_wrench(x, instant, acting)
-        now = Now(t, q, qd, motion, layout.split(memory.copy()), period, given.get("schedule"), wrench, self._motors(x))
+        now = Now(t, q, qd, motion, layout.split(memory.copy()), period, given.get("schedule"), wrench, motors)
         demanded = self._torques(now, values)
         limited = limited_torques(plant.robot, demanded, x.qd, plant.effort_limits, plant.velocity_limits)
         sent = self._sent(t, limited, state.torques, given, values)
@@ -132,26 +132,22 @@ class SampledController:
         lost = given.timing[1] < self.equations.numbers.of("timing", values)["lost"]
         return where(lost & (t > self.timing.start + 0.5 * self.timing.period), waiting[-1], tau)
 
-    def _read(self, x: Record, memory: Memory, noise: Array | None, values: Mapping[str, Any]) -> tuple[Any, Any, Any]:
-        """Measured positions and velocities, and the sensors' memory."""
-        plant = self.equations.plant
-        q, qd, sensors = x.q, x.qd, plant.sensors
+    def _read(
+        self, x: Record, memory: Memory, noise: Array | None, values: Mapping[str, Any]
+    ) -> tuple[Any, Any, MotorReading | None, Any]:
+        """Measured positions and velocities, motor sides if the controller measures them, and the sensors' memory."""
+        plant, reads_motors = self.equations.plant, self.controller.reads_motors
+        q, qd, sensors, n = x.q, x.qd, plant.sensors, plant.n
+        motors = None if plant.elastic_joints is None else MotorReading(*plant.elastic_joints.split(x.elastic_joints))
         if sensors is None:
-            return q, qd, memory
+            return q, qd, motors if reads_motors else None, memory
         q = plant.joint_positions(q)
-        if sensors.side == "motor" and plant.elastic_joints is not None:
-            q, qd = plant.elastic_joints.split(x.elastic_joints)
+        if motors is not None:
+            q, qd = sensors.sides(q, motors.q), sensors.sides(qd, motors.qd)
         drawn = {} if noise is None else dict(zip(sensors.noises, noise, strict=True))
         numbers = self.equations.numbers.of("sensors", values)
         q, qd, memory = sensors.read(q, qd, drawn, memory, numbers, self.timing.period)
-        return q, qd, memory
-
-    def _motors(self, x: Record) -> MotorReading | None:
-        """Motor sides of elastic joints, without errors, if the controller measures them."""
-        joints = self.equations.plant.elastic_joints
-        if joints is None or not self.controller.reads_motors:
-            return None
-        return MotorReading(*joints.split(x.elastic_joints))
+        return q[:n], qd[:n], MotorReading(q[n:], qd[n:]) if reads_motors else None, memory
 
     def _closed(self, positions: Array, last: Array) -> Any:
         """Configuration with measured independent joints; the others, near those of the last call, close the loops."""

@@ -25,7 +25,7 @@ class Attained(NamedTuple):
         Third pole, rad/s; 0 without integral action.
     stiffness
         Held torque per unit of error and inertia, 1/s²: the same for laws with the same poles. NaN for laws that are
-        not linear.
+        not linear, or of elastic joints.
     """
 
     wanted: float
@@ -62,7 +62,7 @@ def attained(law: type[RobotController], design: PoleDesign) -> Attained:
         frequency,
         1.0 if law is WholeBodyFollowing else design.damping,
         design.integral * frequency,
-        gains.kp + design.period * gains.ki if law.is_linear else math.nan,
+        gains.kp + design.period * gains.ki if law.is_linear and not law.measures_motors else math.nan,
     )
 
 

@@ -16,10 +16,11 @@ from chasles.control.laws import laws
 from chasles.control.laws import settings_of as settings_of_law
 from chasles.control.preview import Previewed
 from chasles.control.python_law import as_controller
-from chasles.control.robot_controller import UNKNOWNS, design_settings, has_rule, keywords, rule_settings
+from chasles.control.robot_controller import design_settings, has_rule, keywords, rule_settings
 from chasles.control.velocity_estimates import DifferencedVelocity, KalmanVelocity, MomentumVelocity
 from chasles.engine.validators import choice, reals, truth
 from chasles.robot.robot import Robot
+from chasles.simulation.plant import ElasticJoints
 from chasles.studies.attained import Attained, attained
 from chasles.studies.checks import number, shortened
 from chasles.studies.settings import KNOBS, VELOCITIES
@@ -38,6 +39,7 @@ PREVIEW = "preview"
 VELOCITY, VELOCITY_FILTER = "velocity", "velocity_filter"
 ESTIMATED_OVER = 2.0  # sample periods, the time constant of an estimate that does not state another
 _WRAPPING = (PREVIEW, VELOCITY, VELOCITY_FILTER)
+_SPRINGS = ("stiffness", "rotor_inertia")
 KINDS = tuple(laws())
 
 
@@ -119,7 +121,7 @@ def check_settings(kind: str, settings: Any) -> dict[str, Any]:
     for name, value in settings.items():
         if name not in allowed:
             raise UnknownNameError("setting", str(name), allowed, of=f"controller '{kind}'")
-        if name in (INTEGRAL, *UNKNOWNS):
+        if name in (INTEGRAL, *laws()[kind].uncertainties):
             checked[name] = number(value, name)
         elif name in _positive_settings(kind):
             checked[name] = number(value, name, above=0.0)
@@ -169,6 +171,7 @@ def make_controller(
     period: float,
     delay: float = 0.0,
     supports: Sequence[str] = (),
+    elastic_joints: ElasticJoints | None = None,
 ) -> Controller:
     """Make a controller for a model, a motion and a sample period.
 
@@ -196,6 +199,8 @@ def make_controller(
         design for it.
     supports
         Frames on which a floating base stands.
+    elastic_joints
+        Springs and rotors that laws of elastic joints know, where their settings do not state them.
 
     Raises
     ------
@@ -219,6 +224,8 @@ def make_controller(
     (array([400., 400.]), True)
     """
     law_settings = {name: value for name, value in settings.items() if name not in _WRAPPING}
+    if elastic_joints is not None and not callable(kind) and laws()[kind].measures_motors:
+        law_settings = {name: elastic_joints.parameters[name] for name in _SPRINGS} | law_settings
     controller = _plain_controller(kind, law_settings, model, motion, period, delay, supports)
     if settings.get(PREVIEW, False):
         controller = Previewed(model, controller)
@@ -336,7 +343,7 @@ def _positive_settings(kind: str) -> frozenset[str]:
     law = laws()[kind]
     rule = inspect.signature(law.gains).parameters
     numbers = [name for name in rule_settings(law) if isinstance(rule[name].default, float)]
-    return frozenset({*design_settings(law), *numbers} - {INTEGRAL, *UNKNOWNS})
+    return frozenset({*design_settings(law), *numbers} - {INTEGRAL, *law.uncertainties})
 
 
 @cache

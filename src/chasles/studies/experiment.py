@@ -31,7 +31,7 @@ from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import LOOP, measure
 from chasles.studies.settings import MOST_RUNS
-from chasles.studies.unknown_plants import StudiedRobot, fastest_effect, plant_of, values_of
+from chasles.studies.unknown_plants import StudiedRobot, fastest_effect, nominal_springs, plant_of, values_of
 from chasles.trajectories.joint.closed import on_manifold
 
 Floats = NDArray[np.float64]
@@ -147,7 +147,13 @@ def controller_of(study: Definition, part: RunBatch, changed: Mapping[str, float
         settings = {**study.settings_of(choice), **(changed or {})}
         try:
             return make_controller(
-                choice.kind, settings, studied.model, studied.motion, 1.0 / part.rate, delay=part.delay
+                choice.kind,
+                settings,
+                studied.model,
+                studied.motion,
+                1.0 / part.rate,
+                delay=part.delay,
+                elastic_joints=nominal_springs(study.factors, studied),
             )
         except DesignError as error:
             refusal = error
@@ -170,8 +176,8 @@ def bench(robot: StudyRobot, coulomb_velocity: float) -> StudiedRobot:
 def loop_of(study: Definition, part: RunBatch, controller: Controller) -> Floats:
     """Return the `LOOP` numbers of a part's loop as it runs along the motion, from linear models without unknowns.
 
-    NaN for laws that learn, whose linearisation does not say what they will have learnt, for those that cannot be
-    traced, and for those that `loop_margins` refuses.
+    Elastic joints have the mean stiffness. NaN for laws that learn, whose linearisation does not say what they will
+    have learnt, for those that cannot be traced, and for those that `loop_margins` refuses.
     """
     law: Controller | None = controller
     while law is not None:
@@ -180,8 +186,16 @@ def loop_of(study: Definition, part: RunBatch, controller: Controller) -> Floats
         law = law.inner
     studied, period = bench(study.robots[part.robot], study.factors.coulomb_velocity), 1.0 / part.rate
     try:
+        springs = nominal_springs(study.factors, studied)
         margins = loop_margins(
-            studied.model, controller, studied.motion, period=period, delay=part.delay, velocity="measured"
+            studied.model,
+            controller,
+            studied.motion,
+            period=period,
+            delay=part.delay,
+            velocity="measured",
+            elastic_joints=springs,
+            side="link" if springs is None else "motor",
         )
     except (ArgumentError, np.linalg.LinAlgError):
         return np.full(len(LOOP), np.nan)
@@ -229,7 +243,8 @@ def setup_of(study: Definition, part: RunBatch, controller: Controller) -> tuple
     if study.factors.has_timing_faults:
         values["timing.seed"] = np.asarray((study.design.seed * MOST_RUNS + chosen) % 2**53, dtype=np.float64)
     limited = study.execution.torque_limits
-    plant = plant_of(study.factors, studied).with_drives(delay=part.delay * period, effort_limits=limited)
+    plant = plant_of(study.factors, studied, controller.reads_motors)
+    plant = plant.with_drives(delay=part.delay * period, effort_limits=limited)
     duration, steps = _timing(study, studied, period)[0], _steps(study, studied, period)
     return Setup(plant, controller, studied.motion, duration, period, None, steps), values
 

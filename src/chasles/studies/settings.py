@@ -98,7 +98,8 @@ class Factors:
         `velocities`.
     resonance
         Frequency, Hz, at which each link oscillates on the elasticity of its joint; None for rigid joints. Encoders are
-        then on the motor side, and rotors with a quarter of the joint's inertia are added there.
+        then on the motor side, and rotors with a quarter of the joint's inertia are added there. Laws of elastic joints
+        have encoders on both sides; they know the rotors, and the mean stiffness in the range.
     tip_force
         Constant force at the tool along `tip_direction`, N.
     jitter

@@ -59,8 +59,8 @@ class StudiedRobot:
     inertia: Floats
 
 
-def plant_of(factors: Factors, studied: StudiedRobot) -> Plant:
-    """Return the robot with the effects that the factors name."""
+def plant_of(factors: Factors, studied: StudiedRobot, reads_motors: bool = False) -> Plant:
+    """Return the robot with the effects that the factors name, and encoders on the sides of joints that a law reads."""
     n, acting = studied.model.n, factors.ranges
     friction = motors = elastic_joints = sensors = None
     if _has_dry_friction(factors):
@@ -70,14 +70,12 @@ def plant_of(factors: Factors, studied: StudiedRobot) -> Plant:
         motors = Motors(n, resistance=float(limited), time_constant=1e-3 * ("motor_lag" in acting))
     if "resonance" in acting:
         elastic_joints = ElasticJoints(n, stiffness=1.0, rotor_inertia=1.0)
-    if "encoder_step" in acting:
+    if "encoder_step" in acting or elastic_joints is not None:
         sensors = Sensors(
             n,
-            velocity="differentiated",
-            side="link" if elastic_joints is None else "motor",
+            velocity="differentiated" if "encoder_step" in acting else "measured",
+            side="link" if elastic_joints is None else "both" if reads_motors else "motor",
         )
-    elif elastic_joints is not None:
-        sensors = Sensors(n, side="motor")
     payloads = []
     if "picked_payload" in acting:
         pick, put = (share * float(studied.motion.duration) for share in factors.carried)
@@ -142,10 +140,8 @@ def values_of(
         values["motors.max_voltage"] = _each_joint(unknowns["motor_speed"], speed)
         values["motors.resistance"] = values["motors.max_voltage"] / (STALL_TORQUE * torque)
     if "resonance" in unknowns:
-        rate = 2.0 * np.pi * unknowns["resonance"]
-        values["elastic_joints.stiffness"] = _each_joint(rate**2, studied.inertia)
-        values["elastic_joints.damping"] = _each_joint(2.0 * JOINT_DAMPING * rate, studied.inertia)
-        values["elastic_joints.rotor_inertia"] = np.tile(ROTOR_SHARE * studied.inertia, (count, 1))
+        springs = _springs(2.0 * np.pi * unknowns["resonance"][:, None], studied.inertia)
+        values |= {f"elastic_joints.{name}": value for name, value in springs.items()}
     if "encoder_step" in unknowns:
         values["sensors.position_resolution"] = _each_joint(
             np.maximum(unknowns["encoder_step"], _LEAST_STEP), np.ones(n)
@@ -155,6 +151,24 @@ def values_of(
     if "lost_samples" in unknowns:
         values["timing.lost"] = unknowns["lost_samples"]
     return values | _other_parameters(factors, studied, unknowns, step)
+
+
+def nominal_springs(factors: Factors, studied: StudiedRobot) -> ElasticJoints | None:
+    """Return elastic joints of the mean stiffness in the range of the resonance; None for rigid joints."""
+    if factors.resonance is None:
+        return None
+    rate = 2.0 * np.pi * np.array(factors.resonance)
+    return ElasticJoints(studied.model, **_springs(np.sqrt((rate**2).mean()), studied.inertia))
+
+
+def _springs(rate: Floats, inertia: Floats) -> dict[str, Floats]:
+    """Parameters of elastic joints on which links of these inertias swing at a rate, rad/s, shape (n,) or (runs, n)."""
+    rotors = np.broadcast_to(ROTOR_SHARE * inertia, np.broadcast_shapes(np.shape(rate), inertia.shape)).copy()
+    return {
+        "stiffness": rate**2 * inertia,
+        "damping": 2.0 * JOINT_DAMPING * rate * inertia,
+        "rotor_inertia": rotors,
+    }
 
 
 def fastest_effect(factors: Factors, studied: StudiedRobot, step: float) -> float:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.controller import Controller
-from chasles.control.delayed_hold import delayed_hold
-from chasles.control.linear_law import Velocity, closed_loops, law_along
-from chasles.control.linear_model import linear_model, transposed
+from chasles.control.linear_law import Velocity, closed_loops
+from chasles.control.linear_loop import loop_along
+from chasles.control.linear_model import transposed
 from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
@@ -55,16 +55,15 @@ def lifted_loop(
     velocity: Velocity,
 ) -> LiftedLoop:
     """Linearise a law and a plant along a motion, and close their loop, with an input where the torques act."""
-    law = law_along(robot, controller, times, planned, period, velocity=velocity)
-    held = delayed_hold(*linear_model(robot, planned), period, delay)
-    A = closed_loops(law, held.A, held.B_late)
-    states, n = held.B_late[0].shape[-2:]
+    loop = loop_along(robot, controller, times, planned, period, delay, velocity=velocity)
+    A, B_late = closed_loops(*loop), loop.B_late
+    states, n = B_late[0].shape[-2:]
     B = np.zeros((*A.shape[:2], n))
-    B[:, :states] = held.B_late[0]
-    if late := len(held.B_late) - 1:
+    B[:, :states] = B_late[0]
+    if late := len(B_late) - 1:
         first = A.shape[-1] - late * n
         B[:, first : first + n] = np.eye(n)
-        B[0, :states] = sum(part[0] for part in held.B_late)  # before the first torque has arrived, it is in force
+        B[0, :states] = sum(part[0] for part in B_late)  # before the first torque has arrived, it is in force
         B[0, first:] = np.tile(np.eye(n), (late, 1))
     return LiftedLoop(A[:-1], B[:-1])
 

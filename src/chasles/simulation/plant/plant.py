@@ -126,8 +126,10 @@ class Plant(Sealed):
                 raise ArgumentError(f"{name} is made for {effect.n} joints, but robot '{robot.name}' has {robot.n}")
             if effect.frame not in ("tool", *robot.frame_names):
                 raise UnknownNameError(f"frame for {name}", effect.frame, robot.frame_names)
-        if self.sensors is not None and self.sensors.side == "motor" and self.elastic_joints is None:
-            raise ArgumentError("sensors with side='motor' need elastic_joints: a rigid joint has one side only")
+        if self.sensors is not None and self.sensors.side != "link" and self.elastic_joints is None:
+            raise ArgumentError(
+                f"sensors with side='{self.sensors.side}' need elastic_joints: a rigid joint has one side only"
+            )
         unsupported = [
             *(("friction", "sensors") if self.joint_coordinates is None else ()),
             *(("motors", "elastic_joints") if self.driven_joints is None else ()),
@@ -230,13 +232,18 @@ class Plant(Sealed):
         return {**of_robot, **shapes}
 
     def with_drives(
-        self, *, delay: float | None = None, effort_limits: bool | None = None, velocity_limits: bool | None = None
+        self,
+        *,
+        delay: float | None = None,
+        effort_limits: bool | None = None,
+        velocity_limits: bool | None = None,
+        elastic_joints: ElasticJoints | None = None,
     ) -> Plant:
         """Return a copy with other drive settings; settings that are not given stay unchanged.
 
         Parameters
         ----------
-        delay, effort_limits, velocity_limits
+        delay, effort_limits, velocity_limits, elastic_joints
             See the class.
 
         Examples
@@ -246,7 +253,8 @@ class Plant(Sealed):
         >>> plant.with_drives(delay=2e-3).delay
         0.002
         """
-        changes = {"delay": delay, "effort_limits": effort_limits, "velocity_limits": velocity_limits}
+        changes: dict[str, Any] = {"delay": delay, "elastic_joints": elastic_joints}
+        changes |= {"effort_limits": effort_limits, "velocity_limits": velocity_limits}
         return self._changed(**{name: value for name, value in changes.items() if value is not None})
 
     def without_rounding(self) -> Plant:

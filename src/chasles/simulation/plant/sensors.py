@@ -17,7 +17,7 @@ from chasles.robot.robot import Robot
 from chasles.simulation.plant.effect import Effect, joint_count, where_positive
 
 VELOCITIES = ("measured", "differentiated")
-SIDES = ("link", "motor")
+SIDES = ("link", "motor", "both")
 #: Largest seed that a float holds exactly.
 _LARGEST_SEED = 2.0**53
 
@@ -57,8 +57,8 @@ class Sensors(Effect):
         Time from reading to controller, s, a whole number of periods. The controller's own computing time is ``delay``
         of `chasles.simulate`.
     side
-        Measured side of elastic joints: ``"link"``, the joint itself, or ``"motor"``, the motor angle divided by the
-        gear ratio.
+        Measured side of elastic joints: ``"link"``, the joint itself, ``"motor"``, the motor angle divided by the gear
+        ratio, or ``"both"``: joints by these sensors and motors by further ones like them, for laws that measure both.
     seed
         Seed of the noise, an integer. Equal seeds give equal noise. All runs of a batch have the same noise unless the
         seed is varied: ``vary={"sensors.seed": range(100)}``.
@@ -103,7 +103,7 @@ class Sensors(Effect):
         velocity: Literal["measured", "differentiated"] = "measured",
         filter_time: ArrayLike = 0.0,
         delay: float = 0.0,
-        side: Literal["link", "motor"] = "link",
+        side: Literal["link", "motor", "both"] = "link",
         seed: int = 0,
     ) -> None:
         choice(velocity, "kind of velocity", VELOCITIES)
@@ -150,15 +150,26 @@ class Sensors(Effect):
             )
         return count
 
+    @property
+    def count(self) -> int:
+        """Number m of positions that are read: those of the joints, or of joints and motors."""
+        return 2 * self.n if self.side == "both" else self.n
+
+    def sides(self, joints: Array, motors: Array) -> Array:
+        """Return the positions or velocities (..., m) that are read, from those of joints and motors, each (..., n)."""
+        if self.side == "both":
+            return np.concatenate([joints, motors], axis=-1)
+        return joints if self.side == "link" else motors
+
     def memory_shapes(self, period: float) -> dict[str, tuple[int, ...]]:
         """Return the parts of the memory between calls: delayed readings, oldest first, and filter states."""
-        late = self.delay_periods(period)
+        late, count = self.delay_periods(period), self.count
         if self.velocity == "differentiated":
-            return {"positions": (late, self.n), "last": (self.n,), "smooth": (self.n,)}
-        return {"positions": (late, self.n), "velocities": (late, self.n)}
+            return {"positions": (late, count), "last": (count,), "smooth": (count,)}
+        return {"positions": (late, count), "velocities": (late, count)}
 
     def initial_memory(self, q: Array, qd: Array, period: float) -> dict[str, Any]:
-        """Return the memory at the start: readings extrapolated backwards from q and qd, (..., n)."""
+        """Return the memory at the start: readings extrapolated backwards from q and qd, (..., m)."""
         late = self.delay_periods(period)
         periods = np.arange(late, 0.0, -1.0)[:, None]
         positions = q[..., None, :] - periods * period * qd[..., None, :]
@@ -180,9 +191,9 @@ class Sensors(Effect):
         Parameters
         ----------
         q, qd
-            True positions and velocities, (n,).
+            True positions and velocities, (m,); those of the joints first, where motors are read too.
         noise
-            Samples (n,) of the standard normal distribution, for some of `noises`.
+            Samples (m,) of the standard normal distribution, for some of `noises`.
         memory
             Memory of the last call, a record of `memory_shapes`.
         parameters
@@ -195,6 +206,8 @@ class Sensors(Effect):
         q, qd, memory
             Readings for the controller, and the memory for the next call.
         """
+        if self.side == "both":
+            parameters = {name: np.concatenate([value, value]) for name, value in parameters.items()}
         position = _quantised(_noisy(q, "position_noise", noise, parameters), parameters["position_resolution"])
         positions = np.concatenate([memory.positions, position[None]])
         seen = positions[0]
