@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.thinning import thinned
@@ -167,13 +169,39 @@ def test_frequencies_and_mass_matrices_that_cannot_be_are_refused() -> None:
         frequency_weights(np.diag([1.0, 0.0]), 20.0)
 
 
-def test_a_lasting_torque_alone_gives_the_filter_three_poles_of_one_frequency() -> None:
-    """Those of (s + w) (s² + w s + w²), of a unit mass at a short period, where w = filter · frequency."""
-    arm, h = ch.load("planar2r"), 1e-5
-    design = PoleDesign(arm, ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0), h, frequency=20.0)
-    lasting, noise = (filtered_regulator_gains(design)[name] for name in ("lasting_error", "encoder_noise"))
+@pytest.mark.parametrize(
+    ("filter", "resonance", "expected"),
+    [
+        (1.0, np.inf, [1.0, 2.0, 2.0, 1.0]),  # lasting torques alone, as fast as the filter: (s + w) (s² + w s + w²)
+        (10.0, np.inf, np.polymul([1.0, 10.0 * 2.0**0.5, 100.0], [1.0, 1.0])),  # and slower: λ = w beside Ω = 10 w
+        (10.0, 40.0 / np.pi, np.polymul([1.0, 2.0 * 2.0**0.5, 4.0], [1.0, 1.0])),  # Ω = 2 w of the resonance
+    ],
+)
+def test_poles_of_the_filter_of_a_unit_mass(filter: float, resonance: float, expected: Any) -> None:
+    """At a short period: Ω = filter · frequency up to the resonance, λ that of the loop."""
+    arm, h, w = ch.load("planar2r"), 1e-4, 20.0
+    design = PoleDesign(arm, ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0), h, frequency=w)
+    gains = filtered_regulator_gains(design, filter, resonance)
+    lasting, swift = (gains[name][0] / design.inertia[0] for name in ("lasting_error", "torque_error"))
     A = np.array([[1.0, h, 0.5 * h**2], [0.0, 1.0, h], [0.0, 0.0, 1.0]])
-    W = np.diag([0.0, 0.0, (lasting[0] / design.inertia[0]) ** 2])
-    L = stationary_kalman_gains(A, np.eye(1, 3), W, noise**2).L
+    held = np.array([[0.5 * h**2], [h], [0.0]]) * (swift if filter > 1.0 else 0.0)
+    W = held @ held.T + np.diag([0.0, 0.0, lasting**2])
+    L = stationary_kalman_gains(A, np.eye(1, 3), W, gains["encoder_noise"] ** 2).L
     poles = np.log(np.linalg.eigvals(A @ (np.eye(3) - L @ np.eye(1, 3))).astype(complex)) / h
-    np.testing.assert_allclose(np.poly(poles / 200.0), [1.0, 2.0, 2.0, 1.0], rtol=1e-2)
+    np.testing.assert_allclose(np.poly(poles / w), expected, rtol=0.1)
+
+
+def test_a_filter_below_the_resonance_leaves_elastic_joints_alone() -> None:
+    """Rotors and springs of 10 Hz that no law knows, encoders at the motors: ten times the poles is too fast."""
+    arm, motion, h = ch.load("planar2r"), ch.PointToPoint([-1.57, 0.0], [0.78, 1.57], 1.0), 0.004
+    inertia, rate = arm.mass_matrix([-0.4, 0.8]).diagonal(), 20.0 * np.pi
+    damping = 2.0 * 0.02 * rate * inertia
+    springs = ch.ElasticJoints(arm, stiffness=rate**2 * inertia, damping=damping, rotor_inertia=0.25 * inertia)
+    radius = []
+    for further in ({}, {"resonance": 10.0}):
+        law = ch.control.LinearQuadraticGaussian.tuned(arm, motion, h, frequency=12.0, integral=0.3, **further)
+        margins = ch.control.loop_margins(
+            arm, law, motion, period=h, velocity="measured", places=5, elastic_joints=springs, side="motor"
+        )
+        radius.append(margins.radius.max())
+    assert radius[1] < 1.0 < radius[0]

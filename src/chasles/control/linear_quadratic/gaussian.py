@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -143,9 +144,13 @@ class LinearQuadraticGaussian(RobotController):
         )
 
     @classmethod
-    def gains(cls, design: PoleDesign, *, filter: float = 10.0) -> dict[str, Any]:
-        """Return weights and noise by `filtered_regulator_gains`; the filter is so many times as fast as the poles."""
-        return filtered_regulator_gains(design, filter) | {"delay": design.delay}
+    def gains(cls, design: PoleDesign, *, filter: float = 10.0, resonance: float = math.inf) -> dict[str, Any]:
+        """Return weights and noise by `filtered_regulator_gains`.
+
+        The filter is so many times as fast as the poles, and stays an octave below the lowest resonance, Hz, that the
+        model leaves out.
+        """
+        return filtered_regulator_gains(design, filter, resonance) | {"delay": design.delay}
 
     def schedule(self, times: Floats, motion: Motion) -> Record:
         """Nominal torque, gains K and L, and sampled model A, B of δx, of every call, each (..., k, *shape)."""

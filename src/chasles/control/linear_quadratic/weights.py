@@ -18,6 +18,7 @@ Floats = NDArray[np.float64]
 _ASYMMETRY = 1e-10  # of a matrix given as symmetric, relative to its largest element
 _ROUNDING = 1e-12  # of an eigenvalue that counts as zero, relative to the largest
 _LARGE_TORQUE = 0.1  # of a joint's greatest torque
+_CYCLES = 2.0  # of what changes along a motion, at most
 _LEAST_DAMPING = 0.5**0.5  # of a regulator
 _NATURAL_FREQUENCY = 30.0  # 1/s, of joints whose greatest torque is not known
 
@@ -249,19 +250,24 @@ def regulator_gains(design: PoleDesign) -> dict[str, Any]:
     return {"Q": Q, "R": R}
 
 
-def filtered_regulator_gains(design: PoleDesign, filter: float = 10.0) -> dict[str, Any]:
+def filtered_regulator_gains(design: PoleDesign, filter: float = 10.0, resonance: float = math.inf) -> dict[str, Any]:
     """Return `regulator_gains` and noises for which the Kalman filter is ``filter`` times as fast as the poles.
+
+    Beside a resonance f that the model leaves out, Hz, it stays an octave below, at π f at most: a faster one takes the
+    links' swings on their springs for unknown torques.
 
     Encoders with noise v and a unit mass under unknown accelerations a, held for short periods, have the filter
     s² + √2 Ω s + Ω² with Ω² = a / v. The unknown torque of each joint is Ω² v times its inertia: as large as the torque
     with which a load resists, and not as the torque of the plan, which is zero at a joint that carries nothing.
 
-    A lasting torque that wanders by Ω h times that in a period h, and by no more than that, alone gives the filter
-    (s + Ω) (s² + Ω s + Ω²): its estimate is as fast.
+    A lasting torque that wanders by λ h times that in a period h, and by no more than that, adds a pole at about -λ for
+    λ well below Ω, and -Ω for λ = Ω: its estimate is as fast. Loads change along the motion, in two cycles of it at
+    most, and faster ones than the loop's poles do not matter: λ is the larger of both rates.
     """
-    bandwidth = filter * design.attainable
+    bandwidth = min(filter * design.attainable, math.pi * real(resonance, "resonance", above=0.0, infinite=True))
     torque_error = bandwidth**2 * ENCODER_NOISE * design.inertia
-    lasting_error = min(1.0, bandwidth * design.period) * torque_error
+    lasting = min(bandwidth, max(design.attainable, 2.0 * math.pi * _CYCLES / design.motion.duration))
+    lasting_error = min(1.0, lasting * design.period) * torque_error
     return regulator_gains(design) | {
         "torque_error": torque_error,
         "lasting_error": lasting_error,
