@@ -15,8 +15,8 @@ from chasles.cli.values import configured, freed
 from chasles.control.floating_base import has_motors
 from chasles.control.optimal import OptimalControl, Residual, residuals
 from chasles.control.optimal.duration import duration_of
-from chasles.control.optimal.limits import LIMITS
-from chasles.control.optimal.step import with_smooth_friction
+from chasles.control.optimal.limits import LIMITS, NUMBERED
+from chasles.control.optimal.smoothness import with_smooth_friction
 from chasles.engine.validators import choice, real, reals, truth
 from chasles.robot.robot import Robot, load
 from chasles.studies.checks import placed, shortened
@@ -40,7 +40,8 @@ _PROBLEM = (
     "coulomb_velocity",
 )
 _RESIDUAL = ("residual", "weight", "target", "at", "frame")
-_KINDS = ("pose", "position", "velocity", "torque", "time")
+_WITHOUT_TARGET = {"time": residuals.time, "torque_rate": residuals.torque_rate}
+_KINDS = ("pose", "position", "velocity", "torque", *_WITHOUT_TARGET)
 
 
 class Posed(NamedTuple):
@@ -198,7 +199,7 @@ def _limits(data: Mapping[str, Any], settings: Mapping[str, Any]) -> Any:
     if "limits" in settings:
         raise ArgumentError("give 'limits' here or as the table [limits], not both")
     with placed("[limits]"):
-        return dict(_table(data["limits"], LIMITS))
+        return dict(_table(data["limits"], NUMBERED))
 
 
 def _residuals(tables: object, name: str, robot: Robot) -> list[Residual]:
@@ -219,10 +220,10 @@ def _residual(table: Mapping[str, Any], robot: Robot) -> Residual:
     for key in ("at", "frame"):
         if key in table and kind != "pose":
             raise ArgumentError(f"'{key}' belongs to residuals of kind 'pose'")
-    if kind == "time":
+    if kind in _WITHOUT_TARGET:
         if "target" in table:
-            raise ArgumentError("a residual of kind 'time' has no 'target'")
-        return weight * residuals.time()
+            raise ArgumentError(f"a residual of kind '{kind}' has no 'target'")
+        return weight * _WITHOUT_TARGET[kind]()
     if kind == "pose":
         return weight * _pose(table, robot)
     if kind == "position":

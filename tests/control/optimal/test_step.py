@@ -13,11 +13,14 @@ from chasles.engine import Function, trace
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 @pytest.mark.parametrize("motors", [[True, True], [False, True]])
-@pytest.mark.parametrize("stretches", [False, True])
-def test_derivatives_are_those_of_the_step(integrator: str, motors: list[bool], stretches: bool) -> None:
-    step = HeldStep(acrobot(), np.array(motors), 0.05, integrator, stretches)
+@pytest.mark.parametrize(("stretches", "by_rates"), [(False, False), (True, False), (True, True)])
+def test_derivatives_are_those_of_the_step(
+    integrator: str, motors: list[bool], stretches: bool, by_rates: bool
+) -> None:
+    step = HeldStep(acrobot(), np.array(motors), 0.05, integrator, stretches, by_rates=by_rates)
     rng = np.random.default_rng(5)
-    m, s = sum(motors), 4 + stretches
+    m, s = sum(motors), 4 + stretches + by_rates * sum(motors)
+    assert (step.inputs, step.states) == (m, s)
     x, u, costate = rng.normal(size=(3, s)), rng.normal(size=(3, m)), rng.normal(size=(3, s))
     shapes = {"x": (s,), "u": (m,), "costate": (s,)}
     program = trace(step.expansion, shapes, name="expansion", outputs=[*Expansion._fields])

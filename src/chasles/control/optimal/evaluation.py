@@ -34,11 +34,12 @@ def evaluated(
     W = nodes.rolled_out(found, K)
     W = np.where(np.isfinite(W).all(axis=(1, 2), keepdims=True), W, found)
     certificate = certify(nodes, W, z, K)
-    torques = step.torques(W[:, :-1, :m])
+    torques = step.torques(W[:, :-1])
     p, qd = W[:, :, m : m + n], W[:, :, m + n : m + 2 * n]
     states = np.concatenate([nodes.configurations(p), qd], axis=-1)
-    gains = np.zeros((len(W), nodes.rows.nodes, n, 2 * n))
-    gains[:, :, step.motors] = nodes.by_displacements(p, K[..., : step.motor_count, : 2 * n])
+    gains = np.full((len(W), nodes.rows.nodes, n, 2 * n), np.nan if step.by_rates else 0.0)
+    if not step.by_rates:
+        gains[:, :, step.motors] = nodes.by_displacements(p, K[..., : step.motor_count, : 2 * n])
     forces = np.zeros((*torques.shape[:-1], 0, 3))
     if step.contacts is not None:
         forces = step.contacts.in_world(W[:, :-1, step.motor_count : m])
@@ -53,8 +54,8 @@ def evaluated(
             findings = not_finite(nodes.select(k), W[k])
         elif not certificate.is_feasible[k]:
             pairs = () if clearance is None else clearance.pairs
-            findings = outside_at_start(robot, step.motors, nodes.rows, nodes.x0[k])
-            findings += violations(robot, step.motors, pairs, nodes.rows, certificate.rows[k])
+            findings = outside_at_start(nodes.rows, nodes.x0[k])
+            findings += violations(pairs, nodes.rows, certificate.rows[k])
         elif clearance is not None:
             findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
         numbers = float(cost[k]), status, float(share[k]), outcome.iterations

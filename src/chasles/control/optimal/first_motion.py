@@ -119,15 +119,20 @@ def first_motion(nodes: Nodes, guess: JointTrajectory | None) -> Floats:
     if guess is None:
         W[..., m : m + robot.n] = start[..., None, :]
         holding = np.asarray(_varied_robot(nodes).gravity_torque(nodes.start))
-        W[..., :-1, : step.motor_count] = holding[..., None, step.motors]
+        W[..., step.torque_places] = holding[..., None, step.motors]
     else:
         times = node_times(nodes.rows.nodes, nodes.step, guess)
         motion = along(step, instants(step, times, guess, parameters=nodes.parameters))
-        W[..., : step.motor_count] = motion[..., : step.motor_count]
         W[..., m : m + 2 * robot.n] = motion[..., step.motor_count :]
+        W[..., step.torque_places] = motion[..., : step.motor_count]
     if step.contacts is not None:
         carry_weight(step.contacts, nodes, W)
-    W[..., m + 2 * robot.n :] = nodes.x0[..., None, 2 * robot.n :]
+    W[..., -1, :m] = 0.0
+    if step.by_rates:
+        torques = W[..., step.torque_places]
+        torques[..., 0, :] = nodes.x0[..., 2 * robot.n : step.given_states]
+        W[..., :-1, : step.motor_count] = np.diff(torques, axis=-2) / step.h
+    W[..., m + step.given_states :] = nodes.x0[..., None, step.given_states :]
     return inside(nodes, W)
 
 
@@ -142,13 +147,21 @@ def carry_weight(contacts: Contacts, nodes: Nodes, W: Floats) -> None:
     forces = contacts.carrying()
     q = nodes.configurations(W[..., m : m + step.robot.n])[..., :-1, :]
     W[..., :-1, step.motor_count : m] = forces
-    W[..., :-1, : step.motor_count] -= contacts.torques(q, forces)[..., step.motors]
+    W[..., :-1, step.torque_places] -= contacts.torques(q, forces)[..., step.motors]
 
 
 def node_times(count: int, step: HeldStep, guess: JointTrajectory | None) -> Floats:
     """Times of the nodes of a guess: those of the problem, or where the duration is free those of its own duration."""
     stretched = guess is not None and step.stretches
     return np.linspace(0.0, guess.duration if guess is not None and stretched else count * step.h, count + 1)
+
+
+def holding_torques(step: HeldStep, q: Floats, qd: Floats, parameters: Floats | None) -> Floats:
+    """Torques of the motors at the start where these are states, (..., motors), or (..., 0): no joint accelerates."""
+    if not step.by_rates:
+        return np.zeros((*q.shape[:-1], 0))
+    robot = step.robot if parameters is None else step.parameters.robot_with(parameters)
+    return np.asarray(robot.inverse_dynamics(q, qd, np.zeros_like(qd)))[..., step.motors]
 
 
 def along(step: HeldStep, moments: Floats) -> Floats:
@@ -178,7 +191,7 @@ def usual_scale(nodes: Nodes, W: Floats) -> Floats:
     moving, step = W.copy(), nodes.step
     inertia = np.asarray(_varied_robot(nodes).mass_matrix(nodes.start))
     effort = 4.0 / (step.h * nodes.rows.nodes) ** 2 * np.diagonal(inertia, axis1=-2, axis2=-1)
-    moving[..., :-1, : step.motor_count] += effort[..., None, step.motors]
+    moving[..., :-1, step.torque_places] += effort[..., None, step.motors]
     cost = nodes.values(moving).cost
     is_cost = np.isfinite(cost) & (cost > 0.0)
     return np.where(is_cost, _USUAL_COST / np.where(is_cost, cost, 1.0), 1.0)

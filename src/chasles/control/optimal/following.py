@@ -58,6 +58,11 @@ class PlanFollowing(RobotController):
                 f"the plan is of {plan.n} coordinates and {plan.nv} velocities, but robot '{robot.name}' has "
                 f"{robot.nq} and {robot.n}"
             )
+        if np.isnan(plan.gains).any():
+            raise ArgumentError(
+                "the plan has no gains of torques, since their rates were chosen; follow it with another law, such as "
+                "chasles.control.ComputedTorque"
+            )
         super().__init__(robot, {}, {"integral": np.zeros(0), "pending": np.zeros(0)})
         self.plan = plan
 

@@ -11,11 +11,15 @@ from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import has_motors
 from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.duration import Duration
+from chasles.control.optimal.step import HeldStep
 from chasles.engine.validators import choice, reals
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
 LIMITS = ("position", "velocity", "torque")
+_RATE = "torque_rate"
+#: Limits that a number may give.
+NUMBERED = (*LIMITS, _RATE)
 
 
 def motors_of(robot: Robot, names: Sequence[str] | None) -> NDArray[np.bool_]:
@@ -42,19 +46,19 @@ def motors_of(robot: Robot, names: Sequence[str] | None) -> NDArray[np.bool_]:
 
 
 def bounds(
-    robot: Robot,
-    motors: NDArray[np.bool_],
-    limits: Sequence[str] | Mapping[str, ArrayLike | None],
-    duration: Duration,
-    forces: int = 0,
+    step: HeldStep, limits: Sequence[str] | Mapping[str, ArrayLike | None], duration: Duration
 ) -> tuple[Floats, Floats, Floats]:
     """Lower and upper limits of (u, x), none of contact forces, and the scale of their rows, each (m + states,)."""
-    n = robot.n
+    robot, motors, n, forces = step.robot, step.motors, step.robot.n, step.force_count
     if isinstance(limits, str):
         raise ArgumentError(f"limits must be a list of names, not {limits!r}; write [{limits!r}]")
     wanted = dict(limits) if isinstance(limits, Mapping) else dict.fromkeys(limits)
     for name in wanted:
-        choice(name, "limit", LIMITS)
+        choice(name, "limit", NUMBERED)
+    if _RATE in wanted and (wanted[_RATE] is None or not step.by_rates):
+        raise ArgumentError(
+            f"limits['{_RATE}'] must be a number or ({n},), given where the problem is made: torques are states then"
+        )
     none = np.full(n, np.inf)
 
     def largest(name: str, of_robot: Floats) -> Floats:
@@ -85,10 +89,13 @@ def bounds(
             joint = robot.velocity_names[int(np.argmin(low < high))]
             raise ArgumentError(f"the position limits of joint '{joint}' leave no range")
     shortest, longest = duration.limits
-    scale = np.concatenate([_inverse(torque), np.ones(forces + n), _inverse(velocity), np.ones(len(longest))])
-    torque = np.concatenate([torque, np.full(forces, np.inf)])
-    lower, upper = [-torque, low, -velocity, shortest], [torque, high, velocity, longest]
-    return np.concatenate(lower), np.concatenate(upper), scale
+    inputs, states = torque, torque[:0]
+    if step.by_rates:
+        inputs, states = largest(_RATE, none)[motors], torque
+    scale = [_inverse(inputs), np.ones(forces + n), _inverse(velocity), _inverse(states), np.ones(len(longest))]
+    inputs = np.concatenate([inputs, np.full(forces, np.inf)])
+    lower, upper = [-inputs, low, -velocity, -states, shortest], [inputs, high, velocity, states, longest]
+    return np.concatenate(lower), np.concatenate(upper), np.concatenate(scale)
 
 
 def _inverse(limit: Floats) -> Floats:

@@ -67,7 +67,7 @@ class NodePrograms(Sealed):
 
     def _is_stretch(self, elements: NDArray[np.int_]) -> NDArray[np.bool_]:
         """Whether elements of w are the stretch of time."""
-        return np.asarray(elements >= self.inputs + 2 * self.step.robot.n)
+        return np.asarray(elements >= self.inputs + self.step.given_states)
 
     def present(self, limits: tuple[NDArray[np.bool_], NDArray[np.bool_]], begins: bool) -> NDArray[np.bool_]:
         """Whether each row counts (rows,): limits that are finite, and at the first node none of the given state.
@@ -279,7 +279,7 @@ class NodePrograms(Sealed):
             H = H + step.curvature
             defect = step.following - following
             of_w = of_w + np.concatenate([step.B.T @ ahead, step.A.T @ ahead])
-            given_ends = m + 2 * self.step.robot.n  # the stretch of time is free at the first node too
+            given_ends = m + self.step.given_states  # the stretch of time is free at the first node too
             of_w = np.concatenate([of_w[:m], free * of_w[m:given_ends], of_w[given_ends:]])
             A = np.concatenate([np.concatenate([step.A, defect[:, None]], axis=1), np.eye(self.states + 1)[-1:]])
             model = (A, np.concatenate([step.B, np.zeros((1, m))]))

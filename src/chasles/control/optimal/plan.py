@@ -93,7 +93,7 @@ class Plan(JointTrajectory):
         Forces of the environment on each contact, held like these, world axes, (..., N, contacts, 3), N.
     gains
         Gains of the regulator along the motion, (..., N, n, 2n): τ = torques - gains (q ⊟ q_plan, q̇ - q̇_plan).
-        They vanish where a torque is at its limit.
+        They vanish where a torque is at its limit, and are NaN where rates of torques are chosen.
     cost
         Cost, (...).
     status

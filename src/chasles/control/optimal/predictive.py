@@ -128,6 +128,11 @@ class ModelPredictive(RobotController):
         if not isinstance(problem, OptimalControl):
             raise ArgumentError(f"problem must be a chasles.OptimalControl, not {problem!r}")
         require_plain_coordinates(problem.robot, "chasles.ModelPredictive")
+        if problem.step.by_rates:
+            raise ArgumentError(
+                "the problem limits or weighs rates of torques, and its state has the torques then; a law "
+                "measures positions and velocities alone, so plan the motion instead"
+            )
         if problem.span.is_free:
             raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")
         if problem.step.contacts is not None:
@@ -212,7 +217,7 @@ class ModelPredictive(RobotController):
             memory.motion, memory.costates, memory.gains = before
             away = x0 - before.W[0, m:]
             u = np.clip(before.W[0, :m] - before.gains[0] @ away, problem.lower[:m], problem.upper[:m])
-        tau = problem.step.torques(u) - load * problem.motors
+        tau = problem.step.of_motors(u) - load * problem.motors
         if is_first and len(memory.pending):
             tau = memory.pending[0]  # in force already before it arrives: a torque that moves would act twice
         self._send(now, x, acting, tau)

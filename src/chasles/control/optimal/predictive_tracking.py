@@ -12,7 +12,7 @@ from chasles.control.optimal import residuals
 from chasles.control.optimal.limits import LIMITS
 from chasles.control.optimal.predictive import ModelPredictive
 from chasles.control.optimal.problem import OptimalControl
-from chasles.control.optimal.step import with_smooth_friction
+from chasles.control.optimal.smoothness import with_smooth_friction
 from chasles.robot.robot import Robot
 
 

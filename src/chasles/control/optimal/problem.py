@@ -23,6 +23,7 @@ from chasles.control.optimal.first_motion import (
     as_motion,
     centres_along,
     first_motion,
+    holding_torques,
     instants,
     node_times,
     one_motion,
@@ -36,7 +37,8 @@ from chasles.control.optimal.numbers import Numbers, checked_numbers
 from chasles.control.optimal.plan import ManifoldPlan, PlainPlan, Plan, Solved
 from chasles.control.optimal.residuals import REFERENCE, Residual, as_residuals, shapes_of_values, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
-from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator, require_robot, require_smooth_dynamics
+from chasles.control.optimal.smoothness import require_robot, require_smooth_dynamics
+from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator
 from chasles.control.optimal.terms import Terms
 from chasles.distances import Clearance
 from chasles.engine.validators import choice, real, whole_number
@@ -72,7 +74,8 @@ class OptimalControl(Sealed):
         Residuals of q and qd that must be zero at the end.
     limits
         Limits of the robot that hold: ``"position"``, ``"velocity"``, ``"torque"``; or a mapping from these names to
-        bounds of the absolute values, a number or (n,), or None for those of the robot.
+        bounds of the absolute values, a number or (n,), or None for those of the robot. A mapping may limit
+        ``"torque_rate"`` too, N·m/s (N/s): torques then begin as those that hold the start without acceleration.
     keep
         Residuals that must not be negative: of q and qd at any node but the first, such as a region of a frame, a stop,
         a distance of your own; of tau too at any node but the last, such as `residuals.power_reserve`. Those of
@@ -158,11 +161,19 @@ class OptimalControl(Sealed):
             raise ArgumentError(
                 "the duration is free, but no cost depends on it; add one to running, such as residuals.time()"
             )
-        self.step = HeldStep(robot, self.motors, self.duration / self.nodes, integrator, self.span.is_free)
+        given = (*self.running, *self.final, *self.exact_end, *self.keep)
+        by_rates = "torque_rate" in limits or any("tau_rate" in each.arguments for each in given)
+        h = self.duration / self.nodes
+        self.step = HeldStep(robot, self.motors, h, integrator, self.span.is_free, by_rates=by_rates)
+        if contacts and by_rates:
+            raise ArgumentError(
+                "torques begin as those that hold the start, which with contacts depend on forces; leave rates of "
+                "torques out, or the contacts"
+            )
         if contacts:
-            self.step = replace(self.step, contacts=Contacts(contacts, robot, self.nodes, self.step.h))
-        self.lower, self.upper, self.scale = bounds(robot, self.motors, limits, self.span, self.step.force_count)
-        self.values = shapes_of_values((*self.running, *self.final, *self.exact_end, *self.keep), robot)
+            self.step = replace(self.step, contacts=Contacts(contacts, robot, self.nodes, h))
+        self.lower, self.upper, self.scale = bounds(self.step, limits, self.span)
+        self.values = shapes_of_values(given, robot)
 
     def solve(
         self,
@@ -230,9 +241,8 @@ class OptimalControl(Sealed):
         if names == self.step.varied:
             return self
         if names not in self._of_varied:
-            step = replace(self.step, varied=names)
-            require_smooth_dynamics(step)
-            self._of_varied[names] = self._changed(step=step)
+            require_smooth_dynamics(self.robot, names)
+            self._of_varied[names] = self._changed(step=replace(self.step, varied=names))
         return self._of_varied[names]
 
     @cached_property
@@ -264,7 +274,7 @@ class OptimalControl(Sealed):
         >>> turn.with_limits({"torque": 60.0}).upper
         array([60., 60., inf, inf, inf, inf])
         """
-        lower, upper, scale = bounds(self.robot, self.motors, limits, self.span, self.step.force_count)
+        lower, upper, scale = bounds(self.step, limits, self.span)
         varying = {names: problem.with_limits(limits) for names, problem in self._of_varied.items()}
         return self._changed(lower=lower, upper=upper, scale=scale, _programs=self._programs, _of_varied=varying)
 
@@ -322,7 +332,8 @@ class OptimalControl(Sealed):
         of_nodes = instants(self.step, times, reference, centres, parameters)
         p = self.step.coordinates.of(q, *(() if centres is None else (centres[..., 0, :],)))
         stretch = self.span.first_stretch(guess)
-        x0 = np.concatenate([p, qd, np.broadcast_to(stretch, (*q.shape[:-1], len(stretch)))], axis=-1)
+        torques = holding_torques(self.step, q, qd, parameters)
+        x0 = np.concatenate([p, qd, torques, np.broadcast_to(stretch, (*q.shape[:-1], len(stretch)))], axis=-1)
         nodes = self.at_nodes(of_nodes, x0, q, values)
         return nodes, first_motion(nodes, guess)
 
@@ -360,8 +371,7 @@ class OptimalControl(Sealed):
         return self._terms(self.running, kept, has_torques=True, duration=self.step.h)
 
     def _terms(self, costs: Sequence[Residual], rows: Callable[[Mapping[str, Any]], Any], **options: Any) -> Terms:
-        options |= {"stretches": self.span.is_free, "contacts": self.step.contacts, "varied": self.step.varied}
-        return Terms(self.robot, self.motors, costs, rows, self.values, **options)
+        return Terms(self.step, costs, rows, self.values, **options)
 
     @property
     def _of_contacts(self) -> tuple[tuple[Rows, ...], ...]:

@@ -22,7 +22,9 @@ from chasles.robot.robot import Robot
 
 #: Names of what every residual may take; all others are values given to `OptimalControl.solve`.
 REFERENCE = ("q_reference", "qd_reference", "tau_reference")
-KNOWN = ("robot", "q", "qd", "tau", "forces", "t", "start", *REFERENCE)
+KNOWN = ("robot", "q", "qd", "tau", "tau_rate", "forces", "t", "start", *REFERENCE)
+#: Of these, what acts over a step.
+_ACTING = {"tau", "tau_rate", "forces"}
 #: Names of arguments, which no value can have.
 _TAKEN = (*KNOWN, "w", "scale", "multiplier", "velocity", "guess", "reference", "vary", "iterations", "watch")
 _JOINTS = ("n",)
@@ -37,9 +39,9 @@ class Residual(Sealed):
     ----------
     function
         Function that returns the residual, a number or an array (m,), in operations that `chasles.function` traces. It
-        takes what it needs by name: ``q`` (nq,), ``qd``, ``tau`` (n,), ``t`` (s), ``start`` (the initial positions,
-        (nq,)), ``robot``, ``forces`` (of the contacts in `keep`, in world axes, (contacts, 3)), ``q_reference``,
-        ``qd_reference``, ``tau_reference`` (the motion to follow and the torques
+        takes what it needs by name: ``q`` (nq,), ``qd``, ``tau`` (n,), ``tau_rate`` (the rates of torques, (n,)),
+        ``t`` (s), ``start`` (the initial positions, (nq,)), ``robot``, ``forces`` (of the contacts in `keep`, in world
+        axes, (contacts, 3)), ``q_reference``, ``qd_reference``, ``tau_reference`` (the motion to follow and the torques
         that it needs in the middle of a step), and the values named below.
     weight
         Weight w of ½ w r², one number or (m,), not negative. In running costs it is a rate, per second.
@@ -97,11 +99,11 @@ class Residual(Sealed):
     @property
     def takes_torques(self) -> bool:
         """Whether it depends on torques, those of a motion to follow included."""
-        return not {"tau", "forces", "tau_reference"}.isdisjoint(self.arguments)
+        return not {*_ACTING, "tau_reference"}.isdisjoint(self.arguments)
 
     def weighted(self, known: Mapping[str, Any]) -> Array:
         """Return √w r (m,), for numbers or traced scalars by name."""
-        if not {"tau", "forces"}.isdisjoint(self.arguments) and "tau" not in known:
+        if any(name in _ACTING and name not in known for name in self.arguments):
             raise ArgumentError(f"{self!r} depends on torques, but no torque acts at the end of a motion")
         if isinstance(self.function, PoseResidual) and "twists" in known:
             value = known["twists"].value(self.function, self.arguments, known)
@@ -217,6 +219,19 @@ def torque(target: str | ArrayLike = 0.0) -> Residual:
         motion to follow needs; default none.
     """
     return _from_target(_difference, "tau", target, _JOINTS)
+
+
+def torque_rate() -> Residual:
+    """Rates of the joint torques, (n,), N·m/s (N/s for prismatic joints): torques then are states.
+
+    They begin as those that hold the start without acceleration, and ends may name ``tau``.
+
+    Examples
+    --------
+    >>> 1e-4 * torque_rate()
+    <Residual of tau_rate, weight 0.0001>
+    """
+    return Residual(lambda tau_rate: tau_rate)
 
 
 def power_reserve(limit: ArrayLike, *, total: bool = False) -> Residual:

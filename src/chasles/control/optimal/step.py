@@ -5,7 +5,8 @@ The step is explicit and symplectic, and needs the forward dynamics a = FD(q, q�
     q½ = q + σ h q̇,   q̇⁺ = q̇ + h FD(q½, q̇, τ),   q⁺ = q½ + (1 - σ) h q̇⁺.
 
 The state x is (p, q̇) with the coordinates p of q (see `coordinates`), or (p, q̇, s) where the duration is free: then
-each step lasts s h, and s is a constant.
+each step lasts s h, and s is a constant. Where rates r of torques are limited or cost, they are the inputs, and the
+torques are states too, (p, q̇, τ, s) with τ⁺ = τ + h r.
 
 With σ = ½ it is the leapfrog (position Verlet) method: the acceleration is constant between two nodes, so that the
 motion is a parabola through both. With σ = 0 it is the semi-implicit Euler method.
@@ -24,7 +25,6 @@ from numpy.typing import NDArray
 
 from chasles.algorithms import QuadraticModel
 from chasles.base.cached import cached_property
-from chasles.base.errors import ArgumentError
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.parameters import Parameters
@@ -38,8 +38,6 @@ Integrator = Literal["leapfrog", "semi-implicit-euler"]
 INTEGRATORS = get_args(Integrator)
 #: Share σ of the step by which positions move before the torque acts.
 _DRIFT = {"leapfrog": 0.5, "semi-implicit-euler": 0.0}
-#: Velocity, rad/s (m/s), over which friction that jumps at rest is smoothed.
-_SMOOTH = 0.1
 
 
 class Expansion(NamedTuple):
@@ -65,7 +63,7 @@ class Expansion(NamedTuple):
 class HeldStep:
     """The step of a robot with motors in some of its joints, and forces at its contacts.
 
-    Inputs u are the torques of the motors, and after them the forces.
+    Inputs u are the torques of the motors, or their rates, and after them the forces.
 
     Attributes
     ----------
@@ -83,6 +81,8 @@ class HeldStep:
         Contacts with the environment, if there are any.
     varied
         Names of the robot's parameters that are numbers of the problem.
+    by_rates
+        Whether the inputs are the rates of torques, and the torques are states.
     """
 
     robot: Robot
@@ -92,11 +92,17 @@ class HeldStep:
     stretches: bool = False
     contacts: Contacts | None = None
     varied: tuple[str, ...] = ()
+    by_rates: bool = False
 
     @property
     def states(self) -> int:
         """Number of elements of the state."""
-        return 2 * self.robot.n + self.stretches
+        return self.given_states + self.stretches
+
+    @property
+    def given_states(self) -> int:
+        """Number of elements of the state but for the stretch, which are given at the first node."""
+        return 2 * self.robot.n + self.by_rates * self.motor_count
 
     @property
     def drift(self) -> float:
@@ -118,13 +124,25 @@ class HeldStep:
         """Number m of inputs."""
         return self.motor_count + self.force_count
 
-    def torques(self, u: Array) -> Array:
-        """Torques of all joints (..., n) by the motors, from the inputs (..., m)."""
-        return np.asarray(u[..., : self.motor_count] @ np.eye(self.robot.n)[self.motors])
+    @property
+    def torque_places(self) -> slice:
+        """Places of the torques of motors in w = (u, x)."""
+        first = self.inputs + 2 * self.robot.n if self.by_rates else 0
+        return slice(first, first + self.motor_count)
 
-    def _efforts(self, q: Array, u: Array) -> Array:
+    def torques(self, w: Array) -> Array:
+        """Torques of all joints (..., n) by the motors, from inputs and states w (..., m + states)."""
+        return self.of_motors(w[..., self.torque_places])
+
+    def of_motors(self, values: Array) -> Array:
+        """Values of all joints (..., n), zero where there is no motor, from those of the motors."""
+        return np.asarray(values @ np.eye(self.robot.n)[self.motors])
+
+    def _efforts(self, q: Array, x: Array, u: Array) -> Array:
         """Torques of all joints (..., n) by motors and contact forces at configurations."""
-        tau = self.torques(u)
+        tau = self.of_motors(
+            x[..., 2 * self.robot.n : self.given_states] if self.by_rates else u[..., : self.motor_count]
+        )
         return tau if self.contacts is None else tau + self.contacts.torques(q, u[..., self.motor_count :])
 
     @cached_property
@@ -157,7 +175,12 @@ class HeldStep:
         """Next states; for a single sample also of traced scalars."""
         centres, robot = self._parts(context)
         q, qd = self._midway(x, *centres)
-        return self._arrived(x, np.asarray(robot.forward_dynamics(q, qd, self._efforts(q, u))), *centres)
+        qdd = np.asarray(robot.forward_dynamics(q, qd, self._efforts(q, x, u)))
+        return self._arrived(x, qdd, self._rates(u), *centres)
+
+    def _rates(self, u: Array) -> Array:
+        """Rates of torques among the inputs, none where the torques are the inputs."""
+        return u[..., : self.motor_count * self.by_rates]
 
     def _span(self, x: Array) -> Any:
         """Time that a step lasts, s: one number, or (..., 1)."""
@@ -176,12 +199,13 @@ class HeldStep:
         """Configurations q½ and velocities at which the dynamics are taken."""
         return self.coordinates.configuration(self._drifted(x, *centres), *centres[:1]), self._velocities(x)
 
-    def _arrived(self, x: Array, qdd: Array, *centres: Array) -> Array:
-        """Next states for accelerations (..., n)."""
+    def _arrived(self, x: Array, qdd: Array, rates: Array, *centres: Array) -> Array:
+        """Next states for accelerations (..., n) and rates of torques."""
         h, n = self._span(x), self.robot.n
         qd_next = self._velocities(x) + h * qdd
         p_next = self.coordinates.moved(self._drifted(x, *centres), (1.0 - self.drift) * h * qd_next, *centres)
-        return np.concatenate([p_next, qd_next, x[..., 2 * n :]], axis=-1)
+        torques, stretch = x[..., 2 * n : self.given_states], x[..., self.given_states :]
+        return np.concatenate([p_next, qd_next, torques + h * rates, stretch], axis=-1)
 
     def _displaced(self, x: Array, q: Array, *centres: Array) -> Array:
         """Displacement from q to the configuration at which the dynamics are taken."""
@@ -190,22 +214,23 @@ class HeldStep:
     def expansion(self, x: Array, u: Array, costate: Array, *context: Array) -> Expansion:
         """The step to second order at a node, x (states,), u (m,) and λ (states,), of traced scalars.
 
-        With x⁺ = Φ(x, q̈) and w = Φ_q̈ᵀ λ its second derivatives are those of λᵀ Φ and of wᵀ FD(q½(x), q̇, τ).
+        With x⁺ = Φ(x, q̈, r) and w = Φ_q̈ᵀ λ its second derivatives are those of λᵀ Φ and of wᵀ FD(q½(x), q̇, τ).
         """
         n, m, s = self.robot.n, len(u), self.states
         centres, robot = self._parts(context)
         values = self.parameters.values(context[-1]) if self.varied else {}
         q, qd = self._midway(x, *centres)
-        tau = self._efforts(q, u)
-        x_qdd = np.concatenate([x, np.asarray(robot.forward_dynamics(q, qd, tau))])
-        arrival = np.asarray(inlined(self._arrival_slopes, x_qdd, *centres))
-        w = arrival[:, s:].T @ costate
+        tau = self._efforts(q, x, u)
+        known = np.concatenate([x, np.asarray(robot.forward_dynamics(q, qd, tau)), self._rates(u)])
+        arrival = np.asarray(inlined(self._arrival_slopes, known, *centres))
+        w = arrival[:, s : s + n].T @ costate
         quadratic_model = self.robot.quadratic_model.specialize(vary=self.varied)
         dynamics = QuadraticModel(*inlined(quadratic_model, q, qd, tau, w, *values.values()))
         displaced = np.asarray(inlined(self._displaced_slopes, x, q, *centres))
         Q = np.concatenate([np.zeros((n, m)), displaced], axis=1)
         V = np.eye(m + s)[m + n : m + 2 * n]
-        U = np.eye(n, m + s)[np.cumsum(self.motors) - 1] * self.motors[:, None]  # joint torques, by (u, x)
+        U = np.eye(m + s)[self.torque_places]
+        U = self.of_motors(U.T).T  # joint torques, by (u, x)
         by_position = w @ dynamics.A[n:, :n]
         of_contacts = np.zeros((m + s, m + s))
         if self.contacts is not None:
@@ -215,12 +240,12 @@ class HeldStep:
             U, by_position = U + slopes @ R, by_position + y @ slopes[:, :n]
             of_contacts = R.T @ inlined(self.contacts.curvature, z, q, y) @ R
         accelerations = dynamics.B[n:] @ U + dynamics.A[n:, :n] @ Q + dynamics.A[n:, n:] @ V
-        by_w = np.concatenate([np.zeros((s, m)), arrival[:, :s]], axis=1) + arrival[:, s:] @ accelerations
+        R = np.concatenate([np.eye(m + s)[m:], accelerations, self._rates(np.eye(m + s)).T])
+        by_w = arrival @ R
         of_x = inlined(self._displaced_curvature, x, q, by_position, *centres)
         of_x = np.concatenate([np.zeros((m, m + s)), np.concatenate([np.zeros((s, m)), of_x], axis=1)])
-        R = np.concatenate([np.eye(m + s)[m:], accelerations])
-        of_arrival = R.T @ inlined(self._arrival_curvature, x_qdd, costate, *centres) @ R
-        following = self._arrived(x, dynamics.qdd, *centres)
+        of_arrival = R.T @ inlined(self._arrival_curvature, known, costate, *centres) @ R
+        following = self._arrived(x, dynamics.qdd, self._rates(u), *centres)
         curvature = np.asarray(_curvature(dynamics, Q, V, U) + of_contacts + of_x + of_arrival)
         return Expansion(following, by_w[:, m:], by_w[:, :m], curvature)
 
@@ -229,24 +254,30 @@ class HeldStep:
         """Shapes of the centres by name."""
         return {} if self.coordinates.is_plain else dict.fromkeys(("centre", "next_centre"), (self.robot.nq,))
 
-    def _arrival(self, x_qdd: Array, *centres: Array) -> Array:
-        return self._arrived(x_qdd[: self.states], x_qdd[self.states :], *centres)
+    def _arrival(self, known: Array, *centres: Array) -> Array:
+        x, qdd, rates = np.split(known, [self.states, self.states + self.robot.n])
+        return self._arrived(x, qdd, rates, *centres)
+
+    @property
+    def _of_arrival(self) -> dict[str, tuple[int, ...]]:
+        """Shape of what the next state is known from, (x, q̈, r)."""
+        return {"known": (self.states + self.robot.n + self.by_rates * self.motor_count,)}
 
     @cached_property
     def _arrival_slopes(self) -> Function:
-        """Derivatives of the next state to (x, q̈), (states, states + n)."""
-        shapes = {"x_qdd": (self.states + self.robot.n,), **self._of_centres}
-        return Function(jacobian(trace(self._arrival, shapes, name="arrival", outputs=["next"]), wrt="x_qdd"))
+        """Derivatives of the next state to (x, q̈, r)."""
+        shapes = {**self._of_arrival, **self._of_centres}
+        return Function(jacobian(trace(self._arrival, shapes, name="arrival", outputs=["next"]), wrt="known"))
 
     @cached_property
     def _arrival_curvature(self) -> Function:
-        """Second derivatives of λᵀ x⁺ to (x, q̈)."""
-        shapes = {"x_qdd": (self.states + self.robot.n,), "costate": (self.states,), **self._of_centres}
+        """Second derivatives of λᵀ x⁺ to (x, q̈, r)."""
+        shapes = {**self._of_arrival, "costate": (self.states,), **self._of_centres}
 
-        def work(x_qdd: Array, costate: Array, *centres: Array) -> Any:
-            return costate @ self._arrival(x_qdd, *centres)
+        def work(known: Array, costate: Array, *centres: Array) -> Any:
+            return costate @ self._arrival(known, *centres)
 
-        return _hessian(work, shapes, "x_qdd")
+        return _hessian(work, shapes, "known")
 
     @cached_property
     def _displaced_slopes(self) -> Function:
@@ -334,37 +365,3 @@ def _curvature(dynamics: QuadraticModel, Q: Array, V: Array, U: Array) -> Array:
     by_qd = 0.5 * (dynamics.by_qd_qd @ V) + dynamics.by_qd_tau @ U
     half = Q.T @ by_q + V.T @ by_qd
     return np.asarray(half + half.T)
-
-
-def require_robot(robot: Robot) -> None:
-    """Raise `ArgumentError` for what is no robot, or for friction that jumps: no derivative leads across it."""
-    if not isinstance(robot, Robot):
-        raise ArgumentError(
-            f"robot must be a chasles.Robot, not {robot!r}; chasles.load gives one by name. Of a plant give "
-            "plant.robot: payload, friction and rotor inertia of its description count, but currents of motors, "
-            "elastic joints and delays do not"
-        )
-    for joint in robot.description.joints:
-        if joint.coulomb_friction and not all(joint.coulomb_velocities):
-            raise ArgumentError(
-                f"the friction of joint '{joint.name}' of robot '{robot.name}' jumps at rest, and no motion can be "
-                "optimised across a jump; smooth it over a velocity (rad/s), as with "
-                f"robot.with_friction(coulomb_velocity=0.1)"
-            )
-
-
-def require_smooth_dynamics(step: HeldStep) -> None:
-    """Raise `ArgumentError` where parameters that vary let friction jump."""
-    program = step.robot.forward_dynamics.specialize(vary=step.varied).program
-    if any(operation == "sign" for operation, *_ in program.instructions):
-        raise ArgumentError(
-            f"with {', '.join(step.varied)} as numbers the friction of robot '{step.robot.name}' may jump at rest; "
-            "smooth it over a constant velocity (rad/s), as with robot.with_friction(coulomb_velocity=0.1)"
-        )
-
-
-def with_smooth_friction(robot: Robot) -> Robot:
-    """Return the robot with friction that changes its sign over 0.1 rad/s (m/s) where it jumps at rest."""
-    if all(all(joint.coulomb_velocities) for joint in robot.description.joints if joint.coulomb_friction):
-        return robot
-    return robot.with_friction(coulomb_velocity=_SMOOTH)

@@ -9,21 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.cached import cached_property
-from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
-from chasles.control.optimal.contact_rows import Contacts
-from chasles.control.optimal.coordinates import Coordinates
-from chasles.control.optimal.parameters import Parameters
 from chasles.control.optimal.pose_residual import SIZE, PoseResidual, Twists, has_order
 from chasles.control.optimal.residuals import REFERENCE, Residual, stacked
+from chasles.control.optimal.smoothness import require_smooth
+from chasles.control.optimal.step import HeldStep
 from chasles.engine import Function, Program, jacobian, trace
 from chasles.engine.program.scalar import Array
 from chasles.engine.program.tracing import call_traced
-from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
-#: Operations whose derivatives miss a jump.
-_JUMPS = {"sign", "floor"}
 #: Inputs to which terms are differentiated: w, and the twists of poses, which depend on it.
 _MOVING = ("w", "twists")
 
@@ -31,14 +26,15 @@ _MOVING = ("w", "twists")
 class Terms(Sealed):
     """Cost ½ |r(w)|² and rows c(w) of a node, for w = (u, p, q̇), or w = (p, q̇) where no torque acts.
 
-    Where the duration is free, w ends with the stretch of time, which running costs are multiplied by.
+    Where the duration is free, w ends with the stretch of time, which running costs are multiplied by. Where torques
+    are states, u is their rates, and w = (u, p, q̇, τ).
 
     The functions take a scale of the cost, so that a solver can work with costs of the order of its constraints.
 
     Parameters
     ----------
-    robot, motors
-        The robot, and whether each of its joints has a motor, (n,).
+    step
+        The dynamics.
     costs
         Residuals r.
     rows
@@ -49,51 +45,43 @@ class Terms(Sealed):
         Shapes of the further values.
     duration
         Time for which the cost counts, s: the step for running costs, 1 at the end.
-    stretches
-        Whether the duration is free.
-    contacts
-        Contacts, whose forces follow the torques in w.
-    varied
-        Names of the robot's parameters that are numbers of the problem.
     """
 
     def __init__(
         self,
-        robot: Robot,
-        motors: NDArray[np.bool_],
+        step: HeldStep,
         costs: Sequence[Residual],
         rows: Callable[[Mapping[str, Any]], Array],
         values: Mapping[str, tuple[int, ...]],
         *,
         has_torques: bool,
         duration: float,
-        stretches: bool = False,
-        contacts: Contacts | None = None,
-        varied: tuple[str, ...] = (),
     ) -> None:
-        self.robot, self.motors, self.costs, self.rows = robot, motors, tuple(costs), rows
-        self.contacts, forces = contacts, 0 if contacts is None else contacts.count
-        self.inputs = int(motors.sum()) + forces if has_torques else 0
-        self.size = self.inputs + 2 * robot.n + stretches
-        self.coordinates, self.parameters = Coordinates(robot), Parameters(robot, varied)
-        instant = 1 + robot.nq + 2 * robot.n + self.parameters.count + self.coordinates.count
+        robot = step.robot
+        self.step, self.robot, self.costs, self.rows = step, robot, tuple(costs), rows
+        self.inputs = step.inputs if has_torques else 0
+        self.size = self.inputs + step.states
+        instant = 1 + robot.nq + 2 * robot.n + step.context_count
         self.shapes = {"w": (self.size,), "instant": (instant,), "scale": (), "start": (robot.nq,), **values}
-        self.duration, self.stretches = duration, stretches
+        self.duration, self.stretches = duration, step.stretches
 
     def _known(self, w: Array, instant: Array, scale: Any, start: Array, *values: Any) -> dict[str, Any]:
-        n, m = self.robot.n, self.inputs
+        n, m, step = self.robot.n, self.inputs, self.step
         t = instant[0] * w[-1] if self.stretches else instant[0]
-        q = self.coordinates.configuration(w[m : m + n], *self.coordinates.centres(instant)[:1])
-        robot = self.parameters.robot_with(self.parameters.of_data(instant, self.coordinates.count))
+        q = step.coordinates.configuration(w[m : m + n], *step.coordinates.centres(instant)[:1])
+        robot = step.parameters.robot_with(step.parameters.of_data(instant, step.coordinates.count))
         known = {"robot": robot, "q": q, "qd": w[m + n : m + 2 * n], "t": t, "start": start}
         ends = 1 + np.cumsum([self.robot.nq, n, n])
         known |= dict(zip(REFERENCE, np.split(instant[1 : ends[-1]], ends[:-1] - 1), strict=True))
+        if step.by_rates:
+            known["tau"] = step.of_motors(w[m + 2 * n : m + step.given_states])
         if m:
-            known["tau"] = w[: self.motors.sum()] @ np.eye(n)[self.motors]
-            known["contact_forces"] = w[self.motors.sum() : m]
+            inputs = step.of_motors(w[: step.motor_count])
+            known |= {"tau_rate": inputs} if step.by_rates else {"tau": inputs}
+            known["contact_forces"] = w[step.motor_count : m]
             known["forces"] = np.zeros((0, 3))
-            if self.contacts is not None:
-                known["forces"] = self.contacts.in_world(known["contact_forces"])
+            if step.contacts is not None:
+                known["forces"] = step.contacts.in_world(known["contact_forces"])
         names = list(self.shapes)[4:]
         known |= dict(zip(names, values, strict=False))
         return known | ({"twists": values[-1]} if len(values) > len(names) else {})
@@ -245,14 +233,3 @@ class Terms(Sealed):
 
     def _program(self, name: str, function: Callable[..., Any], outputs: list[str]) -> Program:
         return trace(function, self.shapes, name=name, outputs=outputs)
-
-
-def require_smooth(*programs: Program) -> None:
-    """Raise `ArgumentError` for residuals and rows that jump."""
-    for program in programs:
-        for operation, *_ in program.instructions:
-            if operation in _JUMPS:
-                raise ArgumentError(
-                    f"the {program.name} of the problem uses '{operation}', which jumps, and no motion can be "
-                    "optimised across a jump; use a smooth function such as tanh"
-                )

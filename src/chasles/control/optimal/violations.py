@@ -12,6 +12,7 @@ from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.errors import FEASIBLE
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
+from chasles.control.optimal.step import HeldStep
 from chasles.distances import Clearance
 from chasles.robot.robot import Robot
 
@@ -109,34 +110,23 @@ def between_nodes(clearance: Clearance, states: Floats, h: float) -> tuple[Findi
     return _BETWEEN.below(1e3 * float(distances.min()), **facts)
 
 
-def outside_at_start(robot: Robot, motors: NDArray[np.bool_], rows: ConstraintRows, x0: Floats) -> tuple[Finding, ...]:
-    """Return the limits that the given start exceeds, which do not count there, but from the next node on.
-
-    Parameters
-    ----------
-    robot, motors
-        The robot, and whether each of its joints has a motor, (n,).
-    rows, x0
-        The constraints, and the start, (states,).
-    """
-    m, states = rows.inputs, slice(rows.inputs, rows.inputs + 2 * robot.n)
-    excess = np.maximum(x0[: 2 * robot.n] - rows.upper[states], rows.lower[states] - x0[: 2 * robot.n])
+def outside_at_start(rows: ConstraintRows, x0: Floats) -> tuple[Finding, ...]:
+    """Return the limits that the given start (states,) exceeds, which do not count there, but from the next node on."""
+    m, given = rows.inputs, rows.stage.step.given_states
+    states = slice(m, m + given)
+    excess = np.maximum(x0[:given] - rows.upper[states], rows.lower[states] - x0[:given])
     found: list[Finding] = []
     for index in np.flatnonzero(excess * rows.scale[states] > FEASIBLE):
-        quantity, joint, unit = _element(robot, motors, m + int(index) - rows.stage.step.force_count)
+        quantity, joint, unit = _element(rows.stage.step, m + int(index))
         found += _LIMIT.told(excess[index], quantity=quantity, joint=joint, unit=unit, at="node 0, the given start")
     return tuple(found)
 
 
-def violations(
-    robot: Robot, motors: NDArray[np.bool_], pairs: Sequence[tuple[str, str]], rows: ConstraintRows, values: Floats
-) -> tuple[Finding, ...]:
+def violations(pairs: Sequence[tuple[str, str]], rows: ConstraintRows, values: Floats) -> tuple[Finding, ...]:
     """Return what a motion violates, the worst first.
 
     Parameters
     ----------
-    robot, motors
-        The robot, and whether each of its joints has a motor, (n,).
     pairs
         Names of the bodies of each distance.
     rows, values
@@ -163,21 +153,24 @@ def violations(
             first, second = pairs[index]
             found += _CLEARANCE.told(1e3 * DISTANCE_SCALE * most, first=first, second=second, at=at)
         else:
-            quantity, joint, unit = _element(
-                robot, motors, index - rows.stage.step.force_count * (index >= motors.sum())
-            )
+            quantity, joint, unit = _element(rows.stage.step, index)
             value = most / float(rows.scale[index])
             found += _LIMIT.told(value, quantity=quantity, joint=joint, unit=unit, at=at)
     return tuple(found)
 
 
-def _element(robot: Robot, motors: NDArray[np.bool_], index: int) -> tuple[str, str, str]:
-    """Quantity, joint and unit of an element of w = (u, q, q̇)."""
-    moved = np.flatnonzero(motors)
-    if index < len(moved):
-        joint = int(moved[index])
-        return "torque", robot.velocity_names[joint], robot.description.effort_units[joint]
-    is_velocity, joint = divmod(index - len(moved), robot.n)
+def _element(step: HeldStep, index: int) -> tuple[str, str, str]:
+    """Quantity, joint and unit of an element of w = (u, x)."""
+    robot, driven = step.robot, np.flatnonzero(step.motors)
+    description, names = robot.description, robot.velocity_names
+    torque = index - step.torque_places.start
+    if 0 <= torque < len(driven):
+        joint = int(driven[torque])
+        return "torque", names[joint], description.effort_units[joint]
+    if index < len(driven):
+        joint = int(driven[index])
+        return "torque rate", names[joint], f"{description.effort_units[joint]}/s"
+    is_velocity, joint = divmod(index - step.inputs, robot.n)
     if is_velocity:
-        return "velocity", robot.velocity_names[joint], robot.description.velocity_units[joint]
-    return "position", robot.velocity_names[joint], robot.description.coordinate_units[Coordinates(robot).places[joint]]
+        return "velocity", names[joint], description.velocity_units[joint]
+    return "position", names[joint], description.coordinate_units[Coordinates(robot).places[joint]]
