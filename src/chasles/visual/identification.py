@@ -49,6 +49,7 @@ for (const place of document.querySelectorAll(".identification-plot")) {
 }
 """
 _STYLE = """
+html { overflow-y: scroll; }
 .facts li { overflow-wrap: anywhere; }
 .plots.wide > div { min-width: 0; }
 """
@@ -317,12 +318,12 @@ def _histograms(result: Identification) -> dict[str, Any]:
 
 
 def _friction(result: Identification) -> dict[str, Any]:
-    """Return the motors' friction curves without load, with measured efforts less the rigid-body torques."""
+    """Return the motors' friction curves without load, with what measured efforts leave beside all other torques."""
     panels = _panels(result, "friction")
     signals, terms, coupling = result.signals, result.terms, result.log.coupling
     chosen = signals.kept()[drawn_samples(len(signals.kept()), MOST_POINTS)]
     rates = signals.qd[chosen] @ coupling.T
-    smooth = result.model.with_friction(viscous=0.0, coulomb=0.0, load=0.0)
+    smooth = result.model.with_friction(viscous=0.0, coulomb=0.0)
     bodies = np.asarray(smooth.inverse_dynamics(signals.configuration[chosen], signals.qd[chosen], signals.qdd[chosen]))
     rest = np.asarray(np.linalg.solve(coupling.T, (signals.effort[chosen] - bodies).T).T, dtype=np.float64)
     data = []
@@ -333,7 +334,7 @@ def _friction(result: Identification) -> dict[str, Any]:
     columns = terms.columns(grid, np.zeros_like(grid), np.zeros_like(grid))
     curves = np.sum(columns[..., :odd] * coefficients[:, :odd], axis=2)
     for k, panel in enumerate(panels):
-        dots = _line(panel, k, "measured less rigid-body torque", rates[:, k], rest[:, k], _DOTS)
+        dots = _line(panel, k, "measured less bodies and load", rates[:, k], rest[:, k], _DOTS)
         data += [
             dots | {"mode": "markers", "marker": {"size": 3, "color": _DOTS}},
             _line(panel, k, "friction of the model", grid[:, k], curves[:, k], _MODEL, 2.2),

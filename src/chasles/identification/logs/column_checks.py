@@ -123,17 +123,22 @@ def checked_positions(recording: LoggedSignals, robot: Robot, unit_known: bool) 
     lower, upper = np.maximum(lowest, -4 * np.pi), np.minimum(highest, 4 * np.pi)
     room = np.where(turning, upper - lower, 1.0)
 
-    def beyond(scale: float) -> FloatArray:
-        least, most = scale * recording.q.min(axis=0), scale * recording.q.max(axis=0)
-        return np.where(turning, np.maximum(lower - least, most - upper) / room, 0.0)
+    def beyond(q: FloatArray) -> FloatArray:
+        return np.where(turning, np.maximum(lower - q.min(axis=0), q.max(axis=0) - upper) / room, 0.0)
 
-    far = beyond(1.0)
+    def wound(q: FloatArray) -> FloatArray:
+        """Angles without jumps, in the revolution of the limits: encoders count from 0 to 360°."""
+        q = np.unwrap(q, axis=0)
+        away = 0.5 * (q.min(axis=0) + q.max(axis=0) - lower - upper)
+        return np.asarray(q - 2.0 * np.pi * np.rint(away / (2.0 * np.pi)))
+
+    far = beyond(recording.q)
     joint = int(np.argmax(far))
     name = robot.velocity_names[joint]
     degrees = UNDECLARED_DEGREES.above(far[joint], joint=name)
-    if degrees and not unit_known and (beyond(np.pi / 180.0) <= BEYOND_LIMITS.limit).all():
+    if degrees and not unit_known and (beyond(wound(np.radians(recording.q))) <= BEYOND_LIMITS.limit).all():
         raise ArgumentError(str(degrees[0]))
-    far = np.where(np.isfinite(lowest) & np.isfinite(highest), far, 0.0)
+    far = np.where(np.isfinite(lowest) & np.isfinite(highest), np.minimum(far, beyond(wound(recording.q))), 0.0)
     joint = int(np.argmax(far))
     q, limits = recording.q[:, joint], {"lower": lowest[joint], "upper": highest[joint]}
     name = robot.velocity_names[joint]

@@ -26,6 +26,7 @@ _WORDS = {
     "effort": {"tau", "effort", "efforts", "torque", "torques", "moment", "current", "currents", "force", "u", "i"},
 }
 _NOT_MEASURED = {
+    "action", "actions", "tcp", "ee", "eef", "cartesian", "wrench",  # commands of data sets, and what is not a joint's
     "d", "des", "desired", "target", "cmd", "command", "commands", "commanded", "ref", "reference", "setpoint", "goal",
     "ext", "external", "hat", "error", "err", "limit", "filtered", "qdd", "ddq", "acc", "acceleration", "ddot",
     "model", "predicted", "sim", "simulated", "nominal", "feedforward", "ff", "gravity", "coriolis", "friction",
@@ -249,8 +250,10 @@ def _told(quantity: str, candidates: list[_Column], joints: Sequence[str]) -> tu
     if len(fitting) == 1:
         return fitting[0]
     if fitting:
-        options = " or ".join(f"columns={{'{quantity}': {_offered(own)}}}" for own in fitting)
-        raise ArgumentError(f"several columns may be '{quantity}'; choose {options} (--columns {quantity}=NAME,…)")
+        texts = [_offered(own, joints) for own in fitting]
+        options = " or ".join(f"columns={{'{quantity}': {text}}}" for text in texts)
+        typed = " or ".join(f'--columns "{quantity}={text.strip("[]").replace(chr(39), "")}"' for text in texts)
+        raise ArgumentError(f"several columns may be '{quantity}'; choose {options} ({typed})")
     names = [column.name for column in candidates]
     said = f"{len(names)} columns seem to be '{quantity}' ({', '.join(names[:12])}), but "
     if len(names) != len(joints):
@@ -265,7 +268,13 @@ def _told(quantity: str, candidates: list[_Column], joints: Sequence[str]) -> tu
     raise ArgumentError(said)
 
 
-def _offered(names: tuple[str, ...]) -> str:
+def _offered(names: tuple[str, ...], joints: Sequence[str]) -> str:
+    """Names as they are declared: one, a pattern that makes all of them, or a list."""
+    for old, new in ((joints[0], "{joint}"), ("1", "{index}"), ("0", "{index0}")):
+        head, found, tail = names[0].rpartition(old)
+        pattern = f"{head}{new}{tail}"
+        if found and _chosen("", pattern, joints) == names:
+            return repr(pattern)
     return repr(names[0]) if len(names) == 1 else repr(list(names))
 
 
