@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.linear_law import LinearLaw, differenced, measured_along, memory_that_acts, merged, sizes_of
@@ -113,6 +114,61 @@ class LawFunction:
 
         They are values of the same parts of the memory, which keep them while the others settle.
         """
+        gains, schedule, memory = self._settled(estimates, controller, motion, places, period, rows)
+        along = self._along(controller, motion, places)
+        return [self._linear(along, settled, schedule, period, gains) for settled in memory]
+
+    def slopes(
+        self,
+        names: Sequence[str],
+        controller: Controller,
+        motion: JointTrajectory,
+        places: Floats,
+        period: float,
+        rows: Memory = None,
+    ) -> tuple[Floats, Floats]:
+        """Exact derivatives J of (τ, m') by (q, q̇, m), and those of J by some parameters, where the memory settles.
+
+        Parameters
+        ----------
+        names
+            Names of the parameters.
+        controller, motion, places, period, rows
+            See `frozen`.
+
+        Returns
+        -------
+        tuple
+            J, (places, n + s, 2n + s), and its derivatives, (p, places, n + s, 2n + s), q all that is measured.
+        """
+        gains, schedule, (memory,) = self._settled([{}], controller, motion, places, period, rows)
+        t, q, qd, reference = self._along(controller, motion, places)
+        given = t[:, None], q[:, None], qd[:, None], reference[:, None], memory[:, None], schedule[:, None], period
+        columns = np.split(np.eye(2 * q.shape[-1] + memory.shape[-1]), [q.shape[-1], 2 * q.shape[-1]], axis=-1)
+        slices = self._layouts[2].slices
+        directions = np.eye(gains.size)[[k for name in names for k in range(gains.size)[slices[name]]], None, None]
+        derivative, second = self._derivatives
+        J = derivative(*given, gains, *columns)
+        dJ = second(*given, gains, *columns, directions)
+        of_law, of_slopes = (np.swapaxes(np.concatenate(parts, axis=-1), -1, -2) for parts in (J, dJ))
+        return of_law, of_slopes
+
+    @cached_property
+    def _derivatives(self) -> tuple[Function, Function]:
+        """Derivatives along directions of (q, q̇, m), and their derivatives along those of the parameters."""
+        first = self._function.jvp(["q", "qd", "memory"])
+        return first, first.jvp("parameters")
+
+    def _settled(
+        self,
+        estimates: Sequence[Mapping[str, Any]],
+        controller: Controller,
+        motion: JointTrajectory,
+        places: Floats,
+        period: float,
+        rows: Memory,
+    ) -> tuple[Floats, Floats, Floats]:
+        """Parameters, schedule, and memory (estimates, places, s) after calls in front of the places."""
         layout, _, parameters = self._layouts
         memory = np.array(layout.join(controller.memory), dtype=np.float64)
         memory = np.broadcast_to(memory, (len(estimates), len(places), memory.size)).copy()
@@ -131,8 +187,7 @@ class LawFunction:
             if before == _CALLS and np.array_equal(following, memory):
                 break
             memory = following
-        along = self._along(controller, motion, places)
-        return [self._linear(along, settled, schedule, period, gains) for settled in memory]
+        return gains, schedule, memory
 
     def _linear(
         self, along: tuple[Floats, ...], memory: Floats, schedule: Floats, period: float, gains: Floats

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,6 +87,14 @@ class FrozenLoops:
         first = len(_CYCLES)
         L = _positions(law, self._z[first:])[:, :, None] @ self._plants[first:]
         return np.asarray(np.linalg.inv(np.eye(self.n) + L))
+
+    def law_adjoints(self, S: Any, X: Any, chosen: tuple[NDArray[np.intp], ...]) -> Complex:
+        """Return Y with Re tr(Xᴴ dS) = -Re tr(Y dF), for changes dF of the law δτ = -F δq, q all that is measured.
+
+        From S and X, (k, n, n), at so many indices `chosen` of frequencies, places and vertices; Y is (k, measured, n).
+        """
+        plants = self._plants[len(_CYCLES) :][chosen]
+        return np.asarray(plants @ S @ np.conj(X.mT) @ S)
 
     def sensitivity_loops(self, law: FrozenLaw) -> list[SensitivityLoop]:
         """Return the loops of each vertex, over the places, whose S and T are those of `sensitivities`."""

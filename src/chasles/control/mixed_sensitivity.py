@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
+from numpy.typing import NDArray
+from scipy.optimize import linprog
 
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
-from chasles.control.disk_margin import scaled
+from chasles.control.disk_margin import largest_singular_value, scaled, singular_value_slopes
 from chasles.control.frozen_law import FrozenLaw, LawFunction
 from chasles.control.frozen_loops import FrozenLoops
+from chasles.control.gain_box import GainBox
 from chasles.control.sensitivity_bound import sensitivity_bound
 from chasles.control.vertex_plants import Uncertainty, frozen_plants
 from chasles.engine.validators import real, reals, whole_number
@@ -23,13 +24,18 @@ from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.closed import on_manifold
 
 Floats = NDArray[np.float64]
+Complex = NDArray[np.complexfloating[Any, Any]]
+Indices = tuple[NDArray[np.intp], ...]
+LawSlopes = tuple[Floats, Floats]
 #: Function of frequencies (k,), rad/s, to weights (k,).
 Weight = Callable[[Floats], Floats]
 
 _PLACES = 5  # of the motion
-_SPREAD = 0.5  # standard deviation of the logarithms of further starts
-_UNSTABLE, _SHORT = 1e3, 10.0  # values in place of the logarithm of γ: above all of those, and in order
-_PRECISION = 1e-3  # of the logarithms
+_LARGEST, _VALUES = 4, 2  # loops at each frequency, and their singular values, that a step looks at
+#: Of the steps: first radius of trust, in logarithms of the parameters, share of the expected improvement of log γ that
+#: a step must bring, expected improvement that is not worth a step, and cost of the logarithm of what a margin lacks.
+_RADIUS, _SUFFICIENT, _PRECISION, _PENALTY = 0.5, 0.1, 1e-4, 100.0
+_AIM = 1.001  # of the margin
 
 
 class ShapedLaw(NamedTuple):
@@ -62,106 +68,91 @@ class ShapedLaw(NamedTuple):
 
 def mixed_sensitivity(
     robot: Robot,
+    law: Controller,
     motion: JointTrajectory,
-    make: Callable[..., Controller],
-    start: Mapping[str, ArrayLike],
     *,
     period: float,
     sensitivity: Weight,
     complementary: Weight | None = None,
+    by: Sequence[str] | None = None,
+    bounds: Mapping[str, tuple[float, float]] | None = None,
     margin: float = 0.3,
     delay: float = 0.0,
     unknown: Uncertainty | None = None,
     starts: int = 3,
-    evaluations: int = 300,
+    iterations: int = 60,
+    seed: int = 0,
 ) -> ShapedLaw:
     """Choose gains and filters of a law's structure that make γ least, subject to a disk margin.
 
     γ is the largest of w_S σ(S) and w_T σ(T) over frequencies from 0.3 rad/s up to half the sample rate, places of the
     motion and vertex plants, for the sampled loops frozen there with differentiated velocities, S and T at the torques,
     and σ the scaled largest singular value. ``bound`` of the result covers the frequencies between the grid's points.
-    The minimum over a fixed structure is neither smooth nor convex: Nelder and Mead's method runs on the logarithms of
-    the parameters from several starts. The problem is that of Apkarian and Noll, "Nonsmooth H∞ synthesis", IEEE
-    Transactions on Automatic Control 51(1), 2006; the optimiser is SciPy's.
+
+    The minimum over a fixed structure is neither smooth nor convex. Each step is that of a linear program, in which the
+    largest sensitivities have their exact slopes by the logarithms of the parameters, within a radius of trust. From
+    each start, all joints' values of a parameter change by the same factor; from the best end, each by its own. The
+    problem is that of Apkarian and Noll, "Nonsmooth H∞ synthesis", IEEE Transactions on Automatic Control 51(1), 2006;
+    the steps are those of Madsen, "An algorithm for minimax solution of overdetermined systems of non-linear
+    equations", IMA Journal of Applied Mathematics 16(3), 1975.
 
     Parameters
     ----------
     robot, motion
         Model of the plant, and planned motion.
-    make
-        Function of the parameters by name to the law: gains, and frequencies and widths of filters.
-    start
-        First values of the parameters, positive, scalars or arrays; every element is free.
+    law
+        Law whose gains and filters are the first start, such as a `LeadLagFilter` around a `ComputedTorque`.
     period
         Sample period, s.
     sensitivity, complementary
         Weights w_S and w_T, functions of frequencies (k,), rad/s; see `bandwidth_weight`. w_T defaults to 0.
+    by
+        Names of the law's parameters to find; default all whose values are positive and finite. Each joint has its own.
+    bounds
+        Lowest and highest value of parameters by name, both positive; see `chasles.tune`.
     margin
         Least disk margin.
     delay
         Delay of the torques, in sample periods.
     unknown
         Uncertainty of the model, which gives the vertex plants; default `Uncertainty()`.
-    starts, evaluations
-        Number of starts, the given one among them, and of evaluations from each.
+    starts, seed
+        Number of starts: the law's own parameters, then these times drawn factors up to e, and the seed of these.
+    iterations
+        Largest number of steps from each start.
 
     Raises
     ------
     ArgumentError
-        From no start a law with the margin was found; or a parameter is not positive.
+        From no start a law with the margin was found; or a parameter is not positive and has no bounds.
 
     Examples
     --------
     >>> import chasles as ch
     >>> arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-    >>> shaped = mixed_sensitivity(
-    ...     arm,
-    ...     motion,
-    ...     lambda kp, kd: ch.ComputedTorque(arm, kp=kp, kd=kd),
-    ...     {"kp": 100.0, "kd": 20.0},
-    ...     period=0.01,
-    ...     sensitivity=bandwidth_weight(2.0),
-    ...     starts=1,
-    ...     evaluations=40,
-    ... )
+    >>> law = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
+    >>> wanted = bandwidth_weight(2.0)
+    >>> shaped = mixed_sensitivity(arm, law, motion, period=0.01, sensitivity=wanted, starts=1, iterations=10)
     >>> shaped.margin >= 0.3, shaped.value <= shaped.bound < 1.0
     (True, True)
     """
     least, step = real(margin, "margin", at_least=0.0, at_most=2.0), real(period, "period", above=0.0)
-    count, most = whole_number(starts, "starts", 1, 1000), whole_number(evaluations, "evaluations", 10, 10**6)
-    values = {name: reals(value, name, above=0.0) for name, value in start.items()}
-    first = np.log(np.concatenate([np.ravel(value) for value in values.values()]))
-    bench = _Bench(robot, motion, step, delay, Uncertainty() if unknown is None else unknown)
-    weights = _weights(sensitivity, bench.loops.frequency), _weights(complementary, bench.loops.frequency)
-
-    def named(x: Floats) -> dict[str, Floats]:
-        parts = np.split(np.exp(x), np.cumsum([value.size for value in values.values()])[:-1])
-        return {n: part.reshape(value.shape) for (n, value), part in zip(values.items(), parts, strict=True)}
-
-    def objective(x: Floats) -> float:
-        gamma, disk = bench.judged(make(**named(x)), *weights)
-        if not disk > 0.0:
-            return _UNSTABLE + float(np.linalg.norm(x - first))
-        return math.log(gamma) if disk >= least else _SHORT + 10.0 * (least - disk)
-
-    rng = np.random.default_rng(0)
-    points = [first, *(first + _SPREAD * rng.normal(size=(count - 1, len(first))))]
-    options = {"maxfev": most, "xatol": _PRECISION, "fatol": _PRECISION, "adaptive": len(first) > 4}
-    minima = []
-    for point in points:
-        simplex = np.vstack([point, point + 0.5 * np.eye(len(first))])
-        minima.append(minimize(objective, point, method="Nelder-Mead", options={**options, "initial_simplex": simplex}))
-    best = min(minima, key=lambda result: float(result.fun))
-    if not best.fun < _SHORT:
+    count, most = whole_number(starts, "starts", 1, 1000), whole_number(iterations, "iterations", 1, 10**6)
+    box = GainBox.of(law, by, bounds or {})
+    loops = _Loops(robot, motion, box, step, delay, Uncertainty() if unknown is None else unknown)
+    search = _Search(loops, (sensitivity, complementary), least)
+    ends = [search.descend(x, box.together, most) for x in box.starting_points(count, seed)]
+    attained = np.array([end.gamma if end.disk >= least else np.inf for end in ends])
+    if not np.isfinite(attained).any():
         raise ArgumentError(
             f"no law with a disk margin of {least:g} was found from {count} starts: start from slower gains, or ask "
             "for less"
         )
-    law = make(**named(best.x))
-    gamma, disk = bench.judged(law, *weights)
-    attained = np.array([math.exp(result.fun) if result.fun < _SHORT else np.inf for result in minima])
-    bound = bench.bound(law, sensitivity, complementary)
-    return ShapedLaw(law, named(best.x), gamma, bound, disk, attained)
+    together = ends[int(np.argmin(attained))]
+    alone = search.descend(together.x, np.eye(box.first.size), most)
+    best = alone if alone.disk >= least and alone.gamma <= together.gamma else together
+    bound = loops.bound(best.x, sensitivity, complementary)
+    return ShapedLaw(box.law_at(best.x), box.gains(best.x), best.gamma, bound, best.disk, attained)
 
 
 def bandwidth_weight(frequency: float, peak: float = 2.0, order: int = 1) -> Weight:
@@ -181,49 +172,154 @@ def bandwidth_weight(frequency: float, peak: float = 2.0, order: int = 1) -> Wei
     return lambda w: (np.hypot(w / top, corner) / w) ** power
 
 
-class _Bench:
-    """Frozen loops along a motion, on which laws are judged."""
+class _Loops:
+    """Loops frozen along a motion, as functions of the logarithms of a law's parameters."""
 
     def __init__(
-        self, robot: Robot, motion: JointTrajectory, period: float, delay: float, unknown: Uncertainty
+        self, robot: Robot, motion: JointTrajectory, box: GainBox, period: float, delay: float, unknown: Uncertainty
     ) -> None:
-        self._motion, self._period = on_manifold(robot, motion), period
+        self.box, self._motion, self.period = box, on_manifold(robot, motion), period
         self._times = float(motion.start_time) + np.linspace(0.0, motion.duration, _PLACES)
-        self._places = self._motion(self._times)
-        plants = frozen_plants(robot, self._places, unknown)
-        self.loops = FrozenLoops(plants, period, delay, float(motion.duration))
-        self._function: LawFunction | None = None
+        places = self._motion(self._times)
+        self.frozen = FrozenLoops(frozen_plants(robot, places, unknown), period, delay, float(motion.duration))
+        self._rows = box.law.settled_schedule(places, period)
+        self._function = LawFunction(box.law, self._rows)
 
-    def _frozen(self, law: Controller) -> FrozenLaw:
-        rows = law.settled_schedule(self._places, self._period)
-        if self._function is None or not self._function.takes(law, rows):
-            self._function = LawFunction(law, rows)
-        return self._function.frozen(law, self._motion, self._times, self._period, rows)
+    def law(self, x: Floats) -> FrozenLaw:
+        """The law at the places of the motion."""
+        return self._function.frozen(self.box.law_at(x), self._motion, self._times, self.period, self._rows)
 
-    def bound(self, law: Controller, sensitivity: Weight, complementary: Weight | None) -> float:
+    def bound(self, x: Floats, sensitivity: Weight, complementary: Weight | None) -> float:
         """Return an upper bound on γ at all frequencies."""
 
         def weights(angles: Floats) -> tuple[Floats, Floats]:
-            frequency = angles / self._period
+            frequency = angles / self.period
             return _weights(sensitivity, frequency), _weights(complementary, frequency)
 
-        loops = self.loops.sensitivity_loops(self._frozen(law))
-        return sensitivity_bound(loops, self.loops.frequency * self._period, weights)
+        loops = self.frozen.sensitivity_loops(self.law(x))
+        return sensitivity_bound(loops, self.frozen.frequency * self.period, weights)
 
-    def judged(self, law: Controller, w_S: Floats, w_T: Floats) -> tuple[float, float]:
-        """Return γ and the disk margin of a law; 0 if a loop is unstable."""
-        frozen = self._frozen(law)
-        disk = self.loops.disk(frozen)
-        if not (disk > 0.0 and self.loops.is_stable(frozen)):
-            return math.inf, 0.0
-        S = self.loops.sensitivities(frozen)
-        sizes = [_sizes(S), _sizes(np.eye(S.shape[-1]) - S) if w_T.any() else np.zeros(len(S))]
-        return float(max((w_S * sizes[0]).max(), (w_T * sizes[1]).max())), disk
+    def slopes(self, x: Floats) -> LawSlopes:
+        """Return derivatives J of the law's torques and memory at x, and those of J by the logarithms x."""
+        law = self.box.law_at(x)
+        J, dJ = self._function.slopes(self.box.names, law, self._motion, self._times, self.period, self._rows)
+        return J, dJ * np.exp(x)[:, None, None, None]
+
+    def pulled_back(self, slopes: LawSlopes, Y: Complex, chosen: Indices) -> Floats:
+        """Return -Re tr(Y dF) for each parameter's logarithm, (k, p); see `FrozenLoops.law_adjoints`.
+
+        The law is F = -(D + C R B) W, with the resolvent R = (z - A)⁻¹ of its memory and with W from positions to
+        positions and velocities, so that dF = -[1, C R] dJ [W; R B W] for J = [D, C; B, A].
+        """
+        (J, dJ), (frequency, place, _) = slopes, chosen
+        n, measured = Y.shape[-1], Y.shape[-2]
+        states = 2 * measured
+        C, B, A = J[place, :n, states:], J[place, n:, :states], J[place, n:, states:]
+        z = np.exp(1j * self.frozen.frequency * self.period)[frequency, None, None]
+        R = np.linalg.inv(z * np.eye(A.shape[-1]) - A)
+        ones = np.broadcast_to(np.eye(measured), (len(z), measured, measured))
+        W = np.concatenate([ones, (1.0 - 1.0 / z) / self.period * ones], axis=-2)
+        left = np.concatenate([ones[:, :n, :n], C @ R], axis=-1)
+        right = np.concatenate([W, R @ B @ W], axis=-2)
+        products = (right @ Y @ left).real.mT
+        pulled = np.empty((len(z), len(dJ)))
+        for k in range(_PLACES):
+            pulled[place == k] = np.tensordot(products[place == k], dJ[:, k], ((1, 2), (1, 2)))
+        return pulled
 
 
-def _sizes(M: Any) -> Floats:
-    """Largest scaled singular value at each frequency, over places and plants."""
-    return np.asarray(np.linalg.norm(scaled(M), 2, axis=(-2, -1)).max(axis=(1, 2)))
+class _Point(NamedTuple):
+    """γ, infinite if a loop is unstable, and disk margin at the logarithms x, and the sensitivities there."""
+
+    x: Floats
+    gamma: float
+    disk: float
+    S: Complex
+
+
+class _Search:
+    """Steps to the least γ with a margin."""
+
+    def __init__(self, loops: _Loops, weights: tuple[Weight | None, Weight | None], least: float) -> None:
+        self._loops, self._least = loops, _AIM * least
+        self._w_S, self._w_T = (_weights(weight, loops.frozen.frequency) for weight in weights)
+        if not (self._w_S.any() or self._w_T.any()):
+            raise ArgumentError("the weights are 0 at all frequencies")
+
+    def descend(self, x: Floats, directions: Floats, iterations: int) -> _Point:
+        """Return the point where steps from x along the columns of some directions end."""
+        at, radius = self._at(x), _RADIUS
+        for _ in range(iterations if np.isfinite(at.gamma) else 0):
+            step, promised = self._step(at, directions, radius)
+            if promised < _PRECISION:
+                break
+            following = self._at(at.x + step)
+            if (brought := self._merit(at) - self._merit(following)) > _SUFFICIENT * promised:
+                at, radius = following, radius * (2.0 if brought > 0.7 * promised else 1.0)
+            else:
+                radius *= 0.3
+        return at
+
+    def _at(self, x: Floats) -> _Point:
+        law, loops = self._loops.law(x), self._loops.frozen
+        S = loops.sensitivities(law)
+        if not (np.isfinite(S).all() and loops.is_stable(law)):
+            return _Point(x, math.inf, 0.0, S)
+        eye = np.eye(S.shape[-1])
+        weighted = [(w, M) for w, M in ((self._w_S, S), (self._w_T, eye - S)) if w.any()]
+        gamma = max(largest_singular_value(_scaled(w, M)) for w, M in weighted)
+        return _Point(x, gamma, 1.0 / largest_singular_value(scaled(S - 0.5 * eye)), S)
+
+    def _merit(self, at: _Point) -> float:
+        """Logarithm of γ, and that of a margin that is too small, which costs more."""
+        if not np.isfinite(at.gamma):
+            return math.inf
+        return math.log(at.gamma) + _PENALTY * math.log(max(self._least / at.disk, 1.0))
+
+    def _step(self, at: _Point, directions: Floats, radius: float) -> tuple[Floats, float]:
+        """Return the step that is best by the slopes, and by how much it would make the merit smaller."""
+        eye, least = np.eye(at.S.shape[-1]), np.full_like(self._w_S, self._least)
+        law_slopes = self._loops.slopes(at.x)
+        rows, limits = [], []
+        of_S, of_T, of_margin = (
+            (self._w_S, at.S, 1.0, 0),
+            (self._w_T, eye - at.S, -1.0, 0),
+            (least, at.S - 0.5 * eye, 1.0, 1),
+        )
+        for w, M, sign, column in (of_S, of_T, of_margin):
+            if w.any():
+                value, slopes = self._slopes(at.S, law_slopes, w, M, sign)
+                rows.append(np.concatenate([slopes @ directions, np.tile(-np.eye(2)[column], (len(value), 1))], axis=1))
+                limits.append(-value)
+        reach = np.clip(self._loops.box.limits - at.x[:, None], -radius, radius)
+        inside = [(reach[along > 0.0, 0].max(), reach[along > 0.0, 1].min()) for along in directions.T]
+        cost = np.concatenate([np.zeros(len(inside)), [1.0, _PENALTY]])
+        ends = [*inside, (None, None), (0.0, None)]
+        best = linprog(cost, A_ub=np.concatenate(rows), b_ub=np.concatenate(limits), bounds=ends)
+        return directions @ best.x[: len(inside)], self._merit(at) - float(best.fun)
+
+    def _slopes(self, S: Complex, law_slopes: LawSlopes, w: Floats, M: Complex, sign: float) -> tuple[Floats, Floats]:
+        """Return logarithms (k,) of the largest weighted sizes at each frequency and their slopes (k, p).
+
+        Of M, which changes by a sign times dS.
+        """
+        size = np.abs(_scaled(w, M))
+        bound = (size.sum(axis=-1).max(axis=-1) * size.sum(axis=-2).max(axis=-1)).reshape(len(w), -1)
+        count = min(_LARGEST, bound.shape[1])
+        largest = np.argpartition(-bound, count - 1, axis=1)[:, :count]
+        frequency = np.repeat(np.arange(len(w)), count)
+        chosen = tuple(
+            part[w[frequency] > 0.0] for part in (frequency, *np.unravel_index(largest.ravel(), M.shape[1:3]))
+        )
+        values, dyads = singular_value_slopes(M[chosen])
+        sizes, X = values[:, :_VALUES].ravel(), dyads[:, :_VALUES].reshape(-1, *M.shape[-2:])
+        chosen = tuple(np.repeat(part, len(sizes) // len(values)) for part in chosen)
+        Y = self._loops.frozen.law_adjoints(S[chosen], sign * X, chosen)
+        return np.log(w[chosen[0]] * sizes), self._loops.pulled_back(law_slopes, Y, chosen) / sizes[:, None]
+
+
+def _scaled(w: Floats, M: Complex) -> Complex:
+    return np.asarray(w[:, None, None, None, None] * scaled(M))
 
 
 def _weights(weight: Weight | None, frequency: Floats) -> Floats:

@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.control import Controller
+from chasles.control.gain_box import GainBox
 from chasles.control.linear_law import Velocity
 from chasles.control.loop_margins import disk_margins
 from chasles.engine import maximum
 from chasles.engine.validators import real
-from chasles.simulation.gain_box import GainBox
 from chasles.simulation.loss_gradients import Loss, RunLoss
 from chasles.simulation.plant.plant import as_plant
 from chasles.simulation.preparation import Setup

@@ -15,10 +15,10 @@ from numpy.typing import ArrayLike
 
 from chasles.base.progress import is_watched, progress_bar
 from chasles.control import Controller
+from chasles.control.gain_box import GainBox
 from chasles.engine.validators import real, whole_number
 from chasles.integrators import Integrator, Steps, Within
 from chasles.robot.robot import Robot
-from chasles.simulation.gain_box import GainBox
 from chasles.simulation.gain_search import GainSearch, TuningProblem, split_draws
 from chasles.simulation.initial_state import State
 from chasles.simulation.integrators import AUTOMATIC

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, ChaslesError
 from chasles.control.controller import Controller
-from chasles.simulation.gain_box import GainBox
+from chasles.control.gain_box import GainBox
 from chasles.simulation.gain_search import GainSearch, TuningProblem
 from chasles.studies.controllers import knobs
 from chasles.studies.definition import Definition

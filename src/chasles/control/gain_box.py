@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError, UnknownNameError
-from chasles.control import Controller
+from chasles.control.controller import Controller
 from chasles.engine import Layout
 
 Floats = NDArray[np.float64]
@@ -67,13 +67,18 @@ class GainBox:
         """The law with some gains."""
         return self.law.with_values(self.gains(x))
 
+    @property
+    def together(self) -> Floats:
+        """Directions in which all elements of a parameter change by the same factor, shape (size, parameters)."""
+        sizes = [int(np.prod(shape, dtype=int)) for shape in self.layout.leaves.values()]
+        return np.repeat(np.eye(len(sizes)), sizes, axis=0)
+
     def starting_points(self, count: int, seed: int) -> list[Floats]:
         """The first start, and the same times factors drawn for each gain, within the bounds."""
         rng = np.random.default_rng(seed)
-        sizes = [int(np.prod(shape, dtype=int)) for shape in self.layout.leaves.values()]
         points = [self.first]
         for _ in range(count - 1):
-            shift = np.repeat(rng.uniform(-1.0, 1.0, len(sizes)), sizes)
+            shift = self.together @ rng.uniform(-1.0, 1.0, len(self.names))
             points.append(np.clip(self.first + shift, self.limits[:, 0], self.limits[:, 1]))
         return points
 
