@@ -79,7 +79,7 @@ def title(page: Path) -> str:
 
 
 #: Pages whose computations take seconds; quicker ones cover most of what these call.
-SLOW = {f"{number:02}-" for number in range(2, 11)}
+SLOW = {f"{number:02}-" for number in range(2, 12)}
 SLOW |= {
     "serial-arms",
     "matrices",

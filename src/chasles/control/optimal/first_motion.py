@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -70,6 +70,7 @@ def instants(
     return np.concatenate([np.broadcast_to(p, (*batch, len(times), p.shape[-1])) for p in parts], axis=-1)
 
 
+@runtime_checkable
 class Path(Protocol):
     """A path without times, as `chasles.plan` finds it."""
 
@@ -80,8 +81,7 @@ class Path(Protocol):
 
 def as_motion(guess: JointTrajectory | Path, duration: float | None) -> JointTrajectory:
     """Return a motion, or that along a path in a time, s."""
-    has_times = isinstance(guess, JointTrajectory) or not hasattr(guess, "to_trajectory")
-    return guess if has_times else guess.to_trajectory(duration=duration)  # type: ignore[return-value]
+    return guess.to_trajectory(duration=duration) if isinstance(guess, Path) else guess
 
 
 def one_motion(motion: JointTrajectory, robot: Robot, name: str) -> JointTrajectory:
