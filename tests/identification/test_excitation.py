@@ -132,8 +132,6 @@ def test_parameters_that_matter_are_measured_better() -> None:
     assert special < general
     with pytest.raises(UnknownNameError, match="link2"):
         ch.excite(ARM, parameters=["link22"])
-    with pytest.raises(ArgumentError, match="belong together"):
-        ch.excite(ARM, criterion="parameters")
 
 
 def test_the_search_ends_at_its_time_limit_with_the_best_motion_so_far() -> None:
@@ -222,7 +220,6 @@ def test_identified_from_a_planned_motion() -> None:
     [
         ({"period": -1.0}, "period"),
         ({"harmonics": 1}, "harmonics"),
-        ({"criterion": "best"}, "criterion"),
         ({"seed": -1}, "seed must be a whole number from 0"),
         (
             {"regions": [Region("tool", (0.0, 0.0, 1.0), -1.0)], "starts": 1, "iterations": 5},

@@ -15,7 +15,6 @@ from chasles.base.findings import codes
 from chasles.cli.application import application
 from chasles.identification import (
     FourierMotion,
-    RecursivePayload,
     gains_from_payload,
     identify_payload,
     payload_from_poses,
@@ -151,22 +150,6 @@ def test_logs_that_contradict_themselves_are_refused() -> None:
         identify_payload(ARM, {**log(0), "tau": 0.0 * Q})
     with pytest.raises(IdentificationError, match="has 7 joints, robot 'planar2r' has 2"):
         identify_payload(ch.load("planar2r"), ch.Log(ARM, log(0)))
-
-
-def test_recursion_gives_the_least_squares_of_all_samples_and_forgets() -> None:
-    online = RecursivePayload(ARM, deviation=1e4)
-    rows = slice(0, 400, 10)
-    for q, qd, qdd, tau in zip(Q[rows], QD[rows], QDD[rows], log(0)["tau"][rows], strict=True):
-        online.update(q, qd, qdd, tau)
-    W = payload_regressor(ARM, "tool", Q[rows], QD[rows], QDD[rows]).reshape(-1, 10)
-    y = (log(0)["tau"][rows] - np.asarray(ARM.inverse_dynamics(Q[rows], QD[rows], QDD[rows]))).ravel()
-    assert np.allclose(online.parameters, np.linalg.lstsq(W, y)[0], atol=1e-3)
-    dropped = RecursivePayload(ARM, forgetting=0.9)
-    for k, (q, qd, qdd) in enumerate(zip(Q[::10], QD[::10], QDD[::10], strict=True)):
-        carrying = LOADED if k < 80 else ARM
-        mass = dropped.update(q, qd, qdd, carrying.inverse_dynamics(q, qd, qdd))[0]
-    assert abs(mass) < 0.01
-    assert "void recursive_payload(" in dropped.law.to_c()[0]
 
 
 def test_nothing_carried_is_said() -> None:

@@ -23,7 +23,6 @@ from chasles.identification.logs.wrench_log import read_wrench_log as read_wrenc
 from chasles.identification.payload import Payload as Payload
 from chasles.identification.payload import identify_payload as identify_payload
 from chasles.identification.payload import payload_from_poses as payload_from_poses
-from chasles.identification.recursive_payload import RecursivePayload as RecursivePayload
 from chasles.identification.refinement import Refinement as Refinement
 from chasles.identification.refinement import refine as refine
 from chasles.identification.refinement import refine_from_torques as refine_from_torques

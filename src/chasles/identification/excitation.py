@@ -19,7 +19,7 @@ from chasles.base.errors import ArgumentError, UnknownNameError, warn
 from chasles.base.findings import Finding
 from chasles.base.progress import Advance, is_watched, progress_bar
 from chasles.distances import Clearance
-from chasles.engine.validators import choice, real, whole_number
+from chasles.engine.validators import real, whole_number
 from chasles.identification.excitation_problem import ExcitationProblem, stages_of
 from chasles.identification.fourier import FourierMotion
 from chasles.identification.free_space import CONFIGURATIONS, above_floor, fitted_clearance
@@ -33,7 +33,6 @@ from chasles.trajectories.joint.trajectory import JointTrajectory
 
 UNEXCITED = 1e6
 """Condition number of a motion that tells hardly any parameters apart."""
-CRITERIA = ("condition", "determinant", "parameters")
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,6 @@ def excite(
     period: float = 10.0,
     harmonics: int = 5,
     repetitions: int = 1,
-    criterion: str | None = None,
     acceleration_limits: ArrayLike | None = None,
     jerk_limits: ArrayLike | None = None,
     regions: Sequence[Region] = (),
@@ -118,10 +116,6 @@ def excite(
         Number of harmonics, at least 3.
     repetitions
         Number of periods of the returned motion. Averaging over periods reduces noise.
-    criterion
-        ``"condition"``: condition number of the observation matrix; ``"determinant"``: determinant of WᵀW (D-optimal);
-        ``"parameters"``: standard errors of `parameters` alone. Default: ``"parameters"`` if `parameters` are given,
-        otherwise ``"condition"``.
     acceleration_limits, jerk_limits
         Acceleration limits, rad/s², and jerk limits, rad/s³, a scalar or shape (n,). Default: acceleration that reaches
         the speed limit in 0.25 s; no jerk limit.
@@ -136,11 +130,11 @@ def excite(
         Other motions to be logged: the plan complements their excitation.
     parameters
         Most important base parameters, by name (``"link2.mx"``), or by link for all of its parameters (``"link7"``).
+        Their standard errors are minimised instead of the condition number of the observation matrix.
     starts
         Number of random starts; the best result is returned.
     iterations
-        Largest number of iterations from each start for the determinant; with another criterion, half of the number of
-        all iterations.
+        Largest number of iterations from each start in each of two stages.
     time_limit
         Time after which the search ends with the best motion so far, s; `Excitation.complete` is then false. The result
         of a search that ends earlier depends only on the seed, not on the speed of the machine.
@@ -166,9 +160,7 @@ def excite(
     if not has_masses(robot.description):
         robot = _with_guessed_bodies(robot)
     wanted = tuple(parameters)
-    kind = choice(criterion or ("parameters" if wanted else "condition"), "criterion", CRITERIA)
-    if (kind == "parameters") != bool(wanted):
-        raise ArgumentError("criterion='parameters' and parameters=[...] belong together: give both, or neither")
+    kind = "parameters" if wanted else "condition"
     duration, order = real(period, "period", above=0.0), whole_number(harmonics, "harmonics", 3, 50)
     most = whole_number(iterations, "iterations", 1, 100_000)
     periods, count = whole_number(repetitions, "repetitions", 1, 1000), whole_number(starts, "starts", 1, 1000)

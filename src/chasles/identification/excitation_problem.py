@@ -158,8 +158,6 @@ class ExcitationProblem:
 
     def score(self, x: FloatArray, criterion: str) -> float:
         """Value of a criterion, less is better."""
-        if criterion == "determinant":
-            return -float(np.sum(np.log(np.linalg.svd(self.observation(x), compute_uv=False))))
         if criterion == "parameters":
             return float(np.sum(np.log(self.accuracy(x)[self.wanted])))
         return self.condition(x)
@@ -345,7 +343,7 @@ def stages_of(criterion: str) -> tuple[tuple[str, float], ...]:
     """Criteria that the search minimises one after another, and the share of the iterations that each may take."""
     if criterion == "condition":
         return ("determinant", 1.0 / 3.0), ("smooth condition", 5.0 / 6.0), ("condition", 5.0 / 6.0)
-    return (("determinant", 1.0),) if criterion == "determinant" else (("determinant", 1.0), (criterion, 1.0))
+    return ("determinant", 1.0), (criterion, 1.0)
 
 
 def _beyond(values: FloatArray, limit: FloatArray) -> tuple[float, FloatArray]:

@@ -190,9 +190,9 @@ def least_covariance(A: FloatArray, fit: WeightedFit, segments: tuple[slice, ...
             whitened[part, joint] = lfilter(coefficients, [max(deviation, 1e-300)], own, axis=0)
     rows = np.linalg.solve(errors.root, whitened).reshape(-1, p)
     sizes = np.linalg.norm(rows, axis=0)
-    rows = rows / np.where(sizes > 0.0, sizes, 1.0)
-    inverse = np.linalg.pinv(rows.T @ rows, hermitian=True)
-    return np.asarray(inverse / np.outer(sizes, sizes))
+    scale = np.where(sizes > 0.0, sizes, 1.0)
+    inverse = np.linalg.pinv((rows / scale).T @ (rows / scale), hermitian=True)
+    return np.asarray(inverse / np.outer(scale, scale) + np.diag(np.where(sizes > 0.0, 0.0, np.inf)))
 
 
 def error_model(A: FloatArray, fit: WeightedFit, segments: tuple[slice, ...]) -> ErrorModel:

@@ -105,24 +105,18 @@ def _filtered(
     base = robot.description.coordinates[0].child
     for log in logs:
         grid = np.arange(log.time[0], log.time[-1] + 1e-9 * period, period)
-        configuration, q = (
-            low_pass(at_regular_times(log.time, values, grid), cutoff.frequency, rate)
-            for values in (log.configuration, log.q)
-        )
-        configuration = np.asarray(robot.normalize(configuration))
-        center = np.asarray(robot.forward_kinematics(configuration, target=base))[:, :3, 3].mean(axis=0)
-        wrench, slopes = _external_wrench(robot, log, grid, configuration, center)
-        noise = np.maximum(noise, white_noise(wrench, cutoff.frequency, rate))
-        time, configuration = grid[::step], configuration[::step]
-        if log.qd is None:
-            qd = _velocities(robot, configuration, CubicSpline(time, configuration)(time, 1))
-        else:
-            qd = low_pass(at_regular_times(log.time, log.qd, grid), cutoff.frequency, rate)[::step]
-        qdd = CubicSpline(time, qd)(time, 1)
-        wrench = low_pass(wrench, cutoff.frequency, rate)[::step]
-        blocks.append((time, q[::step], qd, qdd, configuration, wrench))
-        centers.append(center)
-        shifts.append({place: low_pass(own, cutoff.frequency, rate)[::step] for place, own in slopes.items()})
+
+        def smooth(values: FloatArray, log: WrenchLog = log, grid: FloatArray = grid) -> FloatArray:
+            return low_pass(at_regular_times(log.time, values, grid), cutoff.frequency, rate)[::step]
+
+        time, configuration = grid[::step], np.asarray(robot.normalize(smooth(log.configuration)))
+        centers.append(np.asarray(robot.forward_kinematics(configuration, target=base))[:, :3, 3].mean(axis=0))
+        wrench, slopes = _external_wrench(robot, log, centers[-1])
+        noise = np.maximum(noise, white_noise(at_regular_times(log.time, wrench, grid), cutoff.frequency, rate))
+        rates = CubicSpline(time, configuration)(time, 1)
+        qd = _velocities(robot, configuration, rates) if log.qd is None else smooth(log.qd)
+        blocks.append((time, smooth(log.q), qd, CubicSpline(time, qd)(time, 1), configuration, smooth(wrench)))
+        shifts.append({place: smooth(own) for place, own in slopes.items()})
     ends = np.cumsum([0, *(len(block[0]) for block in blocks)]).tolist()
     segments = tuple(slice(a, b) for a, b in pairwise(ends))
     time, q, qd, qdd, configuration, wrench = (np.concatenate(group) for group in zip(*blocks, strict=True))
@@ -138,20 +132,17 @@ def _filtered(
     return signals, centers, together
 
 
-def _external_wrench(
-    robot: Robot, log: WrenchLog, time: FloatArray, configuration: FloatArray, center: FloatArray
-) -> tuple[FloatArray, dict[Place, FloatArray]]:
-    """Wrench about a centre, (k, 6), at configurations (k, nq), and its derivatives by points of the world, (k, 6, 3).
+def _external_wrench(robot: Robot, log: WrenchLog, center: FloatArray) -> tuple[FloatArray, dict[Place, FloatArray]]:
+    """Wrench about a centre at the times of a log, (k, 6), and its derivatives by points of the world, (k, 6, 3).
 
     Centre and derivatives are in the world's axes.
     """
-    total = np.zeros((len(time), 6))
+    total = np.zeros((len(log.time), 6))
     slopes: dict[Place, FloatArray] = {}
-    for place, measured in log.wrenches.items():
-        wrench = at_regular_times(log.time, measured, time)
+    for place, wrench in log.wrenches.items():
         moment, force = wrench[:, :3], wrench[:, 3:]
         if isinstance(place, str):
-            points = np.asarray(robot.forward_kinematics(configuration, target=place))[:, :3, 3]
+            points = np.asarray(robot.forward_kinematics(log.configuration, target=place))[:, :3, 3]
         else:
             points = np.broadcast_to(place, moment.shape)
             slopes[place] = np.concatenate([-np.asarray(skew(force)), np.zeros((len(force), 3, 3))], axis=1)

@@ -15,13 +15,8 @@ from chasles.control.now import Now
 from chasles.control.sliding_variable import sliding
 from chasles.engine.program.scalar import Array
 from chasles.engine.validators import choice
-from chasles.geometry import (
-    inertial_parameters_from_pseudo_inertia,
-    pose,
-    pseudo_inertia,
-    pseudo_inertia_from_inertial_parameters,
-    transform_pseudo_inertia,
-)
+from chasles.geometry import inertial_parameters_from_pseudo_inertia, pseudo_inertia
+from chasles.mechanics.carried_bodies import carried_columns
 from chasles.model import build_tree
 from chasles.model.inertial_parameters import OF_BODY
 from chasles.model.joint import POSITION_TORQUES
@@ -109,23 +104,17 @@ class Unknowns:
 
     @classmethod
     def _payload(cls, robot: Robot) -> Self:
-        tree = build_tree(robot.description)
-        tool = tree.frames[robot.description.tool]
-        if tool.body < 0:
+        if build_tree(robot.description).frames[robot.description.tool].body < 0:
             raise UnknownNameError("choice of unknown parameters", "payload", ("base", "all"))
-        link = tree.frames[tree.bodies[tool.body].name]
-        R = link.R_body_frame.T @ tool.R_body_frame
-        T_link_tool = pose(R, link.R_body_frame.T @ (tool.p_body_frame - link.p_body_frame))
-        of_units = pseudo_inertia_from_inertial_parameters(np.eye(10))
-        to_link = inertial_parameters_from_pseudo_inertia(transform_pseudo_inertia(T_link_tool, of_units)).T
+        columns, to_link = carried_columns(robot.description, robot.description.tool)
         payload = robot.description.payload
         moments = pseudo_inertia(payload.mass, payload.center_of_mass, payload.matrix)
         return cls(
             robot,
             tuple(f"payload.{name}" for name in OF_BODY),
             np.asarray(inertial_parameters_from_pseudo_inertia(moments), dtype=np.float64),
-            10 * tree.carriers.index(tool.body) + np.arange(10),
-            np.asarray(to_link, dtype=np.float64),
+            columns,
+            to_link,
             complete=False,
         )
 
