@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -73,6 +73,33 @@ class Parameter:
     def interval(self) -> tuple[float, float]:
         """95 % confidence interval."""
         return self.value - self.half_width, self.value + self.half_width
+
+
+ERRORS = ("prior", "model", "expected", "noise", "largest", "resting")
+"""Columns of errors on unseen data."""
+
+
+class UnseenError(NamedTuple):
+    """Errors of a joint on unseen data, NaN where there is none.
+
+    Attributes
+    ----------
+    joint, unit
+        Name of the joint, and unit of its effort.
+    effort
+        RMS effort while it moves.
+    shares
+        RMS errors of prior and model, the error expected from the fit, and the noise of the sensors, relative to it.
+    largest, resting
+        Largest error while it moves, and RMS error at rest.
+    """
+
+    joint: str
+    unit: str
+    effort: float
+    shares: tuple[float, ...]
+    largest: float
+    resting: float
 
 
 class IdentifiedParameters:
@@ -210,28 +237,29 @@ class Identification(IdentifiedParameters):
         """
         return float(1.0 - np.nanmean(self.predict(log).relative() ** 2))
 
+    def unseen_errors(self) -> list[UnseenError]:
+        """Return the errors of each joint on unseen data."""
+        prior, model = (self.predictions[name, "unseen"] for name in ("prior", "model"))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            size = model.rms() / model.relative()
+            shares = (prior.relative(), model.relative(), self.expected / size, self.noise / size)
+        columns = (size, *shares, model.largest(), model.rms("resting"))
+        units = self.robot.description.effort_units
+        rows = zip(self.robot.velocity_names, units, np.stack(columns, axis=1).tolist(), strict=True)
+        return [UnseenError(name, unit, row[0], tuple(row[1:5]), row[5], row[6]) for name, unit, row in rows]
+
     def summary(self) -> str:
         """Return a text with the prediction error of each joint and the findings."""
-        unseen = {name: self.predictions[name, "unseen"] for name in ("prior", "model")}
-        titles = ("prior", "model", "expected", "noise", "largest", "resting")
-        head = f"{'unseen data':<24}{'measured':>10}" + "".join(f"{title:>10}" for title in titles)
-        lines = [head]
-        with np.errstate(invalid="ignore", divide="ignore"):
-            size = unseen["model"].rms() / unseen["model"].relative()
-            for k, name in enumerate(self.robot.velocity_names):
-                if not self.log.measured[k]:
-                    lines.append(f"{name:<24}{'not measured':>10}")
-                    continue
-                prior, model = unseen["prior"], unseen["model"]
-                shares = (prior.relative()[k], model.relative()[k], self.expected[k] / size[k], self.noise[k] / size[k])
-                lines.append(
-                    f"{name:<24}{size[k]:>10.3g}"
-                    + "".join(f"{share:>10.1%}" for share in shares)
-                    + f"{model.largest()[k]:>10.3g}{model.relative('resting')[k]:>10.1%}"
-                )
+        lines = [f"{'unseen data':<24}{'measured':>10}" + "".join(f"{title:>10}" for title in ERRORS)]
+        for one, is_measured in zip(self.unseen_errors(), self.log.measured, strict=True):
+            if not is_measured:
+                lines.append(f"{one.joint:<24}{'not measured':>10}")
+                continue
+            shares = "".join(f"{share:>10.1%}" for share in one.shares)
+            lines.append(f"{one.joint:<24}{one.effort:>10.3g}{shares}{one.largest:>10.3g}{one.resting:>10.3g}")
         lines.append(
             f"(below {self.band:.3g} Hz: RMS effort while moving; RMS errors relative to it; error expected from the "
-            "fit; largest error)"
+            "fit; largest error, and RMS error at rest, as the effort)"
         )
         before, now = np.sum(list(self.masses.values()), axis=0)
         lines.append(f"moving mass {now:.3g} kg (prior {before:.3g} kg)")

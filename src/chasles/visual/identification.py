@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from chasles.base import verbs
 from chasles.base.findings import Weight, of_weight, text
 from chasles.identification import Identification, Prediction, WrenchIdentification
+from chasles.identification.identification import ERRORS
 from chasles.identification.wrench_identification import ROWS
 from chasles.visual.encoding import embedded_json, plot_text, shown_unit, typed_array
 from chasles.visual.page import write_page
@@ -182,26 +183,17 @@ def _list(sentences: Sequence[str]) -> str:
 
 
 def _errors(result: Identification) -> str:
-    prior, model = (result.predictions[name, "unseen"] for name in ("prior", "model"))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        size = model.rms() / model.relative()
-    errors = ["prior's error", "model's error", "expected error", "noise floor", "largest error", "error at rest"]
-    head = ["joint", "RMS effort, moving", *errors]
-    body = []
-    for k, (name, unit) in enumerate(
-        zip(result.robot.velocity_names, result.robot.description.effort_units, strict=True)
-    ):
-        floors = (levels[k] / size[k] if size[k] else np.nan for levels in (result.expected, result.noise))
-        shares = (prior.relative()[k], model.relative()[k], *floors)
-        body.append(
-            [
-                html.escape(name),
-                quantity(float(size[k]), unit),
-                *(quantity(100.0 * float(share), "%") for share in shares),
-                quantity(float(model.largest()[k]), unit),
-                quantity(float(model.rms("resting")[k]), unit),
-            ]
-        )
+    body = [
+        [
+            html.escape(one.joint),
+            quantity(one.effort, one.unit),
+            *(quantity(100.0 * share, "%") for share in one.shares),
+            quantity(one.largest, one.unit),
+            quantity(one.resting, one.unit),
+        ]
+        for one in result.unseen_errors()
+    ]
+    head = ["joint", "RMS effort, moving", *(f"{name} error" for name in ERRORS)]
     return f'<div class="table">{table(head, body)}</div>'
 
 

@@ -318,24 +318,19 @@ def _pairs(texts: Sequence[str] | None, option: str) -> dict[str, str]:
 
 
 def _show(result: Identification) -> None:
+    from chasles.identification.identification import ERRORS
+
     say(f"{result.log!r}")
     say(str(result.log.columns))
     before, now = np.sum(list(result.masses.values()), axis=0)
     say(f"moving mass {number(now)} kg (prior {number(before)} kg)")
-    prior, model = (result.predictions[name, "unseen"] for name in ("prior", "model"))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        size = model.rms() / model.relative()
-        floor, expected = result.noise / size, result.expected / size
     rows = table(
         f"Unseen data below {number(result.band)} Hz: RMS effort while moving, RMS errors relative to it",
-        *("joint", ">effort", ">prior", ">model", ">expected", ">noise", ">largest", ">at rest"),
+        *("joint", ">effort", *(f">{name}" for name in ERRORS)),
     )
-    for k, name in enumerate(result.robot.velocity_names):
-        shares = (prior.relative()[k], model.relative()[k], expected[k], floor[k])
-        largest, resting = model.largest()[k], model.rms("resting")[k]
-        add_row(
-            rows, name, number(size[k]), *(f"{100 * share:.1f} %" for share in shares), number(largest), number(resting)
-        )
+    for one in result.unseen_errors():
+        shares = (f"{100 * share:.1f} %" for share in one.shares)
+        add_row(rows, one.joint, number(one.effort), *shares, number(one.largest), number(one.resting))
     results().print(rows)
     for finding in result.findings:
         say_wrapped(f"{finding.rule.weight}: {finding}")
