@@ -17,7 +17,6 @@ from benchmarks import panda, simulation
 from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table, at_least, at_most, seconds
 from benchmarks.timing import interleaved
-from chasles import studies
 from chasles.control import TimeVaryingRegulator
 from chasles.control.linear_quadratic import (
     backward_riccati,
@@ -44,7 +43,6 @@ def tables() -> Iterator[Table]:
     yield speed()
     yield from simulation.tables()
     yield single_run()
-    yield tracking()
     yield study()
 
 
@@ -234,29 +232,6 @@ def single_run() -> Table:
         bar = SINGLE_RUN_BARS.get(name)
         verdict = at_least(bar, peer / value) if bar else f"{peer / value:.3g}x"
         table.add(name, seconds(value), f"{steps / value:,.0f}", verdict)
-    return table
-
-
-def tracking() -> Table:
-    """The shipped study's linear laws, all of the same poles, without and with integral action."""
-    pairs = {
-        "computed torque": "nominal torque + regulator",
-        "computed torque with integral": "regulator with integral",
-    }
-    whole = studies.load("mazure")
-    controllers = [choice for choice in whole.controllers if choice.title in {*pairs, *pairs.values()}]
-    rows = whole.replace(controllers=controllers).run(progress=False).summaries()
-    table = Table(
-        f"chasles study mazure: {whole.design.runs:,} runs of each controller, all of the same poles",
-        ("robot", "controller", "median RMS error of joints [mrad]", "5 % to 95 % of the runs", "lost"),
-        notes=[
-            "Unknown payloads of 0 to 5 kg, friction of 0 to 50 %, model errors of 0 to 20 %, 60 Hz to 2 kHz. Lost "
-            "runs count as infinite.",
-        ],
-    )
-    for row in rows:
-        low, median, high = (1e3 * getattr(row.rms_error, name) for name in ("low", "median", "high"))
-        table.add(row.robot, row.controller, f"{median:.3g}", f"{low:.3g} to {high:.3g}", f"{row.lost:.1%}")
     return table
 
 

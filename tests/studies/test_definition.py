@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import pickle
 import re
 import sys
@@ -44,7 +45,7 @@ from chasles.studies.design import draw
         ({"chunk": 0}, "'chunk' must be"),
         ({"step": 0.0}, "'step' is 0.0; it must be at least 1e-06"),
         ({"lost_beyond": 0.0}, "'lost_beyond' is 0.0; it must be positive"),
-        ({"torque_limits": 1}, "'torque_limits' must be True or False, not 1"),
+        ({"torque_limits": 0.0}, "'torque_limits' is 0.0; it must be positive"),
         ({"robots": ()}, "at least one robot"),
         ({"controllers": ()}, "at least one controller"),
         ({"title": ""}, "'title' must be a line of text"),
@@ -152,16 +153,17 @@ def test_a_study_pickles_and_can_be_cut_down() -> None:
     panda = study.only(["Panda"])
     assert [robot.title for robot in panda.robots] == ["Panda"]
     assert panda.source is None  # it is not the file's study any more
-    with pytest.raises(UnknownNameError, match="Existing: Mazure's arm, PUMA 560, Panda"):
+    with pytest.raises(UnknownNameError, match="Existing: Mazure's arm, SCARA, PUMA 560, Panda"):
         study.only(["Pnda"])
 
 
 def test_the_shipped_study_is_what_the_report_asked_for() -> None:
     study = studies.load("mazure")
     factors = study.factors
-    assert (factors.payload, factors.friction, factors.model_error) == ((0.0, 5.0), (0.0, 0.5), (0.0, 0.2))
+    assert (factors.payload, factors.friction, factors.model_error) == ((0.0, 1.0), (0.0, 0.5), (0.0, 0.2))
     assert (min(factors.rates), factors.delays) == (10.0, (0.0, 1.0))
-    assert draw(study).distinct == study.design.runs == 1000
+    assert study.robots[0].rated_payload == 5.0
+    assert draw(study).distinct == study.design.runs
     poles = {(c.settings["frequency"], c.settings["damping"]) for c in study.controllers if c.settings}
     assert poles == {(20.0, 1.0)}
     arm = ch.Robot(ch.load("planar2r").description)
@@ -179,6 +181,10 @@ def test_toml(tmp_path: Path) -> None:
     ch.load("planar2r").save(tmp_path / "mine.toml")
     path.write_text(TOML.replace('"planar2r"', '"mine.toml"'))
     assert studies.load(str(path)).robots == study.robots  # robots' files are found beside the study
+    text = (tmp_path / "mine.toml").read_text()
+    path.write_text(TOML.replace('"planar2r"', f"'''\n{text}'''\nrated_payload = 2"))
+    (robot,) = studies.load(path).robots  # or their text in it
+    assert robot == dataclasses.replace(study.robots[0], rated_payload=2.0)
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,10 @@ from chasles.control.delayed_hold import delayed_hold
 from chasles.control.linear_law import closed_loops, linear_law
 from chasles.control.linear_quadratic import linear_model
 from chasles.simulation import SaturationWarning
+from chasles.studies.bench import bench
 from chasles.studies.controllers import attained_poles, make_controller
 from chasles.studies.design import draw
-from chasles.studies.experiment import bench, controller_of, parts, perform, plant_values
+from chasles.studies.experiment import beyond_motors, controller_of, parts, perform, plant_values
 from chasles.studies.unknown_plants import plant_of, values_of
 
 
@@ -80,7 +81,7 @@ def test_a_grid_has_all_combinations() -> None:
 
 def test_the_plant_differs_as_much_as_the_run_says() -> None:
     study = tiny(runs=200)
-    runs, made = draw(study), bench(study.robots[0], study.factors.coulomb_velocity)
+    runs, made = draw(study), bench(study, study.robots[0])
     chosen = runs.at(250.0, 0.0)
     values = plant_values(study, made, runs, chosen)
     error = np.abs(values["links.link1.mass"] / 10.0 - 1.0)
@@ -101,7 +102,7 @@ def test_a_run_is_what_simulate_gives() -> None:
     study = tiny(torque_limits=False)
     part = parts(study)[1]
     numbers = perform(study, part, controller_of(study, part))
-    runs, made = draw(study), bench(study.robots[0], study.factors.coulomb_velocity)
+    runs, made = draw(study), bench(study, study.robots[0])
     assert part.rate == 250.0
     chosen = runs.at(250.0, 0.0)[4:5]
     values = {name: value[0] for name, value in plant_values(study, made, runs, chosen).items()}
@@ -264,7 +265,7 @@ def test_the_regulator_does_better_than_pd_and_loses_no_run_under_payloads() -> 
     study = studies.load("mazure").only(["Panda"]).replace(runs=24, rates=(500.0,), delays=(0.0,))
     wanted = ("PD + gravity", "regulator", "regulator with integral")
     chosen = [choice for choice in study.controllers if choice.title in wanted]
-    rows = {row.controller: row for row in study.replace(controllers=chosen, payload=(0.0, 4.5)).run().summaries()}
+    rows = {row.controller: row for row in study.replace(controllers=chosen, payload=(0.0, 1.5)).run().summaries()}
     pd, plain, integral = (rows[title] for title in wanted)
     assert plain.lost == integral.lost == 0.0
     assert plain.rms_error.median < 0.7 * pd.rms_error.median
@@ -293,7 +294,7 @@ def test_every_factor_acts_on_the_plant(name: str) -> None:
     quiet = tiny(payload=0.0, friction=0.3, model_error=0.0, rates=(250.0,), runs=4)
     acting = quiet.replace(**{name: FACTORS[name]})
     part, controller = parts(quiet)[0], controller_of(quiet, parts(quiet)[0])
-    made = bench(quiet.robots[0], quiet.factors.coulomb_velocity)
+    made = bench(quiet, quiet.robots[0])
     runs = draw(acting)
     values = plant_values(acting, made, runs, np.arange(4))
     plant = plant_of(acting.factors, made)
@@ -303,9 +304,15 @@ def test_every_factor_acts_on_the_plant(name: str) -> None:
     assert not np.allclose(before["rms_error"], after["rms_error"], rtol=1e-3)
     if name == "tip_force":
         np.testing.assert_allclose(np.linalg.norm(values["wrenches.tip.force"], axis=-1), runs["tip_force"])
-    if name == "motor_speed":  # voltage and resistance leave no torque at that speed, and four times the peak at rest
+    if (
+        name == "motor_speed"
+    ):  # voltage and resistance leave no torque at that speed, and four times the loaded peak at rest
         stall = values["motors.max_voltage"] / values["motors.resistance"]
-        np.testing.assert_allclose(stall, np.tile(4.0 * made.peak_torque, (4, 1)))
+        most = 0.3 * made.peak_torque
+        rough = made.model.with_friction(viscous=0.5 * most / made.top_speed, coulomb=0.5 * most)
+        moving = made.motion(np.linspace(0.0, 0.3, 101))
+        needed = np.abs(rough.inverse_dynamics(moving.q, moving.qd, moving.qdd)).max(axis=0)
+        np.testing.assert_allclose(stall, np.tile(4.0 * needed, (4, 1)))
         np.testing.assert_allclose(values["motors.max_voltage"], runs["motor_speed"][:, None] * made.top_speed)
     if name == "resonance":
         worn = acting.replace(plant={"elastic_joints.backlash": (0.01, 0.02)})
@@ -318,11 +325,48 @@ def test_every_factor_acts_on_the_plant(name: str) -> None:
         np.testing.assert_allclose(np.sqrt(stiffness / made.inertia) / (2.0 * np.pi), 10.0, rtol=1e-12)
 
 
+def test_runs_beyond_the_motors_are_counted_apart(tmp_path: Path) -> None:
+    """One rod: τ = J q̈ + (m l / 2 + M l) g cos q and friction, with J = J₀ + M (l² + 2 r² / 5)."""
+    link = {"a": 0.5, "mass": 2.0, "center_of_mass": [-0.25, 0, 0], "inertia": [0.0, 0.05, 0.05]}
+    rod = ch.Robot.from_dh([{**link, "limits": {"effort": 12.0}}], gravity=(0.0, -9.81, 0.0))
+    robot = studies.StudyRobot.of(rod, start=[0.0], goal=[0.5], duration=1.0, title="rod", rated_payload=2.0)
+    law = studies.StudyController("PD", "pd-gravity", {"frequency": 10.0})
+    study = tiny(
+        robots=(robot,), controllers=(law,), payload=(0.0, 1.0), friction=0.1, model_error=0.0, rates=(250.0,), runs=40
+    )
+    made, runs = bench(study, robot), draw(study)
+    moving = made.motion(np.linspace(0.0, 1.0, 101))
+
+    def torque(load: float) -> float:
+        inertia = 0.05 + 2.0 * 0.25**2 + load * (0.5**2 + 0.4 * 0.05**2)
+        needed = inertia * moving.qdd[:, 0] + (0.5 + 0.5 * load) * 9.81 * np.cos(moving.q[:, 0])
+        most = 0.1 * made.peak_torque[0]
+        friction = 0.5 * most * (moving.qd[:, 0] / made.top_speed[0] + np.tanh(moving.qd[:, 0] / 0.05))
+        return float(np.abs(needed + friction).max())
+
+    expected = np.array([torque(2.0 * share) > 12.0 for share in runs["payload"]])
+    assert 0.2 < expected.mean() < 0.8
+    np.testing.assert_array_equal(beyond_motors(study, robot, runs), expected)
+    results = study.run()
+    (row,) = results.summaries()
+    assert row.runs == 40 - expected.sum() == len(results.of_pair("rod", "PD")["rms_error"])
+    (finding,) = (each for each in results.findings() if each.rule.code == "beyond-motors")
+    assert finding.value == expected.sum()
+    relative = study.replace(torque_limits=1.5)
+    np.testing.assert_allclose(bench(relative, robot).model.effort_limits, 1.5 * torque(2.0), rtol=1e-9)
+    assert not beyond_motors(relative, robot, runs).any()
+    strong = study.replace(motor_torque=(2.0, 3.0))
+    drawn = draw(strong)
+    limits = plant_values(strong, made, drawn, np.arange(40))["motors.max_current"][:, 0]
+    loaded = [torque(2.0 * share) for share in drawn["payload"]]
+    np.testing.assert_allclose(limits, drawn["motor_torque"] * loaded, rtol=1e-9)
+
+
 def test_a_link_swings_at_the_resonance() -> None:
     """One rod on its spring with a clamped rotor: the period is that of 10 Hz."""
     rod = ch.Robot.from_dh([{"a": 0.5, "mass": 2.0, "inertia": [0.0, 0.1, 0.1]}], gravity=(0.0, 0.0, 0.0))
     robot = studies.StudyRobot.of(rod, start=[0.0], goal=[0.3], duration=0.5, title="rod")
-    made = bench(robot, 0.05)
+    made = bench(tiny(robots=(robot,), controllers=(studies.StudyController("PD", "pd"),)), robot)
     none = {"payload": 0.0, "friction": 0.0, "model_error": 0.0}
     factors = studies.Factors(**none, resonance=10.0, tip_force=50.0, tip_direction=(0.0, 1.0, 0.0), rates=(1000.0,))
     drawn = {"payload": 0.0, "friction": 0.0, "resonance": 10.0, "tip_force": 50.0}

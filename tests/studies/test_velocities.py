@@ -9,9 +9,10 @@ from tests.studies.tiny_studies import stiff_pd, tiny
 from chasles import studies
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import DifferencedVelocity, KalmanVelocity, MomentumVelocity, Previewed, loop_margins
+from chasles.studies.bench import bench
 from chasles.studies.controllers import knobs
 from chasles.studies.design import draw
-from chasles.studies.experiment import bench, controller_of, parts, plant_values
+from chasles.studies.experiment import controller_of, parts, plant_values
 
 LAWS = (
     studies.StudyController("CT", "computed-torque"),
@@ -74,7 +75,7 @@ def test_margins_are_of_the_velocities_that_a_law_gets() -> None:
     results = study.run()
     measured, filtered = (results.cells("arm", choice.title)[0].disk_margin for choice in study.controllers)
     assert filtered < 0.7 * measured
-    made = bench(study.robots[0], study.factors.coulomb_velocity)
+    made = bench(study, study.robots[0])
     law = controller_of(study, parts(study)[1])
     expected = loop_margins(made.model, law, made.motion, period=1 / 60, velocity="measured").disk.min()
     assert filtered == pytest.approx(expected)
@@ -82,7 +83,7 @@ def test_margins_are_of_the_velocities_that_a_law_gets() -> None:
 
 def test_every_run_has_timing_faults_of_its_own_and_all_laws_the_same() -> None:
     study = tiny(jitter=(0.2, 0.6), lost_samples=(0.0, 0.3), payload=0.0, friction=0.0, model_error=0.0, runs=8)
-    runs, made = draw(study), bench(study.robots[0], study.factors.coulomb_velocity)
+    runs, made = draw(study), bench(study, study.robots[0])
     chosen = runs.at(250.0, 0.0)
     values = plant_values(study, made, runs, chosen)
     np.testing.assert_allclose(values["timing.jitter"], runs["jitter"][chosen] / 250.0)

@@ -45,12 +45,15 @@ class StudyRobot:
         Times of the waypoints, s, from 0.
     waypoints
         Configurations, rad or m. The motion is at rest at the first and the last.
+    rated_payload
+        Unit of the factors `payload` and `picked_payload`, kg.
     """
 
     title: str
     toml: str
     times: tuple[float, ...]
     waypoints: tuple[tuple[float, ...], ...]
+    rated_payload: float = 1.0
 
     @classmethod
     def of(
@@ -63,6 +66,7 @@ class StudyRobot:
         waypoints: ArrayLike | None = None,
         times: ArrayLike | None = None,
         title: str | None = None,
+        rated_payload: float = 1.0,
     ) -> Self:
         """Return a robot that moves from a start to a goal, or through waypoints.
 
@@ -79,6 +83,8 @@ class StudyRobot:
             from 0, s.
         title
             Name in tables; default its name.
+        rated_payload
+            Unit of the payloads, kg.
 
         Raises
         ------
@@ -102,6 +108,7 @@ class StudyRobot:
             write(loaded.description, "toml"),
             tuple(moments.tolist()),
             tuple(map(tuple, points.tolist())),
+            number(rated_payload, "rated_payload", above=0.0, at_most=1e6),
         )
 
 

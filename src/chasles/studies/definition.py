@@ -11,7 +11,7 @@ from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.studies.checks import check_distinct, line_of_text
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.controllers import VELOCITY, reads_velocity
-from chasles.studies.settings import Design, Execution, Factors, Tuning, set_fields
+from chasles.studies.settings import Design, Execution, Factors, Tuning, set_fields, shown_unknown
 
 
 @dataclass(frozen=True)
@@ -85,6 +85,13 @@ class Definition:
             if name not in attributes:
                 raise UnknownNameError("attribute of a study", name, sorted(attributes))
         return replace(self, **{"source": None} | changes)
+
+    def shown_unknown(self, name: str) -> tuple[str, float, str]:
+        """Return meaning, factor and unit with which an unknown is shown; payloads may be in rated ones."""
+        meaning, factor, unit = shown_unknown(name)
+        if unit == "kg" and any(robot.rated_payload != 1.0 for robot in self.robots):
+            unit = "× the rated payload"
+        return meaning, factor, unit
 
     def settings_of(self, choice: StudyController) -> dict[str, Any]:
         """Return the settings of a controller, with the study's source of velocities where it states none."""

@@ -54,6 +54,11 @@ class Runs:
         """Number of runs whose unknowns differ: the effective sample size."""
         return len(np.unique(self.point))
 
+    def part(self, chosen: NDArray[np.bool_]) -> Runs:
+        """Return the chosen runs."""
+        unknowns = {name: values[chosen] for name, values in self.unknowns.items()}
+        return Runs(unknowns, self.rate[chosen], self.delay[chosen], self.point[chosen])
+
     def at(self, rate: float, delay: float) -> NDArray[np.intp]:
         """Indices of the runs with a sample rate and a delay."""
         return np.flatnonzero((self.rate == rate) & (self.delay == delay))

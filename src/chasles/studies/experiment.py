@@ -6,7 +6,6 @@ import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,21 +17,19 @@ from chasles.control.loop_margins import loop_margins
 from chasles.control.margin_design import DesignError
 from chasles.control.robot_controller import RobotController
 from chasles.integrators import Steps, Within
-from chasles.model import parse_toml
-from chasles.robot.robot import Robot
 from chasles.simulation import Recording, simulate
 from chasles.simulation.call_inputs import ScheduledValues
 from chasles.simulation.preparation import Setup, call_times, scheduled
 from chasles.simulation.references import TangentReference, loop_reference
+from chasles.studies.bench import StudiedRobot, bench, loaded_torque
 from chasles.studies.checks import placed
-from chasles.studies.choices import StudyRobot, motion_through
+from chasles.studies.choices import StudyRobot
 from chasles.studies.controllers import MARGIN, attained_poles, make_controller
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw, wrong_parameters
 from chasles.studies.measures import LOOP, measure
 from chasles.studies.settings import MOST_RUNS
-from chasles.studies.unknown_plants import StudiedRobot, fastest_effect, nominal_springs, plant_of, values_of
-from chasles.trajectories.joint.closed import on_manifold
+from chasles.studies.unknown_plants import fastest_effect, nominal_springs, plant_of, values_of
 
 Floats = NDArray[np.float64]
 
@@ -96,7 +93,7 @@ def prepare(study: Definition) -> list[StudiedRobot]:
     ArgumentError
         If a motion takes more torque than the motors have; if a controller cannot be made.
     """
-    benches = [bench(robot, study.factors.coulomb_velocity) for robot in study.robots]
+    benches = [bench(study, robot) for robot in study.robots]
     for robot, studied in zip(study.robots, benches, strict=True):
         if study.execution.torque_limits:
             _check_torques(robot, studied)
@@ -119,7 +116,7 @@ def lowered_frequencies(study: Definition) -> list[str]:
     for rate in study.factors.rates:
         low: dict[str, float] = {}
         for robot, choice in pairs:
-            studied = bench(robot, study.factors.coulomb_velocity)
+            studied = bench(study, robot)
             poles = attained_poles(choice.kind, choice.settings, studied.model, studied.motion, 1.0 / rate)
             if poles is not None and poles.is_lowered:
                 share = poles.frequency / poles.wanted
@@ -142,7 +139,7 @@ def controller_of(study: Definition, part: RunBatch, changed: Mapping[str, float
         It is refused: no gains have the margin that is asked for.
     """
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
-    studied = bench(robot, study.factors.coulomb_velocity)
+    studied = bench(study, robot)
     with placed(f"controller '{choice.title}' on robot '{robot.title}' at {part.rate:g} Hz"):
         settings = {**study.settings_of(choice), **(changed or {})}
         try:
@@ -160,19 +157,6 @@ def controller_of(study: Definition, part: RunBatch, changed: Mapping[str, float
     raise refusal
 
 
-@lru_cache(maxsize=16)
-def bench(robot: StudyRobot, coulomb_velocity: float) -> StudiedRobot:
-    """Make a robot's bench."""
-    described = Robot(parse_toml(robot.toml, check=False))
-    model = described.with_friction(viscous=0.0, coulomb=0.0, coulomb_velocity=coulomb_velocity)
-    motion = on_manifold(model, motion_through(robot.times, robot.waypoints))
-    planned = motion(np.linspace(0.0, motion.duration, 501))
-    torque = model.inverse_dynamics(planned.q, planned.qd, planned.qdd)
-    peak_torque, top_speed = np.abs(torque).max(axis=0), np.abs(planned.qd).max(axis=0)
-    inertia = np.diagonal(model.mass_matrix(planned.q), axis1=-2, axis2=-1).mean(axis=0)
-    return StudiedRobot(model, motion, peak_torque, top_speed, inertia)
-
-
 def loop_of(study: Definition, part: RunBatch, controller: Controller) -> Floats:
     """Return the `LOOP` numbers of a part's loop as it runs along the motion, from linear models without unknowns.
 
@@ -184,7 +168,7 @@ def loop_of(study: Definition, part: RunBatch, controller: Controller) -> Floats
         if not law.traceable or (isinstance(law, RobotController) and law.knows.learns and not law.is_linear):
             return np.full(len(LOOP), np.nan)
         law = law.inner
-    studied, period = bench(study.robots[part.robot], study.factors.coulomb_velocity), 1.0 / part.rate
+    studied, period = bench(study, study.robots[part.robot]), 1.0 / part.rate
     try:
         springs = nominal_springs(study.factors, studied)
         margins = loop_margins(
@@ -217,7 +201,7 @@ def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[s
     dict
         The arrays of `chasles.studies.measures.measure`, with one row a run.
     """
-    studied = bench(study.robots[part.robot], study.factors.coulomb_velocity)
+    studied = bench(study, study.robots[part.robot])
     setup, values = setup_of(study, part, controller)
     run = simulate(
         setup.plant,
@@ -235,14 +219,14 @@ def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[s
 
 def setup_of(study: Definition, part: RunBatch, controller: Controller) -> tuple[Setup, dict[str, Floats]]:
     """Loop of a part and how it is simulated, and the plant's parameters in its runs."""
-    studied = bench(study.robots[part.robot], study.factors.coulomb_velocity)
+    studied = bench(study, study.robots[part.robot])
     drawn = draw(study)
     chosen = drawn.at(part.rate, part.delay)[part.first : part.last]
     period = 1.0 / part.rate
     values = plant_values(study, studied, drawn, chosen)
     if study.factors.has_timing_faults:
         values["timing.seed"] = np.asarray((study.design.seed * MOST_RUNS + chosen) % 2**53, dtype=np.float64)
-    limited = study.execution.torque_limits
+    limited = bool(study.execution.torque_limits)
     plant = plant_of(study.factors, studied, controller.reads_motors)
     plant = plant.with_drives(delay=part.delay * period, effort_limits=limited)
     duration, steps = _timing(study, studied, period)[0], _steps(study, studied, period)
@@ -251,7 +235,7 @@ def setup_of(study: Definition, part: RunBatch, controller: Controller) -> tuple
 
 def size_of(study: Definition, part: RunBatch) -> tuple[int, int]:
     """Numbers of coordinates and velocities of a part's robot."""
-    model = bench(study.robots[part.robot], study.factors.coulomb_velocity).model
+    model = bench(study, study.robots[part.robot]).model
     return model.nq, model.n
 
 
@@ -259,7 +243,7 @@ def schedule_of(study: Definition, part: RunBatch, controller: Controller) -> Sc
     """Values that a controller computes before the runs of a part begin, for every call; None for most."""
     if not controller.has_schedule:
         return None
-    studied, period = bench(study.robots[part.robot], study.factors.coulomb_velocity), 1.0 / part.rate
+    studied, period = bench(study, study.robots[part.robot]), 1.0 / part.rate
     reference = loop_reference(studied.motion)
     if studied.model.nq != studied.model.n:
         reference = TangentReference(studied.model, reference)
@@ -277,11 +261,31 @@ def _timing(study: Definition, studied: StudiedRobot, period: float) -> tuple[fl
 def plant_values(study: Definition, studied: StudiedRobot, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
     """Parameters of the plant in the chosen runs, as ``vary=`` takes them."""
     factors = study.factors
-    _, first = np.unique(runs.point, return_index=True)  # the first run with each combination of unknowns
-    wrong = wrong_parameters(studied.model, runs["model_error"][first], factors.model_error[1], study.design.seed)
-    values = {name: value[runs.point[chosen]] for name, value in wrong.items()}
+    values = _wrong_values(study, studied, runs, chosen)
     unknowns = {name: value[chosen] for name, value in runs.unknowns.items()}
     return values | values_of(factors, studied, unknowns, study.execution.step, 1.0 / float(runs.rate[chosen[0]]))
+
+
+def beyond_motors(study: Definition, robot: StudyRobot, runs: Runs) -> NDArray[np.bool_]:
+    """Return the runs that no law can do: somewhere the planned motion takes more torque than the motors may give.
+
+    It takes it with the run's payload, friction and errors of the model. The force at the tip is left out.
+    """
+    studied = bench(study, robot)
+    limits = studied.model.effort_limits
+    if not study.execution.torque_limits or np.isinf(limits).all():
+        return np.zeros(len(runs), dtype=np.bool_)
+    wrong = _wrong_values(study, studied, runs, np.arange(len(runs)))
+    beyond: NDArray[np.bool_] = (loaded_torque(study.factors, studied, runs.unknowns, wrong) > limits).any(axis=-1)
+    return beyond
+
+
+def _wrong_values(study: Definition, studied: StudiedRobot, runs: Runs, chosen: NDArray[np.intp]) -> dict[str, Floats]:
+    """Parameters of the model that are in error, in the chosen runs."""
+    _, first = np.unique(runs.point, return_index=True)  # the first run with each combination of unknowns
+    error, largest = runs["model_error"][first], study.factors.model_error[1]
+    wrong = wrong_parameters(studied.model, error, largest, study.design.seed)
+    return {name: value[runs.point[chosen]] for name, value in wrong.items()}
 
 
 def _steps(study: Definition, studied: StudiedRobot, period: float) -> Steps | Within:

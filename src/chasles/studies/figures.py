@@ -9,7 +9,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.studies.results import StudyResults
-from chasles.studies.settings import shown_unknown
 from chasles.studies.summaries import ResponseCurve
 from chasles.visual.encoding import plot_text, typed_array
 from chasles.visual.panels import COLORS, QUIET, STYLE, axis_name, title_above
@@ -75,7 +74,7 @@ def _panels(results: StudyResults, robot: str, names: list[str]) -> list[Diagram
     panels = []
     for factor, values in results.runs.unknowns.items():
         if np.ptp(values) > 0.0:
-            meaning, scale, unit = shown_unknown(factor)
+            meaning, scale, unit = results.study.shown_unknown(factor)
             curves = {name: _scaled(results.curve(robot, name, factor), scale) for name in names}
             label = f"{meaning} [{unit}]" if unit else meaning
             panels.append(Diagram(plot_text(meaning[:1].upper() + meaning[1:]), plot_text(label), curves))

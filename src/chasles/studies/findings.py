@@ -21,6 +21,10 @@ TUNED = Rule(
     "the gains of each are the best of {candidates} on {draws}, and those to which gradients lead from there, "
     "for each robot, rate and delay",
 )  # fmt: skip
+BEYOND = Rule(
+    "beyond-motors", 0.0, "inverse dynamics along the planned motion",
+    "{count} of the runs on {where} take more torque than the motors may give: no law can do them, and none counts",
+)  # fmt: skip
 BEST = Rule("best", 1.0, _TEST, "no other controller is significantly better than {controllers} on {robots}")
 SEVERAL_BEST = Rule("several-best", 1.0, _TEST, "on {robots} no controller is significantly better than {controllers}")
 NONE_BEST = Rule("none-best", 0.0, _TEST, "on {robots} every controller is significantly worse than some other")
@@ -40,7 +44,7 @@ HOPELESS = Rule(
     "{controllers} lost at least half of the runs, or were refused there",
 )  # fmt: skip
 FEWER_LOST = Rule("fewer-lost", np.nan, _TEST, "{first} loses significantly fewer runs than {second}")
-ALIKE = Rule("no-difference", np.nan, _TEST, "{first} and {second} do not differ significantly")
+ALIKE = Rule("no-difference", np.nan, _TEST, "{first} and {second} do not differ significantly in their errors")
 SMALLER = Rule(
     "smaller-error", 0.5, _TEST,
     "{first} errs less than {second} in {shown} of the runs ({low} to {high}); the median ratio of their errors is "
@@ -88,6 +92,9 @@ def _overall(results: StudyResults, robots: Sequence[str]) -> Iterator[Finding]:
     if tuning is not None:
         draws = _count(tuning.draws, "other draw")
         yield from TUNED.told(tuning.evaluations, candidates=_count(tuning.evaluations, "candidate"), draws=draws)
+    for robot in robots:
+        left_out = len(results.runs) - len(results.runs_on(robot))
+        yield from BEYOND.above(float(left_out), where=robot, count=f"{left_out:,}")
     yield from _best(results, robots)
     yield from _lowered(results, robots)
     yield from _runs_lost(results, robots, names)
@@ -99,7 +106,7 @@ def _best(results: StudyResults, robots: Sequence[str]) -> Iterator[Finding]:
     for robot in robots:
         ranked = results.ranks(robot)
         if len(ranked) > 1:
-            best.setdefault(tuple(name for name, rank in ranked.items() if rank == 1), []).append(robot)
+            best.setdefault(tuple(name for name, rank in ranked.items() if rank.best == 1), []).append(robot)
     for first, where in best.items():
         rule = (NONE_BEST, BEST, SEVERAL_BEST)[min(len(first), 2)]
         yield from rule.told(len(first), controllers=_listed(first, "or"), robots=_listed(where))
@@ -150,19 +157,21 @@ def _ranking(results: StudyResults, robot: str) -> Iterator[Finding]:
 
 
 def _compared(pair: ControllerComparison, robot: str) -> tuple[Finding, ...]:
-    winner = pair.fewer_lost or pair.smaller_error
-    if winner is None:
-        return ALIKE.told(pair.better.value, robot=robot, first=pair.first, second=pair.second)
-    names = {"robot": robot, "first": winner, "second": pair.second if winner == pair.first else pair.first}
+    winner = pair.winner
+    losses: tuple[Finding, ...] = ()
     if pair.fewer_lost is not None:
-        return FEWER_LOST.told(np.nan, **names)
+        other = pair.second if pair.fewer_lost == pair.first else pair.first
+        losses = FEWER_LOST.told(np.nan, robot=robot, first=pair.fewer_lost, second=other)
+    if winner is None:
+        return ALIKE.told(pair.better.value, robot=robot, first=pair.first, second=pair.second) + losses
+    names = {"robot": robot, "first": winner, "second": pair.second if winner == pair.first else pair.first}
     better, ratio = pair.better, pair.ratio
     if winner != pair.first:
         better = Interval(1.0 - better.high, 1.0 - better.value, 1.0 - better.low)
         ratio = Interval(_inverse(ratio.high), _inverse(ratio.value), _inverse(ratio.low))
     ends = {"shown": _share(better.value), "low": _share(better.low), "high": _share(better.high)}
     ratios = f"{_round(ratio.value)} ({_round(ratio.low)} to {_round(ratio.high)})"
-    return SMALLER.told(better.value, ratio=ratios, **names, **ends)
+    return SMALLER.told(better.value, ratio=ratios, **names, **ends) + losses
 
 
 def _lost(results: StudyResults, robot: str) -> Iterator[Finding]:
@@ -193,7 +202,7 @@ def _lost_of(results: StudyResults, robot: str, controller: str) -> tuple[int, i
     """Numbers of runs that were lost and made; refused ones were not made."""
     refused = sum(cell.runs for cell in results.cells(robot, controller) if cell.refusal)
     lost = int(np.isfinite(results.of_pair(robot, controller)["lost_at"]).sum())
-    return lost, len(results.runs) - refused
+    return lost, len(results.runs_on(robot)) - refused
 
 
 def _refused(robot: str, controller: str, cells: Sequence[StudyCase]) -> Iterator[Finding]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import html
 import math
 
+from chasles.studies.bench import bench
 from chasles.studies.controllers import ESTIMATED_OVER
 from chasles.studies.definition import Definition
-from chasles.studies.experiment import bench
 from chasles.studies.results import StudyResults
-from chasles.studies.settings import shown_unknown
 
 
 def method_section(results: StudyResults) -> str:
@@ -30,7 +29,7 @@ def method_section(results: StudyResults) -> str:
         if study.design.method != "grid"
         else "Each pair of rate and delay "
         f"meets the same {results.runs.distinct:,} combinations of unknowns: the effective sample size.",
-        f"A ball of {_from_to(factors.payload, 1.0, 'kg')} at the tool.",
+        f"A ball of {_from_to(factors.payload, 1.0, study.shown_unknown('payload')[2])} at the tool{_rated(study)}.",
         f"Friction of {_from_to(factors.friction, 100.0, '%')} of each joint's peak torque in the planned motion, "
         f"reached at its top speed; {100.0 * factors.viscous_share:g} % of it viscous, the rest Coulomb friction.",
         f"Masses, centres of mass, inertias and motor inertias that differ from the model's by up to "
@@ -42,9 +41,9 @@ def method_section(results: StudyResults) -> str:
         *_velocities(study),
         *_torque_limits(results),
         *_search(study),
-        "A controller is better than another if, in the same runs, it loses significantly fewer or, where neither "
-        "does, errs significantly more often less: sign tests whose joint error probability is 5 %. The rank counts "
-        "the controllers that are better.",
+        "A controller is better than another if it errs less in significantly more of the same runs, a lost run's "
+        "error being infinite: sign tests whose joint error probability is 5 %. The interval of its rank goes from one "
+        "more than the number of better ones to the number of those that are not worse.",
         f"The robot is integrated by the Runge–Kutta method of order 4 with steps of {1e3 * study.execution.step:g} ms "
         f"at most. A run is lost when a joint errs by more than {study.execution.lost_beyond:g} (rad or m); it then "
         "counts as infinite in all quantiles. Small numbers in the tables are the 5 % and 95 % quantiles.",
@@ -57,6 +56,12 @@ def method_section(results: StudyResults) -> str:
             f"<code>chasles study FILE.toml</code></summary><pre>{html.escape(study.source)}</pre></details>"
         )
     return f'<section><h2>Method</h2><ul class="how">{listed}</ul>{source}</section>'
+
+
+def _rated(study: Definition) -> str:
+    """Return the robots' rated payloads."""
+    rated = [f"{robot.title} {robot.rated_payload:g} kg" for robot in study.robots if robot.rated_payload != 1.0]
+    return f" (rated: {', '.join(rated)})" if rated else ""
 
 
 def _effort(results: StudyResults) -> list[str]:
@@ -111,7 +116,7 @@ def _further_unknowns(study: Definition) -> list[str]:
     for name, ends in factors.ranges.items():
         if name in ("payload", "friction", "model_error"):
             continue
-        meaning, scale, unit = shown_unknown(name)
+        meaning, scale, unit = study.shown_unknown(name)
         note = f", {fixed[name]}" if name in fixed else ""
         sentences.append(f"{meaning[:1].upper() + meaning[1:]}: {_from_to(ends, scale, unit)}{note}.")
     return sentences
@@ -119,12 +124,18 @@ def _further_unknowns(study: Definition) -> list[str]:
 
 def _torque_limits(results: StudyResults) -> list[str]:
     """Say on which robots the effort limits of the description act; those without limits have none."""
-    if not results.study.execution.torque_limits:
+    share = results.study.execution.torque_limits
+    if not share:
         return ["The robots' effort limits do not act."]
+    if not isinstance(share, bool):
+        return [
+            f"Torques are cut off at {share:g} times the largest that the planned motion takes of each joint with the "
+            "largest payload and friction."
+        ]
     limited: list[str] = []
     free: list[str] = []
     for robot in results.study.robots:
-        limits = bench(robot, results.study.factors.coulomb_velocity).model.effort_limits
+        limits = bench(results.study, robot).model.effort_limits
         acts = ((limits > 0.0) & (limits < math.inf)).any()
         (limited if acts else free).append(robot.title)
     sentences = [f"Torques are cut off at the effort limits of {', '.join(limited)}."] if limited else []

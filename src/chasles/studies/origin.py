@@ -98,7 +98,7 @@ def _origin(study: Definition, part: RunBatch, controller: str | None) -> Origin
     robot, choice = study.robots[part.robot], study.controllers[part.controller]
     settings = str(choice.kind), dict(choice.settings)
     content = {
-        "robot": (robot.toml, robot.times, robot.waypoints),
+        "robot": (robot.toml, robot.times, robot.waypoints, robot.rated_payload),
         "controller": controller if callable(choice.kind) else settings,
         "part": (part.rate, part.delay, part.first, part.last),
         **{name: _fields(getattr(study, name)) for name in ("factors", "design", "execution")},

@@ -15,6 +15,7 @@ from chasles.studies.method import method_section
 from chasles.studies.results import StudyResults
 from chasles.studies.sensitivity import Sensitivity
 from chasles.studies.settings import shown_unknown
+from chasles.studies.statistics import Rank
 from chasles.studies.summaries import Quantiles, StudyCase, Summary
 from chasles.studies.tuning_report import tuning_figure, tuning_table
 from chasles.visual.encoding import embedded_json
@@ -241,7 +242,7 @@ def _effects(results: StudyResults, robot: str) -> str:
     return f"<table><thead><tr><th>controller</th>{head}</tr></thead><tbody>{''.join(body)}</tbody></table>"
 
 
-def _table(rows: list[Summary], unit: str, ranked: dict[str, int]) -> str:
+def _table(rows: list[Summary], unit: str, ranked: dict[str, Rank]) -> str:
     head = (
         f"<th>controller</th><th>rank</th><th>RMS joint error<br>[m{unit}]</th><th>largest<br>[m{unit}]</th>"
         f"<th>at the end<br>[m{unit}]</th><th>RMS tool error<br>[mm]</th><th>largest<br>[mm]</th>"

@@ -1,39 +1,18 @@
-"""Results of a study: measures of every run, and their summary for each controller."""
+"""Results of a study: what its runs say, in sentences, tables and a report."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Self
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from chasles.base import verbs
-from chasles.base.cached import cached_property
-from chasles.base.errors import UnknownNameError, import_extra
 from chasles.base.findings import Finding
-from chasles.control import Controller, LoopMargins, loop_margins
-from chasles.engine.validators import choice, real
-from chasles.mechanics.plain_coordinates import joint_units
-from chasles.studies.controllers import attained_poles
-from chasles.studies.definition import Definition
-from chasles.studies.design import Runs, draw
-from chasles.studies.experiment import RunBatch, bench, controller_of
-from chasles.studies.measures import LOOP, MEASURES, PROFILE
-from chasles.studies.sensitivity import SobolIndices, rank_sensitivities
-from chasles.studies.statistics import ControllerComparison, Interval, compare, median, proportion, rank_effects, ranks
-from chasles.studies.summaries import QUARTILES, Quantiles, ResponseCurve, StudyCase, Summary
-from chasles.studies.tuning import CANDIDATES, GAINS, SCORES, Found, Front, best, front, gains_by_name, tuned_law
+from chasles.studies.run_results import RunResults
+from chasles.studies.tables import dataset, markdown, text
 
 if TYPE_CHECKING:
     import xarray
-
-    from chasles.studies.store import PartResult
-
-Floats = NDArray[np.float64]
 
 
 @verbs.Verb
@@ -44,96 +23,8 @@ def study_findings(results: object) -> Any:
 study_findings.implemented_in("chasles.studies.findings")
 
 
-class Effort(NamedTuple):
-    """Time that a study took.
-
-    Attributes
-    ----------
-    processor_time
-        Sum over the processes of all workers, compiling included, s.
-    wall_time
-        From start to end, s.
-    """
-
-    processor_time: float = 0.0
-    wall_time: float = 0.0
-
-    def __str__(self) -> str:
-        """Return both times.
-
-        >>> str(Effort(120.4, 65.0))
-        '65.0 s (120.4 s of processor time)'
-        """
-        return f"{self.wall_time:.1f} s ({self.processor_time:.1f} s of processor time)"
-
-
-_NO_EFFORT = Effort()
-
-
-@dataclass(frozen=True)
-class StudyResults:
-    """Results of `Study.run`.
-
-    Attributes
-    ----------
-    study
-        The study.
-    runs
-        Factors of each run.
-    values
-        By the indices of robot and controller: `MEASURES` of each run, shape (runs,), and ``profile``, (runs, 101).
-    computed
-        Parts that were simulated; the others came from the disk.
-    candidates
-        By the indices of robot and controller, rate and delay: the candidates of the search for gains, see
-        `chasles.studies.tuning.tune`; empty without one.
-    gains
-        By the same: the gains that gradients found, in one array; empty where those of the best candidate are kept.
-    loops
-        By the indices of robot and controller, rate and delay: the `LOOP` numbers of the loop as it runs along the
-        motion, shape (3,), NaN where linear models do not tell.
-    refusals
-        By the same: why the controller was refused there, as no gains have the margin that is asked for. Refused runs
-        are not made. Their errors are infinite, so that they count as lost in comparisons.
-    effort
-        Time that the simulated parts took.
-    """
-
-    study: Definition
-    runs: Runs
-    values: Mapping[tuple[int, int], Mapping[str, Floats]]
-    computed: int
-    candidates: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
-    gains: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
-    loops: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
-    refusals: Mapping[tuple[int, int, float, float], str] = field(default_factory=dict)
-    effort: Effort = _NO_EFFORT
-
-    @classmethod
-    def of(
-        cls, study: Definition, parts: Mapping[RunBatch, PartResult], computed: int, effort: Effort = _NO_EFFORT
-    ) -> Self:
-        """Put the parts of a study together."""
-        runs = draw(study)
-        values: dict[tuple[int, int], dict[str, Floats]] = {}
-        candidates, gains, loops, refusals = {}, {}, {}, {}
-        shapes = {**dict.fromkeys(MEASURES, (len(runs),)), "profile": (len(runs), len(PROFILE))}
-        for part, result in parts.items():
-            cell = part.robot, part.controller, part.rate, part.delay
-            of_pair = values.setdefault(
-                cell[:2],
-                {name: np.full(shape, np.nan if name == "lost_at" else np.inf) for name, shape in shapes.items()},
-            )
-            if isinstance(result, str):
-                refusals[cell] = result
-                continue
-            loops[cell] = result["loop"]
-            if CANDIDATES in result:
-                candidates[cell], gains[cell] = result[CANDIDATES], result[GAINS]
-            chosen = runs.at(part.rate, part.delay)[part.first : part.last]
-            for name in shapes:
-                of_pair[name][chosen] = result[name]
-        return cls(study, runs, values, computed, candidates, gains, loops, refusals, effort)
+class StudyResults(RunResults):
+    """Results of `Study.run`: measures of every run, and what they say in sentences, tables and a report."""
 
     def __repr__(self) -> str:
         pairs = f"{len(self.values)} pairs of robot and controller"
@@ -141,258 +32,7 @@ class StudyResults:
 
     def __str__(self) -> str:
         """Return median RMS error, lost and refused runs, margin and slowest pole of each robot and controller."""
-        rows = [("robot", "controller", "median error", "lost", "refused", "disk margin", "slowest pole, 1/s")]
-        for row in self.summaries():
-            error = f"{1e3 * row.rms_error.median:.3g} m{self.unit(row.robot)}"
-            shares = f"{100.0 * row.lost:.3g} %", f"{100.0 * row.refused:.3g} %"
-            rows.append((row.robot, row.controller, error, *shares, row.shown_margin, row.shown_pole))
-        widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-        lines = ("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows)
-        return "\n".join([repr(self), *(line.rstrip() for line in lines)])
-
-    def of_pair(self, robot: str, controller: str) -> Mapping[str, Floats]:
-        """Measures of each run of a controller on a robot, by their titles."""
-        return self.values[self._numbers(robot, controller)]
-
-    def _numbers(self, robot: str, controller: str) -> tuple[int, int]:
-        """Indices of a robot and a controller into those of the study, by their titles."""
-        titles = {(self.study.robots[r].title, self.study.controllers[c].title): (r, c) for r, c in self.values}
-        if (robot, controller) not in titles:
-            pairs = [" / ".join(pair) for pair in titles]
-            raise UnknownNameError("pair of robot and controller", f"{robot} / {controller}", pairs)
-        return titles[robot, controller]
-
-    def tuned(self, robot: str, controller: str, rate: float, delay: float) -> dict[str, float]:
-        """Return the settings with which a controller did best on the training draws, by name.
-
-        Empty where nothing was searched, or where the study's own settings did best. `tuned_gains` are those of the
-        joints, to which gradients led from there.
-        """
-        candidates = self.candidates.get((*self._numbers(robot, controller), rate, delay))
-        return {} if candidates is None else best(candidates)
-
-    def tuned_gains(self, robot: str, controller: str, rate: float, delay: float) -> dict[str, Floats]:
-        """Return the gains that gradients found on the training draws, by the names of the law's parameters.
-
-        Empty where nothing was searched, for laws without such gains, and where the search's own gains did better.
-        """
-        key = (*self._numbers(robot, controller), rate, delay)
-        gains = self.gains.get(key, np.empty(0))
-        return gains_by_name(self._law(key), gains) if gains.size else {}
-
-    def _law(self, key: tuple[int, int, float, float]) -> Controller:
-        """Controller with which the runs of a robot, controller, rate and delay were made."""
-        part = RunBatch(*key, 0, 0)
-        if key not in self.candidates:
-            return controller_of(self.study, part)
-        return tuned_law(self.study, part, Found(self.candidates[key], self.gains[key]))
-
-    def front(self, robot: str, controller: str, rate: float, delay: float, against: str = "torque_rate") -> Front:
-        """Return the Pareto front of a controller's median error against another score, on the training draws.
-
-        Parameters
-        ----------
-        robot, controller
-            Titles.
-        rate, delay
-            Sample rate, Hz, and delay, in sample periods.
-        against
-            ``"effort"`` or ``"torque_rate"``, relative to the planned motion's, or ``"lost"``, the share of lost runs.
-
-        Raises
-        ------
-        UnknownNameError
-            There is no such score, or the study did not search gains there.
-        """
-        choice(against, "score", SCORES[2:])
-        key = (*self._numbers(robot, controller), rate, delay)
-        if key not in self.candidates:
-            searched = [f"{cell[2]:g} Hz, delay {cell[3]:g}" for cell in self.candidates if cell[:2] == key[:2]]
-            raise UnknownNameError("search for gains at", f"{rate:g} Hz, delay {delay:g}", searched)
-        return front(self.candidates[key], against)
-
-    def unit(self, robot: str) -> str:
-        """Unit of a robot's joint errors: rad, or m for a robot with prismatic joints only."""
-        for robot_choice in self.study.robots:
-            if robot_choice.title == robot:
-                model = bench(robot_choice, self.study.factors.coulomb_velocity).model
-                return "rad" if "rad" in joint_units(model, model.n) else "m"
-        raise UnknownNameError("robot", robot, [robot_choice.title for robot_choice in self.study.robots])
-
-    def controllers(self, robot: str) -> list[str]:
-        """Titles of the controllers that drive a robot."""
-        return [self.study.controllers[c].title for r, c in self.values if self.study.robots[r].title == robot]
-
-    def summaries(self) -> list[Summary]:
-        """One for each robot and controller, in the order of the study."""
-        rows = []
-        for (r, c), values in self.values.items():
-            spreads: dict[str, Any] = {name: Quantiles.of(values[name]) for name in MEASURES if name != "lost_at"}
-            lost = float(np.isfinite(values["lost_at"]).mean())
-            refused = sum(len(self.runs.at(*cell[2:])) for cell in self.refusals if cell[:2] == (r, c))
-            loops = np.array([loop for cell, loop in self.loops.items() if cell[:2] == (r, c)]).reshape(-1, len(LOOP))
-            known = loops[~np.isnan(loops[:, 0])]
-            disk, pole = ((float(known[:, k].min()), float(known[:, k].max())) if len(known) else None for k in (0, 1))
-            titles = self.study.robots[r].title, self.study.controllers[c].title
-            share = refused / len(self.runs)
-            rows.append(Summary(*titles, len(self.runs), lost, share, disk_margin=disk, slowest_pole=pole, **spreads))
-        return rows
-
-    @property
-    def factors(self) -> list[str]:
-        """Names of the factors: all unknowns that act, ``"rate"`` and ``"delay"``."""
-        return [*self.runs.unknowns, "rate", "delay"]
-
-    def compare(self, robot: str, first: str, second: str) -> ControllerComparison:
-        """Compare two controllers on a robot run by run; every pair of the robot's controllers counts as compared.
-
-        Examples
-        --------
-        >>> from chasles import studies
-        >>> study = studies.load("mazure").only(["Mazure's arm"]).replace(runs=16, rates=[250.0], delays=[0.0])
-        >>> results = study.replace(controllers=study.controllers[3:5]).run()
-        >>> results.compare("Mazure's arm", "computed torque", "computed torque with integral").winner
-        'computed torque with integral'
-        """
-        count = len(self.controllers(robot))
-        errors = self.of_pair(robot, first)["rms_error"], self.of_pair(robot, second)["rms_error"]
-        return compare(first, second, errors, max(1, count * (count - 1) // 2))
-
-    def ranks(self, robot: str) -> dict[str, int]:
-        """Rank the controllers of a robot by paired comparisons: 1 and one more for each significantly better one.
-
-        One is better than another that loses fewer runs, or, where neither does, that more often errs less.
-        """
-        names = self.controllers(robot)
-        return ranks(names, {name: self.of_pair(robot, name)["rms_error"] for name in names})
-
-    def effects(self, robot: str, controller: str) -> dict[str, Interval]:
-        """Return the effect of each unknown on the RMS joint error, the others held; see `statistics.rank_effects`."""
-        return rank_effects(*self._varied, self.of_pair(robot, controller)["rms_error"])
-
-    def sensitivities(self, robot: str, controller: str) -> SobolIndices:
-        """Return Sobol indices of the RMS joint error's ranks: the share of their variance that each factor explains.
-
-        First-order and total indices of each unknown, and of the pair of rate and delay; see
-        `chasles.studies.sensitivity`. Lost runs have the highest ranks.
-
-        Examples
-        --------
-        >>> from chasles import studies
-        >>> study = studies.load("mazure").only(["Mazure's arm"]).replace(runs=64, rates=[250.0], delays=[0.0])
-        >>> results = study.replace(controllers=study.controllers[3:4]).run()
-        >>> found = results.sensitivities("Mazure's arm", "computed torque").factors
-        >>> max(found, key=lambda name: found[name].total.value)
-        'payload'
-        """
-        return rank_sensitivities(*self._varied, self.of_pair(robot, controller)["rms_error"])
-
-    @property
-    def _varied(self) -> tuple[dict[str, Floats], NDArray[np.intp]]:
-        """Unknowns that vary, and the number of each run's pair of rate and delay."""
-        varying = {name: values for name, values in self.runs.unknowns.items() if np.ptp(values) > 0.0}
-        _, cell = np.unique(np.stack([self.runs.rate, self.runs.delay]), axis=1, return_inverse=True)
-        return varying, cell.ravel()
-
-    def cells(self, robot: str, controller: str) -> list[StudyCase]:
-        """Return the results of a controller on a robot at each sample rate and delay."""
-        key = self._numbers(robot, controller)
-        if key not in self._cells:
-            self._cells[key] = self._made_cells(robot, controller)
-        return self._cells[key]
-
-    @cached_property
-    def _cells(self) -> dict[tuple[int, int], list[StudyCase]]:
-        """Requested cells, by the indices of robot and controller."""
-        return {}
-
-    def _made_cells(self, robot: str, controller: str) -> list[StudyCase]:
-        values = self.of_pair(robot, controller)
-        robot_index, controller_index = self._numbers(robot, controller)
-        choice, study_robot = self.study.controllers[controller_index], self.study.robots[robot_index]
-        studied = bench(study_robot, self.study.factors.coulomb_velocity)
-        cases = []
-        for rate, delay in self.study.factors.cells:
-            chosen = self.runs.at(rate, delay)
-            lost = int(np.isfinite(values["lost_at"][chosen]).sum())
-            key = robot_index, controller_index, rate, delay
-            settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
-            poles = None
-            if not self.gains.get(key, np.empty(0)).size:  # gains of each joint follow from no poles
-                poles = attained_poles(choice.kind, settings, studied.model, studied.motion, 1.0 / rate)
-            error = median(values["rms_error"][chosen])
-            refusal = self.refusals.get(key, "")
-            share = Interval(np.nan, np.nan, np.nan) if refusal else proportion(lost, len(chosen))
-            disk, pole, growth = self.loops.get(key, np.full(len(LOOP), np.nan)).tolist()
-            cases.append(StudyCase(rate, delay, len(chosen), share, error, poles, disk, pole, growth, refusal))
-        return cases
-
-    def margins(self, robot: str, controller: str, payload: float = 0.0) -> dict[tuple[float, float], LoopMargins]:
-        """Return the margins of a controller's loop at each sample rate and delay, from the linear models alone.
-
-        Beside `cells`, which have the least of them, they show what could have been said before anything was simulated.
-        Velocities are those that the controller gets in the study.
-
-        Parameters
-        ----------
-        robot, controller
-            Titles.
-        payload
-            Mass at the tool, kg, that the controller does not know of.
-
-        Returns
-        -------
-        dict
-            Margins by rate, Hz, and delay, in sample periods; see `chasles.control.loop_margins`. Refused ones are left
-            out.
-        """
-        robot_index, controller_index = self._numbers(robot, controller)
-        studied = bench(self.study.robots[robot_index], self.study.factors.coulomb_velocity)
-        plant = studied.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
-        margins = {}
-        for rate, delay in self.study.factors.cells:
-            key = robot_index, controller_index, rate, delay
-            if key not in self.refusals:
-                margins[rate, delay] = loop_margins(
-                    plant, self._law(key), studied.motion, period=1.0 / rate, delay=delay, velocity="measured"
-                )
-        return margins
-
-    def curve(
-        self, robot: str, controller: str, factor: str, measure: str = "rms_error", classes: int = 10
-    ) -> ResponseCurve:
-        """A measure against a factor, over all values of the other factors.
-
-        Parameters
-        ----------
-        robot, controller
-            Titles.
-        factor
-            A name of `factors`.
-        measure
-            A name of `MEASURES`.
-        classes
-            Classes of about equally many runs; rates, delays, and factors with fewer values, have one for each value.
-        """
-        choice(factor, "factor", self.factors)
-        choice(measure, "measure", MEASURES)
-        values = self.of_pair(robot, controller)
-        x = self.runs[factor]
-        groups = _classes(x, len(x) if factor in ("rate", "delay") else classes)
-        spreads = [Quantiles.of(values[measure][group], QUARTILES) for group in groups]
-        return ResponseCurve(
-            np.array([np.median(x[group]) for group in groups]),
-            np.array([spread.low for spread in spreads]),
-            np.array([spread.median for spread in spreads]),
-            np.array([spread.high for spread in spreads]),
-            np.array([np.isfinite(values["lost_at"][group]).mean() for group in groups]),
-        )
-
-    def profile(self, robot: str, controller: str) -> ResponseCurve:
-        """Largest joint error over the run, from its start, 0, to its end, 1."""
-        values = self.of_pair(robot, controller)["profile"]
-        low, median, high = np.quantile(values, QUARTILES, axis=0, method="higher")
-        return ResponseCurve(PROFILE, low, median, high, np.isinf(values).mean(axis=0))
+        return f"{self!r}\n{text(self)}"
 
     def findings(self) -> tuple[Finding, ...]:
         """Find what the study shows, over all robots first; what is found on one has the fact ``robot``.
@@ -404,25 +44,15 @@ class StudyResults:
 
     def to_dataset(self) -> xarray.Dataset:
         """All numbers as an `xarray.Dataset` with the dimensions (robot, controller, run)."""
-        import_extra("xarray", "data", "a labelled table of a study")
-        import xarray
+        return dataset(self)
 
-        robots = [robot.title for robot in self.study.robots]
-        controllers = list(dict.fromkeys(choice.title for choice in self.study.controllers))
-        data: dict[str, Any] = {}
-        for name, (meaning, unit) in MEASURES.items():
-            array = np.full((len(robots), len(controllers), len(self.runs)), np.nan)
-            for (r, c), values in self.values.items():
-                array[r, controllers.index(self.study.controllers[c].title)] = values[name]
-            data[name] = (("robot", "controller", "run"), array, {"units": unit, "long_name": meaning})
-        coordinates: dict[str, Any] = {name: ("run", values) for name, values in self.runs.unknowns.items()}
-        coordinates["rate"] = "run", self.runs.rate, {"units": "Hz"}
-        coordinates["delay"] = "run", self.runs.delay, {"long_name": "delay in sample periods"}
-        return xarray.Dataset(
-            data,
-            coords={"robot": robots, "controller": controllers, **coordinates},
-            attrs={"title": self.study.title},
-        )
+    def markdown(self, robot: str) -> str:
+        """Return a robot's cells as a table in Markdown: medians, lost runs, margins and poles at each rate and delay.
+
+        Each cell has the median of the RMS joint error in mrad (mm) with its 95 % interval, the share of lost runs if
+        there are any, and after a semicolon the least disk margin of the loop along the motion and its slowest pole.
+        """
+        return markdown(self, robot)
 
     def report(self, path: str | PathLike[str]) -> Path:
         """Write one self-contained HTML page with findings, tables and curves.
@@ -436,12 +66,3 @@ class StudyResults:
         """
         written: Path = verbs.report(self, path)
         return written
-
-
-def _classes(x: Floats, count: int) -> list[NDArray[np.intp]]:
-    distinct = np.unique(x)
-    if len(distinct) <= count:
-        return [np.flatnonzero(x == value) for value in distinct]
-    order: NDArray[np.intp] = np.argsort(x, kind="stable")
-    pieces: Sequence[NDArray[np.intp]] = np.array_split(order, min(count, len(x)))
-    return list(pieces)

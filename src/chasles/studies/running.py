@@ -11,9 +11,10 @@ from typing import Any
 from chasles.base.errors import warn
 from chasles.base.progress import is_watched, progress_bar
 from chasles.studies.definition import Definition
+from chasles.studies.effort import Effort
 from chasles.studies.experiment import RunBatch, lowered_frequencies, parts, prepare
 from chasles.studies.origin import Origins
-from chasles.studies.results import Effort, StudyResults
+from chasles.studies.results import StudyResults
 from chasles.studies.store import PartResult, Store
 from chasles.studies.workers import Performed, on_cluster, on_this_machine
 

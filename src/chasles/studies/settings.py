@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from chasles.base.errors import ArgumentError
-from chasles.engine.validators import choice, reals, truth
+from chasles.engine.validators import choice, reals
 from chasles.studies.checks import (
     check_distinct,
     distinct_numbers,
@@ -49,7 +49,7 @@ UNKNOWNS = {
     "static_friction": ("breakaway beyond Coulomb friction", 100.0, "%"),
     "position_friction": ("friction that changes along the way", 100.0, "%"),
     "motor_lag": ("motor lag", 1e3, "ms"),
-    "motor_torque": ("motor torque limit", 1.0, "× the peak torque"),
+    "motor_torque": ("motor torque limit", 1.0, "× the loaded peak torque"),
     "motor_speed": ("motor speed limit", 1.0, "× the top speed"),
     "encoder_step": ("encoder resolution", 1e3, "mrad"),
     "resonance": ("resonance", 1.0, "Hz"),
@@ -74,14 +74,14 @@ class Factors:
     Attributes
     ----------
     payload
-        Mass at the tool, kg.
+        Mass at the tool, in units of each robot's rated payload; kg for robots that state none.
     friction
         Friction of each joint at the motion's top speed, as a fraction of the joint's peak torque.
     model_error
         Largest relative error of masses, centres of mass, inertias and motor inertias: each value of the description is
         multiplied by its own random factor.
     picked_payload
-        Additional mass at the tool, kg, picked up and put down during the motion: see `carried`.
+        Additional mass at the tool, in the same units, picked up and put down during the motion: see `carried`.
     static_friction
         Breakaway torque in excess of Coulomb friction, as a fraction of Coulomb friction.
     position_friction
@@ -89,10 +89,11 @@ class Factors:
     motor_lag
         Time constant with which torques follow commands, s. Values below half an integrator step are raised to it.
     motor_torque
-        Largest torque of the motors (their current limit), in units of the peak torque; None for no limit.
+        Largest torque of the motors (their current limit), in units of the largest torque that the planned motion takes
+        with the run's payload and friction; None for no limit.
     motor_speed
         No-load speed of the motors, in units of the top speed; None for no limit. The available torque falls linearly
-        from four times the peak torque at rest to zero at this speed.
+        from four times the same largest torque at rest to zero at this speed.
     encoder_step
         Resolution of the position encoders, rad or m. With it, velocities are estimated from positions: see
         `velocities`.
@@ -145,7 +146,7 @@ class Factors:
     tip_force: Range = (0.0, 0.0)
     jitter: Range = (0.0, 0.0)
     lost_samples: Range = (0.0, 0.0)
-    plant: Mapping[str, Range] = field(default_factory=dict)
+    plant: Mapping[str, Range] = field(default_factory=dict, hash=False)
     rates: tuple[float, ...] = (60.0, 125.0, 250.0, 500.0, 1000.0, 2000.0)
     delays: tuple[float, ...] = (0.0,)
     velocities: tuple[str, ...] = ()
@@ -261,7 +262,8 @@ class Execution:
     step
         Longest step of the integrator (classical Runge–Kutta), s; friction may require shorter steps.
     torque_limits
-        Whether motor torques are limited to the robot's effort limits.
+        Limits of motor torques: True for the effort limits of the robot's description, False for none, or a number of
+        times the largest torque of each joint in the planned motion with the largest payload and friction.
     lost_beyond
         Largest joint error, rad or m, beyond which a run is lost. A run that diverges is lost as well.
     chunk
@@ -270,19 +272,24 @@ class Execution:
 
     rest: float = 0.25
     step: float = 1e-3
-    torque_limits: bool = True
+    torque_limits: bool | float = True
     lost_beyond: float = 1.0
     chunk: int = 500
 
     def __post_init__(self) -> None:
         set_fields(
             self,
-            torque_limits=truth(self.torque_limits, "'torque_limits'"),
+            torque_limits=_limits(self.torque_limits),
             rest=number(self.rest, "rest", at_most=60.0),
             step=number(self.step, "step", at_least=1e-6),
             lost_beyond=number(self.lost_beyond, "lost_beyond", above=0.0),
             chunk=whole(self.chunk, "chunk", 1, 10_000),
         )
+
+
+def _limits(value: object) -> bool | float:
+    """Return whether torques are limited, or the factor of limits that are relative to the loaded motion."""
+    return value if isinstance(value, bool) else number(value, "torque_limits", above=0.0)
 
 
 #: Settings of a controller's rule that a search may change, in the order of its tables.

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -81,8 +83,9 @@ class ControllerComparison:
         Runs that only this one lost.
     fewer_lost
         The title of the one that loses significantly fewer runs; None if neither does.
-    smaller_error
-        The title of the one whose error is significantly more often the smaller; None if neither is.
+    winner
+        The title of the one whose error is significantly more often the smaller, a lost run's being infinite; None if
+        neither is.
     """
 
     first: str
@@ -92,12 +95,7 @@ class ControllerComparison:
     lost_by_first: int
     lost_by_second: int
     fewer_lost: str | None
-    smaller_error: str | None
-
-    @property
-    def winner(self) -> str | None:
-        """The one that loses significantly fewer runs or, if neither does, errs less; None if neither does."""
-        return self.fewer_lost or self.smaller_error
+    winner: str | None
 
 
 def compare(first: str, second: str, errors: tuple[Floats, Floats], comparisons: int = 1) -> ControllerComparison:
@@ -147,23 +145,49 @@ def _significant(share: Interval, first: str, second: str) -> str | None:
     return second if share.high < 0.5 else None
 
 
-def ranks(titles: Sequence[str], errors: Mapping[str, Floats]) -> dict[str, int]:
-    """Rank controllers: 1 and one more for each that is significantly better. Losses count before errors.
+class Rank(NamedTuple):
+    """Interval of a controller's rank, 1 being the best.
+
+    The rank of a controller is one more than the number of those that err less in more than half of the runs that
+    could be drawn. More runs narrow the interval; within the joint level they do not move it elsewhere.
+
+    Attributes
+    ----------
+    best
+        One more than the number of controllers that are significantly better.
+    worst
+        Number of controllers less those that are significantly worse.
+    """
+
+    best: int
+    worst: int
+
+    def __str__(self) -> str:
+        """Return both ends.
+
+        >>> str(Rank(1, 3)), str(Rank(2, 2))
+        ('1–3', '2')
+        """
+        return "–".join(dict.fromkeys(map(str, self)))
+
+
+def ranks(titles: Sequence[str], errors: Mapping[str, Floats]) -> dict[str, Rank]:
+    """Rank controllers by paired sign tests whose joint error probability is 5 %.
 
     Examples
     --------
-    >>> errors = {"a": np.full(50, 1.0), "b": np.full(50, 2.0), "c": np.r_[np.full(40, 0.5), np.full(10, np.inf)]}
+    >>> errors = {"a": np.full(50, 1.0), "b": np.full(50, 2.0), "c": np.r_[np.full(25, 0.5), np.full(25, np.inf)]}
     >>> ranks(["a", "b", "c"], errors)
-    {'a': 1, 'b': 2, 'c': 3}
+    {'a': Rank(best=1, worst=2), 'b': Rank(best=2, worst=3), 'c': Rank(best=1, worst=3)}
     """
     pairs = max(1, len(titles) * (len(titles) - 1) // 2)
-    rank_of = dict.fromkeys(titles, 1)
-    for k, first in enumerate(titles):
-        for second in titles[k + 1 :]:
-            winner = compare(first, second, (errors[first], errors[second]), pairs).winner
-            if winner is not None:
-                rank_of[second if winner == first else first] += 1
-    return rank_of
+    better, worse = dict.fromkeys(titles, 0), dict.fromkeys(titles, 0)
+    for first, second in combinations(titles, 2):
+        winner = compare(first, second, (errors[first], errors[second]), pairs).winner
+        if winner is not None:
+            worse[winner] += 1
+            better[second if winner == first else first] += 1
+    return {title: Rank(1 + better[title], len(titles) - worse[title]) for title in titles}
 
 
 def rank_effects(factors: Mapping[str, Floats], cells: NDArray[np.intp], errors: Floats) -> dict[str, Interval]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from chasles.base.errors import ArgumentError, ModelError, UnknownNameError
+from chasles.model import parse_toml
+from chasles.robot.robot import Robot
 from chasles.studies.checks import placed, shortened
 from chasles.studies.choices import StudyController, StudyRobot
 from chasles.studies.definition import Definition
@@ -20,7 +22,7 @@ MAX_BYTES = 500_000
 MAX_TABLES = 200
 TABLES = ("study", "design", "factors", "execution", "tuning", "robots", "controllers")
 STUDY_KEYS = ("title", "description")
-ROBOT_KEYS = ("robot", "title", "start", "goal", "duration", "waypoints", "times")
+ROBOT_KEYS = ("robot", "title", "start", "goal", "duration", "waypoints", "times", "rated_payload")
 CONTROLLER_KEYS = ("kind", "title", "robots")
 
 
@@ -89,8 +91,10 @@ def _robot(table: object, where: str, folder: Path) -> StudyRobot:
         name = attributes.pop("robot", None)
         if not isinstance(name, str):
             raise ArgumentError("'robot' must be the name of a shipped robot or a file, in quotes")
-        file = folder / name if "\0" not in name else Path(name)
+        file = folder / name if "\0" not in name and "\n" not in name else Path(name)
         try:
+            if "\n" in name:  # the text of a robot file
+                return StudyRobot.of(Robot(parse_toml(name, file="'robot'")), **attributes)
             return StudyRobot.of(file if file.is_file() else name, **attributes)
         except ModelError as error:
             raise ArgumentError(str(error)) from None

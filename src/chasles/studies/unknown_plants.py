@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,6 @@ from numpy.typing import NDArray
 
 from chasles.engine.program.scalar import Array, Real
 from chasles.engine.validators import choice
-from chasles.robot.robot import Robot
 from chasles.simulation.plant import (
     ElasticJoints,
     ExternalWrench,
@@ -22,12 +20,12 @@ from chasles.simulation.plant import (
     Sensors,
     TimingFaults,
 )
+from chasles.studies.bench import StudiedRobot, friction_values, has_dry_friction, loaded_torque, payload_values
 from chasles.studies.settings import Factors
-from chasles.trajectories import JointTrajectory
 
 Floats = NDArray[np.float64]
 
-#: Torque at rest of a motor whose speed is limited, in units of the peak torque.
+#: Torque at rest of a motor whose speed is limited, in units of the largest torque of the loaded motion.
 STALL_TORQUE = 4.0
 #: Inertia of the rotors behind elastic joints, in units of the joint's mean inertia along the motion.
 ROTOR_SHARE = 0.25
@@ -36,34 +34,11 @@ JOINT_DAMPING = 0.02
 _LEAST_STEP = 1e-9  # of encoders, rad or m
 
 
-@dataclass(frozen=True)
-class StudiedRobot:
-    """A robot, what controllers believe of it, and the motion.
-
-    Attributes
-    ----------
-    model
-        The robot as controllers know it: as described, without friction. With other parameters it is the plant.
-    motion
-        The reference.
-    peak_torque, top_speed
-        Largest torque and speed of each joint in the planned motion without friction and payload, shape (n,).
-    inertia
-        Mean inertia of each joint along the motion, all others locked, shape (n,).
-    """
-
-    model: Robot
-    motion: JointTrajectory
-    peak_torque: Floats
-    top_speed: Floats
-    inertia: Floats
-
-
 def plant_of(factors: Factors, studied: StudiedRobot, reads_motors: bool = False) -> Plant:
     """Return the robot with the effects that the factors name, and encoders on the sides of joints that a law reads."""
     n, acting = studied.model.n, factors.ranges
     friction = motors = elastic_joints = sensors = None
-    if _has_dry_friction(factors):
+    if has_dry_friction(factors):
         friction = Friction(n, smoothing_velocity=factors.coulomb_velocity, position_amplitude=np.zeros((n, 1)))
     if {"motor_lag", "motor_torque", "motor_speed"} & set(acting):
         limited = "motor_speed" in acting
@@ -106,7 +81,7 @@ def values_of(
 
     Parameters
     ----------
-    factors, made
+    factors, studied
         Factors and bench.
     unknowns
         Values of each unknown, shape (runs,).
@@ -115,26 +90,21 @@ def values_of(
     period
         Sample period, s.
     """
-    mass = unknowns["payload"]
-    count, n = len(mass), studied.model.n
-    values: dict[str, Floats] = {"payload.mass": mass}
-    if any(factors.payload_center):
-        values["payload.center_of_mass"] = np.broadcast_to(factors.payload_center, (count, 3)).copy()
-    if factors.payload_radius:
-        values["payload.inertia"] = 0.4 * factors.payload_radius**2 * mass[:, None, None] * np.eye(3)
-    if factors.friction[1]:
-        values |= _friction_values(factors, studied, unknowns)
+    count, n = len(unknowns["payload"]), studied.model.n
+    values = payload_values(factors, studied, unknowns) | friction_values(factors, studied, unknowns)
     if "picked_payload" in unknowns:
-        values["payloads.picked.mass"] = unknowns["picked_payload"]
+        values["payloads.picked.mass"] = unknowns["picked_payload"] * studied.rated_payload
     if "tip_force" in unknowns:
         direction = np.array(factors.tip_direction) / np.linalg.norm(factors.tip_direction)
         values["wrenches.tip.force"] = unknowns["tip_force"][:, None] * direction
     if "motor_lag" in unknowns:
         values["motors.time_constant"] = _each_joint(np.maximum(unknowns["motor_lag"], 0.5 * step), np.ones(n))
-    torque = np.where(studied.peak_torque > 0.0, studied.peak_torque, 1.0)
+    if "motor_torque" in unknowns or "motor_speed" in unknowns:
+        torque = loaded_torque(factors, studied, unknowns)
+        torque[torque == 0.0] = 1.0
     speed = np.where(studied.top_speed > 0.0, studied.top_speed, 1.0)
     if "motor_torque" in unknowns:
-        values["motors.max_current"] = _each_joint(unknowns["motor_torque"], torque)
+        values["motors.max_current"] = unknowns["motor_torque"][:, None] * torque
     if "motor_speed" in unknowns:
         # With a motor constant of 1 the voltage is the speed without load, and voltage / resistance the torque at rest.
         values["motors.max_voltage"] = _each_joint(unknowns["motor_speed"], speed)
@@ -187,29 +157,6 @@ def fastest_effect(factors: Factors, studied: StudiedRobot, step: float) -> floa
 def _pure_force(t: Real, parameters: Mapping[str, Any]) -> Array:
     """Wrench (6,) of a constant force (3,) without moment."""
     return np.concatenate([np.zeros(3), parameters["force"]])
-
-
-def _has_dry_friction(factors: Factors) -> bool:
-    """Whether the dry friction is more than Coulomb's, so that it is a curve of its own."""
-    return bool(factors.friction[1]) and bool(factors.static_friction[1] or factors.position_friction[1])
-
-
-def _friction_values(factors: Factors, studied: StudiedRobot, unknowns: Mapping[str, Floats]) -> dict[str, Floats]:
-    most = unknowns["friction"][:, None] * studied.peak_torque
-    speed = np.where(studied.top_speed > 0.0, studied.top_speed, np.inf)
-    viscous, coulomb = factors.viscous_share * most / speed, (1.0 - factors.viscous_share) * most
-    values: dict[str, Floats] = {}
-    for joint, name in enumerate(studied.model.velocity_names):
-        values[f"joints.{name}.viscous_friction"] = viscous[:, joint]
-        if not _has_dry_friction(factors):
-            values[f"joints.{name}.coulomb_friction"] = coulomb[:, joint]
-    if _has_dry_friction(factors):
-        none = np.zeros(len(most))
-        excess, waves = (unknowns.get(name, none) for name in ("static_friction", "position_friction"))
-        values["friction.coulomb"] = coulomb
-        values["friction.breakaway"] = coulomb * (1.0 + excess[:, None])
-        values["friction.position_amplitude"] = np.tile(waves[:, None, None], (1, studied.model.n, 1))
-    return values
 
 
 def _other_parameters(

@@ -40,6 +40,10 @@ def study(
         list[str] | None,
         typer.Option("--robot", metavar="TITLE", help="Title of a robot to simulate; may be repeated [default: all]."),
     ] = None,
+    rates: Annotated[
+        list[float] | None,
+        typer.Option("--rate", metavar="HZ", help="Sample rate; may be repeated [default: from the file]."),
+    ] = None,
     workers: Annotated[int | None, typer.Option(help="Number of processes here [default: one per core].")] = None,
     scheduler: Annotated[
         str | None, typer.Option(metavar="ADDRESS", help="Address of a Dask scheduler, whose workers run the study.")
@@ -53,6 +57,9 @@ def study(
     copy: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Copy the study's TOML file to FILE for editing, and exit.")
     ] = None,
+    as_markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print tables of all rates and delays in Markdown.")
+    ] = False,
     show: BrowserOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -68,7 +75,7 @@ def study(
 
         chasles study mazure
 
-        chasles study mazure --runs 120 --robot Panda --open
+        chasles study mazure --runs 120 --robot Panda --rate 250 --open
 
         chasles study mazure --tune --robot "Mazure's arm"
 
@@ -82,7 +89,7 @@ def study(
     if copy is not None:
         _copy(name, copy)
         return
-    chosen = _chosen(studies.load(name), runs, robots)
+    chosen = _chosen(studies.load(name), runs, robots, rates)
     if tune and chosen.tuning is None:
         chosen = chosen.replace(tuning=studies.Tuning())
     results_folder = folder if folder is not None else Path(f"{Path(name).stem}-results")
@@ -103,6 +110,10 @@ def study(
     written = outcomes.report(report)
     if as_json:
         show_json([_record(row) for row in outcomes.summaries()])
+    elif as_markdown:
+        for robot in chosen.robots:
+            say(f"**{robot.title}**\n\n{outcomes.markdown(robot.title)}\n")
+        say(f"In {outcomes.effort}." if outcomes.computed else "All from disk.")
     else:
         _show(outcomes)
         say(f"\nResults: {results_folder.absolute()}\nReport: {written}")
@@ -120,10 +131,12 @@ def _copy(name: str, target: Path) -> None:
     say(f"{target.absolute()}\nEdit it and run: chasles study {target}")
 
 
-def _chosen(study: Study, runs: int | None, robots: list[str] | None) -> Study:
-    """Return the study with the chosen number of runs and robots."""
+def _chosen(study: Study, runs: int | None, robots: list[str] | None, rates: list[float] | None) -> Study:
+    """Return the study with the chosen number of runs, robots and sample rates."""
     if runs is not None:
         study = study.replace(runs=runs)
+    if rates:
+        study = study.replace(rates=rates)
     return study.only(robots) if robots else study
 
 
