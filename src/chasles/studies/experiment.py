@@ -276,7 +276,8 @@ def beyond_motors(study: Definition, robot: StudyRobot, runs: Runs) -> NDArray[n
     if not study.execution.torque_limits or np.isinf(limits).all():
         return np.zeros(len(runs), dtype=np.bool_)
     wrong = _wrong_values(study, studied, runs, np.arange(len(runs)))
-    beyond: NDArray[np.bool_] = (loaded_torque(study.factors, studied, runs.unknowns, wrong) > limits).any(axis=-1)
+    needed = loaded_torque(study.factors, studied, runs.unknowns, wrong)
+    beyond: NDArray[np.bool_] = np.asarray((needed > limits).any(axis=-1), dtype=np.bool_)
     return beyond
 
 

@@ -106,10 +106,17 @@ def _best(results: StudyResults, robots: Sequence[str]) -> Iterator[Finding]:
     for robot in robots:
         ranked = results.ranks(robot)
         if len(ranked) > 1:
-            best.setdefault(tuple(name for name, rank in ranked.items() if rank.best == 1), []).append(robot)
-    for first, where in best.items():
-        rule = (NONE_BEST, BEST, SEVERAL_BEST)[min(len(first), 2)]
-        yield from rule.told(len(first), controllers=_listed(first, "or"), robots=_listed(where))
+            first = (name for name, rank in ranked.items() if rank.best == 1)
+            best.setdefault(tuple(_with_losses(results, robot, name) for name in first), []).append(robot)
+    for names, where in best.items():
+        rule = (NONE_BEST, BEST, SEVERAL_BEST)[min(len(names), 2)]
+        yield from rule.told(len(names), controllers=_listed(names, "or"), robots=_listed(where))
+
+
+def _with_losses(results: StudyResults, robot: str, controller: str) -> str:
+    """Name a controller, with the share of its runs that were lost if there are any."""
+    lost, made = _lost_of(results, robot, controller)
+    return f"{controller} (which lost {_share(lost / made)})" if lost else controller
 
 
 def _runs_lost(results: StudyResults, robots: Sequence[str], names: Sequence[str]) -> tuple[Finding, ...]:
