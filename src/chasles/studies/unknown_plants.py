@@ -90,7 +90,7 @@ def values_of(
     period
         Sample period, s.
     """
-    count, n = len(unknowns["payload"]), studied.model.n
+    n = studied.model.n
     values = payload_values(factors, studied, unknowns) | friction_values(factors, studied, unknowns)
     if "picked_payload" in unknowns:
         values["payloads.picked.mass"] = unknowns["picked_payload"] * studied.rated_payload
