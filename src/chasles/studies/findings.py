@@ -13,6 +13,7 @@ from chasles.studies.settings import shown_unknown
 from chasles.studies.statistics import ControllerComparison, Interval, proportion
 from chasles.studies.summaries import StudyCase
 
+_NAMED = 3  # controllers that a sentence names
 _TEST = "sign tests of the same runs whose joint error probability is 5 %"
 _ALWAYS = "each report says it"
 MADE = Rule("runs", np.nan, _ALWAYS, "{controllers} made the same {runs} on {robots}, with {distinct} of unknowns")
@@ -30,7 +31,7 @@ SEVERAL_BEST = Rule("several-best", 1.0, _TEST, "on {robots} no controller is si
 NONE_BEST = Rule("none-best", 0.0, _TEST, "on {robots} every controller is significantly worse than some other")
 LOWERED = Rule(
     "lowered-frequency", 1.0, "poles faster than the samples cannot be had",
-    "at some sample rates the frequency was lowered for {controller} (down to {shown}); the tables say where",
+    "at some sample rates the frequency was lowered for {controllers} (down to {shown}); the tables say where",
 )  # fmt: skip
 NONE_LOST = Rule("no-run-lost", 0.0, "runs that were made", "no run was lost")
 ALL_LOST = Rule("each-lost-some", 0.0, "runs that were made", "every controller lost some of its runs")
@@ -38,7 +39,7 @@ NEVER_LOST = Rule(
     "never-lost", 0.0, "95 % interval of a share of none",
     "no run of {controllers} was lost, so that at most {shown} would be (95 %)",
 )  # fmt: skip
-MEDIANS = Rule("median-errors", np.nan, _ALWAYS, "the median of the RMS joint error is {shown}")
+MEDIANS = Rule("median-errors", np.nan, _ALWAYS, "first by rank: the median of the RMS joint error is {shown}")
 HOPELESS = Rule(
     "half-lost", 0.5, "lost and refused runs count as infinite",
     "{controllers} lost at least half of the runs, or were refused there",
@@ -61,8 +62,12 @@ LOST_MOST = Rule(
 )  # fmt: skip
 STRONGEST = Rule(
     "strongest-unknown", 0.1, "less explains below a hundredth of the variance of the errors' ranks",
-    "with all else held, the {unknown} orders the errors of {controller} most (rank regression coefficient {shown})",
+    "with all else held, the {unknown} orders the errors of {controllers} most (rank regression coefficient {shown})",
 )  # fmt: skip
+
+
+#: Codes of findings that the tables of a report hold as well.
+IN_TABLES = (LOST.code, LOST_MOST.code)
 
 
 @study_findings.register(StudyResults)
@@ -132,19 +137,20 @@ def _runs_lost(results: StudyResults, robots: Sequence[str], names: Sequence[str
     if not never:
         return ALL_LOST.told(sum(lost for lost, _ in losses.values()))
     least = max(proportion(0, losses[name][1]).high for name in never)
-    return NEVER_LOST.told(least, controllers=_listed(never), shown=_share(least))
+    return NEVER_LOST.told(least, controllers=_shortened(never), shown=_share(least))
 
 
 def _lowered(results: StudyResults, robots: Sequence[str]) -> Iterator[Finding]:
     """Name the controllers whose frequency the sample period lowered: their errors are not those of equal poles."""
-    low: dict[str, list[float]] = {}
+    low: dict[str, float] = {}
     for robot in robots:
         for name in results.controllers(robot):
             for cell in results.cells(robot, name):
                 if cell.poles is not None and cell.poles.is_lowered:
-                    low.setdefault(name, []).append(cell.poles.frequency / cell.poles.wanted)
-    for name, shares in low.items():
-        yield from LOWERED.told(min(shares), controller=name, shown=_share(min(shares)))
+                    low[name] = min(low.get(name, 1.0), cell.poles.frequency / cell.poles.wanted)
+    if low:
+        least = min(low.values())
+        yield from LOWERED.told(least, controllers=_shortened(sorted(low, key=low.__getitem__)), shown=_share(least))
 
 
 def _ranking(results: StudyResults, robot: str) -> Iterator[Finding]:
@@ -154,7 +160,7 @@ def _ranking(results: StudyResults, robot: str) -> Iterator[Finding]:
     order = sorted(ranked, key=lambda name: (ranked[name], medians[name]))
     fit = {name: medians[name] for name in order if math.isfinite(medians[name])}
     if fit:
-        listed = _listed([f"{1e3 * median:.3g} m{unit} for {name}" for name, median in fit.items()])
+        listed = _listed([f"{1e3 * median:.3g} m{unit} for {name}" for name, median in list(fit.items())[:_NAMED]])
         yield from MEDIANS.told(min(fit.values()), robot=robot, medians=fit, shown=listed)
     hopeless = [name for name in order if name not in fit]
     if hopeless:
@@ -224,6 +230,7 @@ def _refused(robot: str, controller: str, cells: Sequence[StudyCase]) -> Iterato
 
 def _effects(results: StudyResults, robot: str) -> Iterator[Finding]:
     """Name the unknown with the strongest effect on each controller, if its interval excludes that of the next."""
+    strongest: dict[str, dict[str, float]] = {}
     for name in results.controllers(robot):
         effects = results.effects(robot, name)
         ordered = sorted(effects, key=lambda factor: abs(effects[factor].value), reverse=True)
@@ -232,8 +239,12 @@ def _effects(results: StudyResults, robot: str) -> Iterator[Finding]:
         first, weakest = effects[ordered[0]], min(abs(effects[ordered[0]].low), abs(effects[ordered[0]].high))
         next_most = max((max(abs(effects[k].low), abs(effects[k].high)) for k in ordered[1:]), default=0.0)
         if first.low * first.high > 0.0 and weakest > next_most:
-            facts = {"robot": robot, "controller": name, "factor": ordered[0], "unknown": shown_unknown(ordered[0])[0]}
-            yield from STRONGEST.above(abs(first.value), shown=f"{first.value:.2f}", **facts)
+            strongest.setdefault(ordered[0], {})[name] = first.value
+    for factor, by_name in strongest.items():
+        ends = " to ".join(dict.fromkeys(f"{end:.2f}" for end in (min(by_name.values()), max(by_name.values()))))
+        facts = {"robot": robot, "factor": factor, "unknown": shown_unknown(factor)[0], "coefficients": by_name}
+        most = max(map(abs, by_name.values()))
+        yield from STRONGEST.above(most, shown=ends, controllers=_shortened(list(by_name)), **facts)
 
 
 def _place(cell: StudyCase) -> str:
@@ -260,6 +271,12 @@ def _count(number: int, noun: str) -> str:
     words = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve")
     text = words[number] if number < len(words) else f"{number:,}"
     return f"{text} {noun}{'' if number == 1 else 's'}"
+
+
+def _shortened(names: Sequence[str]) -> str:
+    """List names, the first of many."""
+    more = len(names) - _NAMED
+    return _listed(names) if more < 2 else f"{', '.join(names[:_NAMED])} and {_count(more, 'other controller')}"
 
 
 def _listed(names: Sequence[str], last: str = "and") -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import html
 import math
+from collections.abc import Sequence
 from os import PathLike
 from pathlib import Path
 
 from chasles.base import verbs
-from chasles.base.findings import text
+from chasles.base.findings import Finding, text
 from chasles.studies.figures import robot_figure
-from chasles.studies.findings import on_robot
+from chasles.studies.findings import IN_TABLES, on_robot
 from chasles.studies.method import method_section
 from chasles.studies.results import StudyResults
 from chasles.studies.sensitivity import Sensitivity
@@ -23,8 +24,6 @@ from chasles.visual.page import write_page
 
 _STYLE = """
 main { max-width: 1180px; }
-.lead + .table { margin-top: 16px; }
-.lead { font-size: 17px; line-height: 1.55; max-width: 62em; margin: 14px 0 0; }
 section p { max-width: 66em; margin: 8px 0 14px; }
 td.best { font-weight: 650; }
 td .range { color: var(--quiet); font-weight: 400; font-size: 12.5px; }
@@ -32,7 +31,7 @@ td.lost { color: #d0402f; }
 details { margin-top: 8px; } summary { cursor: pointer; color: var(--accent); }
 pre { background: var(--ground); border: 1px solid var(--line); border-radius: 8px; padding: 12px 14px;
   overflow-x: auto; font-size: 13px; }
-ul.how { margin: 8px 0 0; padding-left: 20px; max-width: 66em; } ul.how li { margin: 3px 0; }
+ul.how { margin: 8px 0 14px; padding-left: 20px; max-width: 66em; } ul.how li { margin: 3px 0; }
 """
 _SCRIPT = """
 "use strict";
@@ -48,17 +47,23 @@ def write_study_report(results: StudyResults, path: str | PathLike[str]) -> Path
     """Write the page; see `StudyResults.report`."""
     all_findings = results.findings()
     robots = (robot.title for robot in results.study.robots)
-    sections = "\n".join(_robot(results, robot, text(on_robot(all_findings, robot))) for robot in robots)
+    sections = "\n".join(_robot(results, robot, _listed(on_robot(all_findings, robot))) for robot in robots)
     description = html.escape(results.study.description.strip())
     body = f"""{f'<p class="quiet">{description}</p>' if description else ""}
 <section>
 <h2>Results</h2>
-<p class="lead">{html.escape(text(on_robot(all_findings, None)))}</p>
+{_listed(on_robot(all_findings, None))}
 <div class="table">{_overview(results)}</div>
 </section>
 {sections}
 {method_section(results)}"""
     return write_page(path, results.study.title, body, scripts=[_SCRIPT], style=_STYLE)
+
+
+def _listed(found: Sequence[Finding]) -> str:
+    """Return findings as a list, without those that tables hold."""
+    items = (f"<li>{html.escape(text([each]))}</li>" for each in found if each.rule.code not in IN_TABLES)
+    return f'<ul class="how">{"".join(items)}</ul>'
 
 
 def _overview(results: StudyResults) -> str:
@@ -87,7 +92,7 @@ def _robot(results: StudyResults, robot: str, words: str) -> str:
     rows = [row for row in results.summaries() if row.robot == robot]
     return f"""<section>
 <h2>{html.escape(robot)}</h2>
-<p>{html.escape(words)}</p>
+{words}
 <div class="table">{_table(rows, results.unit(robot), results.ranks(robot))}</div>
 <h3>By sample rate and delay</h3>
 <div class="table">{_cells(results, robot)}</div>
