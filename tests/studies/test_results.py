@@ -204,7 +204,7 @@ def test_a_lowered_frequency_is_a_warning_and_a_finding() -> None:
     with pytest.warns(LoweredFrequencyWarning, match=r"at 30 Hz for 'CT' \(down to 75 %\)\."):
         results = study.run()
     (lowered,) = (finding for finding in results.findings() if finding.rule.code == "lowered-frequency")
-    assert (lowered.facts["controller"], lowered.value) == ("CT", 0.75)
+    assert (lowered.facts["controllers"], lowered.value) == ("CT", 0.75)
     slow, fast = results.cells("arm", "CT")
     assert slow.poles is not None
     assert fast.poles is not None
