@@ -21,7 +21,7 @@ from scipy.optimize import least_squares
 from chasles.base.errors import ArgumentError, IdentificationError
 from chasles.engine.validators import reals
 from chasles.identification.equations import TorqueEquations, inertial_unknowns, with_drives_of
-from chasles.identification.filtering import Cutoff, filtered_signals
+from chasles.identification.filtering import filtered_signals
 from chasles.identification.friction import FrictionTerms
 from chasles.identification.logs.acceptance import accepted_log
 from chasles.identification.payload_columns import payload_frame, payload_regressor
@@ -156,7 +156,7 @@ def gains_from_payload(
         raise ArgumentError(f"the known payload needs a positive mass, not {mass!r}")
     without, carrying = accepted_log(robot, log), accepted_log(robot, loaded)
     first = filtered_signals(without, cutoff)
-    second = filtered_signals(carrying, Cutoff(first.cutoff.frequency, first.cutoff.bandwidth, "as without payload"))
+    second = filtered_signals(carrying, first.cutoff.frequency)
     robot = with_drives_of(without, robot)
     own = inertial_unknowns(robot)
     where = payload_frame(robot, frame)

@@ -53,18 +53,12 @@ class Cutoff:
     ----------
     frequency
         Cut-off frequency, Hz.
-    bandwidth
-        Bandwidth of the motion of each joint, shape (n,), Hz.
     reason
         Sentence.
     """
 
     frequency: float
-    bandwidth: FloatArray
-    reason: str
-
-    def __str__(self) -> str:
-        return f"cut-off {self.frequency:.3g} Hz: {self.reason}"
+    reason: str = "given"
 
 
 @dataclass(frozen=True)
@@ -152,7 +146,7 @@ class Signals:
         return self.cutoff.frequency * self.period < HIGHEST
 
 
-def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
+def filtered_signals(log: Log, cutoff: float | None = None) -> Signals:
     """Filter a log with zero phase, differentiate it, and downsample it to the rate that the cut-off requires.
 
     Parameters
@@ -178,9 +172,7 @@ def filtered_signals(log: Log, cutoff: float | Cutoff | None = None) -> Signals:
     """
     if len(log.time) < LEAST_SAMPLES:
         raise ArgumentError(f"the log has {len(log.time)} samples; identification needs at least {LEAST_SAMPLES}")
-    chosen = choose_cutoff(log) if cutoff is None else cutoff
-    if not isinstance(chosen, Cutoff):
-        chosen = Cutoff(real(chosen, "cutoff", above=0.0), np.full(log.n, np.nan), "given")
+    chosen = choose_cutoff(log) if cutoff is None else Cutoff(real(cutoff, "cutoff", above=0.0))
     rate = 1.0 / log.sample_period
     parts, step = _grids(log, chosen.frequency)
     q, effort = (_filtered(log, block, chosen.frequency) for block in (log.q, log.effort))
@@ -313,7 +305,7 @@ def choose_cutoff(log: Log | WrenchLog) -> Cutoff:
         chosen, reason = max(quiet, float(bandwidth[joint])), "above it the noise of positions dominates accelerations"
     if chosen > HIGHEST * rate:
         chosen, reason = HIGHEST * rate, f"the sample rate of {rate:.4g} Hz admits no higher one"
-    return Cutoff(max(chosen, 2.0 / max(durations)), bandwidth, reason)
+    return Cutoff(max(chosen, 2.0 / max(durations)), reason)
 
 
 class _SpectralLimits(NamedTuple):

@@ -124,6 +124,11 @@ class IdentifiedParameters:
         """Write all of the identification, with its log, for `chasles.identification.load`; path ends in ``.npz``."""
         return archive.save(self, path)
 
+    def report(self, path: str | PathLike[str], title: str = "Identification") -> Path:
+        """Write a self-contained HTML page: measured and predicted efforts or wrenches, masses, parameters, advice."""
+        written: Path = verbs.report(self, path, title)
+        return written
+
 
 @dataclass(frozen=True)
 class Identification(IdentifiedParameters):
@@ -268,8 +273,3 @@ class Identification(IdentifiedParameters):
     def __repr__(self) -> str:
         worst = float(np.nanmax(self.predictions["model", "unseen"].relative()))
         return f"<Identification of '{self.robot.name}': {self.determination}, unseen torques to {worst:.1%} or better>"
-
-    def report(self, path: str | PathLike[str], title: str = "Identification") -> Path:
-        """Write a self-contained HTML page: measured and predicted efforts, residuals, parameters, friction, advice."""
-        written: Path = verbs.report(self, path, title)
-        return written

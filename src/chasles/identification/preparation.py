@@ -14,7 +14,7 @@ from chasles.base.findings import Rule
 from chasles.engine.validators import real
 from chasles.identification.drive_gains import DriveGains, gains_from_model
 from chasles.identification.equations import InertialUnknowns, TorqueEquations, inertial_unknowns, with_drives_of
-from chasles.identification.filtering import Cutoff, Signals, filtered_signals
+from chasles.identification.filtering import Signals, filtered_signals
 from chasles.identification.logs.acceptance import accepted_log, refuse
 from chasles.identification.logs.log import Log
 from chasles.model import has_masses
@@ -91,11 +91,7 @@ def prepared(robot: Robot, log: Any, unseen: Any, cutoff: float | None, bandwidt
     other = None if unseen is None else _read(robot, unseen, check)
     signals = _signals(fitted, cutoff)
     band = signals.cutoff.frequency if bandwidth is None else real(bandwidth, "bandwidth", above=0.0)
-    judged = (
-        signals
-        if other is None and bandwidth is None
-        else _signals(other or fitted, Cutoff(band, signals.cutoff.bandwidth, "given"))
-    )
+    judged = signals if other is None and bandwidth is None else _signals(other or fitted, band)
     for one in (signals, judged):
         _require_unsaturated(one, robot.velocity_names)
     _require_motion(signals, robot.velocity_names)
@@ -160,7 +156,7 @@ def require_rows(rows: int, unknowns: int, cutoff: float) -> None:
     refuse(TOO_SHORT.below(rows / unknowns, rows=rows, unknowns=unknowns, cutoff=cutoff, times=times))
 
 
-def _signals(log: Log, cutoff: float | Cutoff | None) -> Signals:
+def _signals(log: Log, cutoff: float | None) -> Signals:
     try:
         return filtered_signals(log, cutoff)
     except ArgumentError as error:

@@ -80,7 +80,7 @@ class WrenchEquations:
 def cutoff_of(logs: Sequence[WrenchLog], cutoff: float | None) -> Cutoff:
     """Return a cut-off frequency, Hz, by default the highest that a log asks for."""
     if cutoff is not None:
-        return Cutoff(cutoff, np.full(logs[0].robot.n, np.nan), "given")
+        return Cutoff(cutoff)
     return max((choose_cutoff(log) for log in logs), key=lambda chosen: chosen.frequency)
 
 

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
 
 import numpy as np
 
-from chasles.base import verbs
 from chasles.base.findings import Finding
 from chasles.identification.comparison import Prediction
 from chasles.identification.equations import InertialUnknowns
@@ -105,11 +102,6 @@ class WrenchIdentification(IdentifiedParameters):
         mass, deviation = self.mass
         lines.append(f"mass {mass:.4g} ± {NORMAL_QUANTILE * deviation:.2g} kg (95 %); {self.determination}")
         return "\n".join([*lines, *(f"{finding.rule.weight}: {finding}" for finding in self.findings)])
-
-    def report(self, path: str | PathLike[str], title: str = "Identification from wrenches") -> Path:
-        """Write a self-contained HTML page: measured and predicted wrenches, masses, parameters, advice."""
-        written: Path = verbs.report(self, path, title)
-        return written
 
     def __repr__(self) -> str:
         return (
