@@ -29,6 +29,21 @@ def where_it_runs(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatc
 
 
 @pytest.mark.usefixtures("where_it_runs")
+def test_empty_arrays_are_left_out() -> None:
+    parts = Function(
+        trace(lambda x, none: (2.0 * x, none), {"x": (2,), "none": (0,)}, name="parts", outputs=["twice", "same"])
+    )
+    x, none, twice = np.array([[1.0, 2.0], [3.0, 4.0]]), np.zeros((2, 0)), np.zeros((2, 2))
+    schedule = Schedule()
+    schedule.label("begin")
+    schedule.call(parts, [x, none], [twice, none])
+    schedule.call(Function(trace(lambda x: x[:0], {"x": (2,)}, name="none", outputs=["none"])), [x], [none])
+    schedule.stop("end")
+    assert schedule.run("begin") == "end"
+    np.testing.assert_array_equal(twice, 2.0 * x)
+
+
+@pytest.mark.usefixtures("where_it_runs")
 def test_calls_repeat_while_a_number_is_positive() -> None:
     """100 is halved seven times until it is 1 at most; then Python notes it, and a stop ends the run."""
     step = Function(trace(halves, {"x": (), "count": ()}, name="halves", outputs=["half", "steps", "again"]))

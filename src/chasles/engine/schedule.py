@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.engine.function import Function
+from chasles.engine.kernels.shapes import CoreArray
 from chasles.engine.matrix_calls import MatrixCall
 from chasles.engine.running.compiling import native_available
 from chasles.engine.targets.arguments import Signature
@@ -94,6 +95,8 @@ class Schedule:
         """
         given, arrays = outputs[0] if len(outputs) == 1 else tuple(outputs), (*inputs, *outputs)
         _samples(function, arrays)
+        if not any(array.size for array in outputs):
+            return
         self._entries.append(_Entry(lambda: function.general_call(*inputs, out=given), function, arrays))
 
     def python(self, work: Callable[[], object]) -> None:
@@ -153,15 +156,12 @@ class Schedule:
         function, entry.function = entry.function, None
         if function is None:
             return
-        arrays, signature = entry.arrays, _signature(function)
-        count, sizes = _samples(function, arrays)
+        filled = _filled(function, entry.arrays)
+        count, sizes = _samples(function, entry.arrays)
         loop = function.loop(count)
         if loop is None:
             return
-        leading = [
-            array.ndim - len(core.dims)
-            for array, core in zip(arrays, (*signature.inputs, *signature.outputs), strict=True)
-        ]
+        arrays, leading = [array for array, _ in filled], [array.ndim - len(core.dims) for array, core in filled]
         strides = [array.strides[0] if lead else 0 for array, lead in zip(arrays, leading, strict=True)]
         inner = [step for array, lead in zip(arrays, leading, strict=True) for step in array.strides[lead:]]
         tables = [
@@ -184,19 +184,26 @@ def _signature(function: Callee) -> Signature:
     return Signature(kernel.program.name, kernel.inputs, kernel.outputs, np.dtype(function.dtype))
 
 
+def _filled(function: Callee, arrays: Sequence[Floats]) -> list[tuple[Floats, CoreArray]]:
+    """Arrays that are not empty, with what a function knows of each: machine code takes no others."""
+    signature = _signature(function)
+    cores = (*signature.inputs, *signature.outputs)
+    return [(array, core) for array, core in zip(arrays, cores, strict=True) if array.size]
+
+
 def _samples(function: Callee, arrays: Sequence[Floats]) -> tuple[int, dict[int | str, int]]:
     """Return the number of samples in arrays, and the sizes of a function's dimensions in their order."""
-    signature = _signature(function)
     sizes: dict[int | str, int] = {}
     counts: set[int] = set()
-    for array, core in zip(arrays, (*signature.inputs, *signature.outputs), strict=True):
+    for array, core in _filled(function, arrays):
         lead = array.ndim - len(core.dims)
         counts.update(array.shape[:lead] if lead == 1 else ())
         fits = array.dtype == np.float64 and lead in (0, 1) and len(counts) <= 1
         for dim, size in zip(core.dims, array.shape[lead:], strict=True) if fits else ():
             fits &= sizes.setdefault(dim, size if isinstance(dim, str) else dim) == size
         if not fits:
-            raise ArgumentError(f"{signature.name}: {core.name} has shape {array.shape}, which does not fit")
+            name = _signature(function).name
+            raise ArgumentError(f"{name}: {core.name} has shape {array.shape}, which does not fit")
     return max(counts, default=1), sizes
 
 

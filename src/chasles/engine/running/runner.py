@@ -305,10 +305,14 @@ class Runner:
     def loop(self, samples: int) -> tuple[int, object] | None:
         """Address of the loop in machine code for so many samples and the owner of that code; None where there is none.
 
-        It takes all arrays of the kernel, as NumPy passes them to the loops of its ufuncs.
+        It takes all arrays of the kernel that are not empty, as NumPy passes them to the loops of its ufuncs.
         """
-        if not native_available():
+        filled = without_empty(self.kernel) if native_available() else None
+        if filled is None:
             return None
+        if filled is not self.kernel:
+            address, code = native.loop_of(filled, self.dtype, samples)
+            return address, code
         width: Width = "few" if samples <= self._few_samples else "many"
         if not native.has_widths(self.dtype):
             width = "any"
