@@ -69,6 +69,32 @@ def test_limits_hold_where_the_regulator_exceeds_them() -> None:
     assert "failed-solve" not in [finding.rule.code for finding in run.findings]
 
 
+def test_one_iteration_a_call_follows_many_at_limits_with_nodes_many_periods_apart() -> None:
+    """Slacks and multipliers that go on from call to call let steps of Newton be taken whole."""
+    arm = ch.load("planar2r")
+    problem = OptimalControl(
+        arm,
+        duration=0.4,
+        nodes=10,
+        running=[10.0 * residuals.position("goal"), residuals.velocity(), 1e-2 * residuals.torque()],
+        final=[100.0 * residuals.position("goal")],
+        limits={"torque": 45.0, "velocity": 0.8},
+    )
+    once, often = (
+        ch.simulate(
+            arm,
+            ModelPredictive(problem, goal=[1.4, 0.9], iterations=iterations),
+            duration=0.6,
+            start=[0.8, 0.4],
+            period=5e-3,
+        )
+        for iterations in (1, 30)
+    )
+    assert abs(often.qd.values).max() > 0.78
+    np.testing.assert_allclose(once.q.values, often.q.values, atol=2e-3)
+    np.testing.assert_allclose(once.qd.values, often.qd.values, atol=2e-2)
+
+
 @pytest.mark.parametrize("delay", [0.5, 1.0, 1.6])
 def test_a_known_delay_leaves_the_regulator_of_the_state_in_which_torques_act(delay: float) -> None:
     problem, K = regulated()

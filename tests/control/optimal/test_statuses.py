@@ -229,3 +229,13 @@ def test_a_motion_is_found_where_two_first_barriers_lead_to_none() -> None:
         assert (np.abs(qd) <= velocity + 1e-5).all()
     assert (np.abs(plan.torques) <= torque + 1e-5).all()
     np.testing.assert_allclose(np.concatenate([q, qd]), [*goal, 0.0, 0.0], atol=1e-5)
+
+
+def test_friction_too_stiff_for_the_steps_is_a_finding() -> None:
+    """Friction of 0.2 N·m over 0.01 rad/s stops a wheel of 0.1 kg·m² at a rate of 0.2 / (0.01 · 0.1) = 200 1/s."""
+    wheel = ch.Robot.from_dh([{"motor_inertia": 0.1}], check=False).with_friction(coulomb=0.2, coulomb_velocity=0.01)
+    codes = []
+    for nodes in (98, 102):  # 0.0102 s and 0.0098 s at a limit of 2 / 200 s
+        problem = OptimalControl(wheel, duration=1.0, nodes=nodes, running=[residuals.torque()], limits=())
+        codes.append([finding.rule.code for finding in problem.solve([0.0], iterations=0).findings])
+    assert codes == [["stiff-friction"], []]

@@ -4,7 +4,8 @@
 contacts. `step`, `terms`, `rows` and `nodes` are the problem on
 nodes with its derivatives, `node_programs` what is compiled of it. `interior_point` is the solver, `iterates` what it
 begins and ends with, `workspace` one iteration in machine code: `errors` and barrier, the `backward_pass` that is
-Newton's step, the constraints as `elastic` rows, the `filter` of the line search. `certificate` evaluates the result
+Newton's step, more `curvature` where it has no minimum, the constraints as `elastic` rows, the `filter` of the line
+search. `certificate` evaluates the result
 independently, `violations` says what is violated, `plan` is the result and `following` the law that follows it.
 """
 

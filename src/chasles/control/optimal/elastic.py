@@ -185,13 +185,12 @@ class Elastic:
         return replace(self, a=a, b=b, z=z)
 
 
-def first_elastic(r: Array, kinds: Kinds, mu: Any, price: Any, z: Array) -> Elastic:
-    """Begin on the central path of the inequalities, with ends of multipliers z and neither slack nor excess."""
-    a, b, central_z = central(r, mu, price, kinds.rigid)
+def first_elastic(r: Array, kinds: Kinds, mu: Any, price: Any) -> Elastic:
+    """Begin on the central path of the inequalities, with ends that have no multipliers, slack or excess."""
+    a, b, z = central(r, mu, price, kinds.rigid)
     rest = mu / price
-    a, b = np.where(kinds.ends, rest, a), np.where(kinds.ends, rest, b)
-    ends = Elastic(a, b, z, kinds, price).with_multipliers(z, mu)
-    return Elastic(a, b, np.where(kinds.ends, ends.z, central_z), kinds, price)
+    a, b, z = (np.where(kinds.ends, at_ends, each) for at_ends, each in ((rest, a), (rest, b), (0.0, z)))
+    return Elastic(a, b, z, kinds, price)
 
 
 def central(r: Array, mu: Any, price: Any, rigid: Flags) -> tuple[Array, Array, Array]:

@@ -12,7 +12,7 @@ from chasles.control.optimal.certificate import Certificate, certify
 from chasles.control.optimal.iterates import Ending, SearchResult
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.plan import PlanStatus, Solved
-from chasles.control.optimal.violations import between_nodes, not_finite, outside_at_start, violations
+from chasles.control.optimal.violations import between_nodes, not_finite, outside_at_start, too_stiff, violations
 from chasles.distances import Clearance
 
 Floats = NDArray[np.float64]
@@ -26,7 +26,7 @@ def evaluated(
     m, n = nodes.inputs, robot.n
     found, K, z = (
         np.stack(parts)
-        for parts in zip(*((each.iterate.W, each.gains, each.iterate.z) for each in outcomes), strict=True)
+        for parts in zip(*((each.iterate.W, each.gains, each.iterate.rows[2]) for each in outcomes), strict=True)
     )
     if step.contacts is not None:  # forces between phases are zero up to the solver's tolerance, and here exactly
         found[:, :-1, step.motor_count : m] *= step.contacts.active
@@ -58,6 +58,8 @@ def evaluated(
             findings += violations(pairs, nodes.rows, certificate.rows[k])
         elif clearance is not None:
             findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
+        if status is not PlanStatus.NOT_FINITE:
+            findings += too_stiff(step, float(stretches[k]) * step.h * nodes.rows.nodes, nodes.start[k])
         numbers = float(cost[k]), status, float(share[k]), outcome.iterations
         result.append(Solved(states[k], torques[k], forces[k], gains[k], *numbers, findings))
     return result, stretches

@@ -28,11 +28,11 @@ PAIRS = 48
 _TRIALS = 12
 
 
-def _shares(progress: Array, mu: Any, gain: Any) -> tuple[Any, ...]:
-    """Return the largest shares of a step, of the motion and of multipliers of rows, and whether there is no step."""
+def _shares(progress: Array, mu: Any) -> tuple[Any, ...]:
+    """Return the largest shares of a step, of the motion and of multipliers of rows, and no trials yet."""
     keep = np.maximum(0.99, 1.0 - mu)  # of the way to a bound
     shares = np.minimum(1.0, keep / np.maximum(progress[1:], 1e-300))
-    return shares[0], shares[1], np.where(np.abs(gain) <= _FINITE, 0.0, 1.0), 0.0 * mu
+    return shares[0], shares[1], 0.0 * mu
 
 
 def _sum_and_largest(before: Array, at_node: Array) -> Array:
@@ -90,9 +90,9 @@ sums = Function(
 shares = Function(
     lambda: trace(
         _shares,
-        {"progress": (3,), "mu": (), "gain": ()},
+        {"progress": (3,), "mu": ()},
         name="shares",
-        outputs=["share", "share_of_multipliers", "missing", "trials"],
+        outputs=["share", "share_of_multipliers", "trials"],
     )
 )
 accept = Function(

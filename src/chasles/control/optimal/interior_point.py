@@ -7,8 +7,7 @@ press on it. There are no active sets, no inner problems, and no restoration pha
 `workspace`); here is what they begin with, and the decisions that are rare.
 
 Where the second derivatives have negative curvature in a direction that the dynamics allow, the recursion finds a pivot
-that is not positive, and the step is computed again with more curvature: a shift, and if costs determine all positions,
-after two shifts the second derivatives without the curvature of residuals, dynamics and constraints (Gauss–Newton).
+that is not positive, and the step is computed again with more `curvature`.
 
 Sources: Wächter and Biegler, On the implementation of an interior-point filter line-search algorithm for large-scale
 nonlinear programming (2006); Gould, Orban and Toint (2003) for elastic constraints.
@@ -35,10 +34,7 @@ Watch = Callable[[int, Errors], None]
 _FIRST_BARRIERS, _FIRST_PRICE = (0.1, 0.01, 1.0), 1e2
 #: Share of what violations contribute to a torque below which the cost does not matter beside them: one percent.
 _OUTWEIGHED = 1e-2
-_MOST_FAILURES, _MOST_SWEEPS = 5, 20
-#: Shifts that are tried before the second derivatives of Gauss and Newton.
-_SHIFTS = 2
-_FIRST_SHIFT, _SHIFT_UP, _SHIFT_UP_AGAIN, _SHIFT_DOWN = 1e-4, 100.0, 8.0, 1.0 / 3.0
+_MOST_FAILURES = 5
 #: Iterations between which Python answers an interrupt.
 _UNINTERRUPTED = 20
 
@@ -74,12 +70,12 @@ def solve(
         space.pose(nodes, start)
         space.numbers["fixed"][...], space.numbers["judges"][...] = barrier, judges
         search = _Search(nodes, space, iterations, watch)
-        ending = search.run()
+        ending = search.run("differentiate" if start.rows.any() else "begin")
         price, mu = (float(space.numbers[name]) for name in ("price", "mu"))
-        last = Iterate(space.W.copy(), space.costates.copy(), space.rows["z"].copy(), price, mu)
-        return SearchResult(
-            last, space.chain.K[..., :-1].copy(), ending, search.count, search.count + search.more_sweeps
-        )
+        rows = np.stack([space.rows[name] for name in "abz"])
+        last = Iterate(space.W.copy(), space.costates.copy(), rows, price, mu)
+        sweeps = search.count + int(space.numbers["sweeps"])
+        return SearchResult(last, space.chain.K[..., :-1].copy(), ending, search.count, sweeps)
 
 
 def solve_all(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None = None) -> list[SearchResult]:
@@ -90,7 +86,7 @@ def solve_all(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None =
         results[k] = solve_from(nodes.select(k), W[k], iterations=iterations, watch=watch)
         yield
 
-    run_all(map(solved, range(len(W))), get_threads() if watch is None else 1)
+    run_all(map(solved, range(len(W))), min(len(W), get_threads()) if watch is None else 1)
     return [results[k] for k in range(len(W))]
 
 
@@ -114,7 +110,7 @@ def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None 
 def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
     """Begin at a motion, with slacks and multipliers on the central path and no costates."""
     costates = np.zeros((len(W), W.shape[1] - nodes.inputs))
-    return Iterate(W, costates, np.zeros(nodes.rows.count), _FIRST_PRICE, mu)
+    return Iterate(W, costates, np.zeros((3, nodes.rows.count)), _FIRST_PRICE, mu)
 
 
 class _Search:
@@ -129,22 +125,24 @@ class _Search:
         elif space.numbers["judges"]:
             self.allowed = min(most, _UNINTERRUPTED)
         self.left[...] = self.allowed
-        self.shift, self.failures, self.failed_at, self.more_sweeps = 0.0, 0, 0, 0
+        self.failures, self.failed_at = 0, 0
 
     @property
     def count(self) -> int:
         """Number of iterations."""
         return self.allowed - int(self.left)
 
-    def run(self) -> Ending:
-        """Iterate to an end."""
-        label: Label = "begin"
+    def run(self, label: Label) -> Ending:
+        """Iterate to an end, from a place in the schedule on."""
         while True:
             stop = self.space.run(label)
             if stop == "pressed":
                 label = self.raise_price()
+            elif stop == "asks for other curvature":
+                label = self.fall_back()
             elif stop == "no minimum":
-                label = self.add_curvature()
+                self.space.chain.K[...] = 0.0
+                label = self.restore()
             elif stop == "refused":
                 label = self.restore()
             elif stop == "enough":
@@ -205,35 +203,21 @@ class _Search:
         self.price[...] *= PRICE_FACTOR
         return "press"
 
-    def add_curvature(self) -> Label:
-        """Solve for a step with more and more curvature until it is a minimum."""
-        space, before, shift = self.space, self.shift, 0.0
-        both = space.stages["weights"][:, :-1, :-1], space.last["weights"][:-1, :-1]
-        for sweep in range(1, _MOST_SWEEPS):
-            following = (_SHIFT_UP_AGAIN if before else _SHIFT_UP) * shift
-            if not shift:
-                following = max(1e-12, _SHIFT_DOWN * before) if before else _FIRST_SHIFT
-            if sweep == _SHIFTS + 1 and self.costs_determine_positions():
-                following, shift = 0.0, 0.0
-                for H, part in zip(both, (space.stages, space.last), strict=True):
-                    H[...] = part["hessian"]
-            for H in both:
-                diagonal = np.arange(H.shape[-1])
-                H[..., diagonal, diagonal] += following - shift
-            shift = following
-            space.chain.solve()
-            self.more_sweeps += 1
-            if space.chain.has_minimum:
-                self.shift = shift or before
-                return "move"
-        space.chain.K[...] = 0.0
-        return self.restore()
-
-    def costs_determine_positions(self) -> bool:
-        """Whether the costs of a node determine all positions, by the second derivatives of Gauss and Newton."""
-        self.space.run("gauss-newton")
-        positions = self.space.stages["positions"][0]
-        return bool(np.isfinite(positions).all() and np.linalg.matrix_rank(positions) == len(positions))
+    def fall_back(self) -> Label:
+        """Take the second derivatives of Gauss and Newton, if the costs of a node determine all positions by them."""
+        space = self.space
+        space.run("gauss-newton")
+        positions = space.stages["positions"][0]
+        determined = np.isfinite(positions).all() and np.linalg.matrix_rank(positions) == len(positions)
+        if not determined:
+            space.numbers["may_fall_back"][...] = 0.0
+            return "curvature"
+        for H, part in ((space.stages["weights"], space.stages), (space.last["weights"], space.last)):
+            H[..., :-1, :-1] = part["hessian"]
+        space.numbers["shift"][...] = 0.0
+        for name in ("failures", "sweeps"):
+            space.numbers[name][...] += 1.0
+        return "step"
 
     def restore(self) -> Label:
         """Begin anew with slacks that fit and more curvature; the second time in a row with torques only."""
@@ -243,7 +227,8 @@ class _Search:
         if self.failures >= _MOST_FAILURES:
             self.allowed, self.left[...] = self.count, 0.0
         self.space.forget()
-        self.shift = max(10.0 * self.shift, 1e-3)
+        shift = self.space.numbers["before"]
+        shift[...] = np.maximum(10.0 * shift, 1e-3)
         if self.failures > 1:
             self.space.roll_out()
         return "restore"

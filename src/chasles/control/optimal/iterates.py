@@ -31,8 +31,8 @@ class Iterate(NamedTuple):
         Torques and states (u, x) at the nodes, (N + 1, m + s).
     costates
         Multipliers of the steps that end at each node, (N + 1, s).
-    z
-        Multipliers of the rows, (rows,); iterations begin with those of exact ends alone.
+    rows
+        Slacks, excesses and multipliers of the rows, (3, rows); zeros to begin on the central path.
     price
         Price ρ of violations.
     mu
@@ -41,7 +41,7 @@ class Iterate(NamedTuple):
 
     W: Floats
     costates: Floats
-    z: Floats
+    rows: Floats
     price: float
     mu: float
 

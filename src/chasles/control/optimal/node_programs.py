@@ -37,6 +37,8 @@ class NodePrograms(Sealed):
         Costs of the node, and its own rows: what is to be kept with torques, or at the last node the ends.
     distances
         Distances to keep.
+    limited
+        Whether each element of w has limits, (w,): others have no rows.
     is_last
         Whether it is the last node.
     held
@@ -46,24 +48,31 @@ class NodePrograms(Sealed):
     """
 
     def __init__(
-        self, step: HeldStep, costs: Terms, distances: Terms, *, is_last: bool, held: int = 0, zero: int = 0
+        self,
+        step: HeldStep,
+        costs: Terms,
+        distances: Terms,
+        limited: NDArray[np.bool_],
+        *,
+        is_last: bool,
+        held: int = 0,
+        zero: int = 0,
     ) -> None:
         self.step, self.costs, self.distances, self.is_last = step, costs, distances, is_last
         self.held = held
         self.states, self.inputs = step.states, 0 if is_last else step.inputs
         self.size = self.inputs + self.states
+        self.limited, self.limits = np.flatnonzero(limited), 2 * int(limited.sum())
         self.own = costs.count
         self.general = distances.count + self.own
-        self.rows = 2 * self.size + self.general
-        element = np.arange(self.rows) % self.size
-        limits = np.arange(self.rows) < 2 * self.size
-        can_be_kept = (element < self.inputs) | self._is_stretch(element)
+        self.rows = self.limits + self.general
+        can_be_kept = (self.limited < self.inputs) | self._is_stretch(self.limited)
         before_own = self.rows - self.own
         ends = np.arange(self.rows) >= before_own - held
         if not is_last:
             ends &= np.arange(self.rows) < before_own
             ends |= np.arange(self.rows) >= self.rows - zero
-        self.kinds = Kinds(ends, can_be_kept & limits)
+        self.kinds = Kinds(ends, np.concatenate([can_be_kept, can_be_kept, np.zeros(self.general, dtype=bool)]))
 
     def _is_stretch(self, elements: NDArray[np.int_]) -> NDArray[np.bool_]:
         """Whether elements of w are the stretch of time."""
@@ -75,22 +84,21 @@ class NodePrograms(Sealed):
         The stretch of time is a constant, whose limits count at the first node.
         """
         general = np.ones(self.general, dtype=bool)
-        element = np.arange(self.size)
-        counts = ~self._is_stretch(element)
+        counts = ~self._is_stretch(self.limited)
         if begins:
-            counts = (element < self.inputs) | ~counts
+            counts = (self.limited < self.inputs) | ~counts
             general &= np.arange(self.general) >= self.distances.count
-        low, high = (each & counts for each in limits)
+        low, high = (each[self.limited] & counts for each in limits)
         return np.concatenate([low, high, general])
 
     @cached_property
     def begin(self) -> Function[Any]:
-        """Slacks, excesses and multipliers to begin with: of the multipliers z those of ends are kept."""
+        """Slacks, excesses and multipliers to begin with."""
 
-        def rows(z: Array, price: Any, mu: Any, r: Array) -> Elastic:
-            return first_elastic(r, self.kinds, mu, price, z)
+        def rows(price: Any, mu: Any, r: Array) -> Elastic:
+            return first_elastic(r, self.kinds, mu, price)
 
-        return self._rows("begin", {"z": (self.rows,), "price": (), "mu": ()}, rows)
+        return self._rows("begin", {"price": (), "mu": ()}, rows)
 
     @cached_property
     def restore(self) -> Function[Any]:
@@ -245,6 +253,15 @@ class NodePrograms(Sealed):
         shapes: Shapes = {"slopes": (self.size,), "pull": (self.size,), "change": ()}
         return self._compiled(lowered, shapes, "lower", ["slopes"])
 
+    @cached_property
+    def shift(self) -> Function[Floats]:
+        """Diagonal of second derivatives with more curvature."""
+
+        def shifted(diagonal: Array, added: Any) -> Array:
+            return np.asarray(diagonal + added)
+
+        return self._compiled(shifted, {"diagonal": (self.size,), "added": ()}, "shift", ["diagonal"])
+
     def _compiled(self, function: Callable[..., Any], shapes: Shapes, name: str, outputs: list[str]) -> Function[Any]:
         return Function(trace(function, shapes, name=name, outputs=outputs), wide=not self.is_last)
 
@@ -303,7 +320,8 @@ class NodePrograms(Sealed):
         general = [own] if self.own else []
         if self.distances.count:
             general.insert(0, inlined(self.distances.values, w[self.inputs :], *given)[1])
-        low, high, scale = bounds
+        low, high, scale = bounds[:, self.limited]
+        w = w[self.limited]
         return cost, present * np.concatenate([(w - low) * scale, (high - w) * scale, *general])
 
     def _jacobian(self, w: Array, given: Sequence[Any]) -> Array:
@@ -319,21 +337,31 @@ class NodePrograms(Sealed):
         H = inlined(self.costs.curvature, w, *given, z[len(z) - self.own :])
         if not self.distances.count:
             return np.asarray(H)
-        of_distances = z[2 * self.size : 2 * self.size + self.distances.count]
+        of_distances = z[self.limits : self.limits + self.distances.count]
         m, inner = self.inputs, inlined(self.distances.curvature, w[self.inputs :], *given, of_distances)
         return np.concatenate([H[:m], np.concatenate([H[m:, :m], H[m:, m:] + inner], axis=1)])
 
     def _times(self, G: Array, dw: Array, present: Array, bounds: Array) -> Array:
         """J dw."""
-        scaled = bounds[2] * dw
+        scaled = (bounds[2] * dw)[self.limited]
         return np.asarray(present * np.concatenate([scaled, -scaled, G @ dw]))
 
     def _transposed(self, G: Array, v: Array, bounds: Array) -> Array:
         """Jᵀ v, for v that vanishes where a row does not count."""
-        w = self.size
-        return np.asarray(bounds[2] * (v[:w] - v[w : 2 * w]) + v[2 * w :] @ G)
+        low, high, general = self._parts(v)
+        return np.asarray(bounds[2] * ((low - high) @ self._elements) + general @ G)
 
     def _squared(self, G: Array, D: Array, bounds: Array) -> Array:
         """Jᵀ D J for a diagonal D."""
-        w = self.size
-        return np.asarray(np.diag(bounds[2] ** 2 * (D[:w] + D[w : 2 * w])) + G.T @ (D[2 * w :, None] * G))
+        low, high, general = self._parts(D)
+        return np.asarray(np.diag(bounds[2] ** 2 * ((low + high) @ self._elements)) + G.T @ (general[:, None] * G))
+
+    def _parts(self, v: Array) -> tuple[Array, Array, Array]:
+        """Parts of rows: lower limits, upper limits, and distances with own rows."""
+        low, high, general = np.split(v, [len(self.limited), self.limits])
+        return low, high, general
+
+    @property
+    def _elements(self) -> Floats:
+        """Which element of w each limit is of, (limits, w)."""
+        return np.eye(self.size)[self.limited]

@@ -33,6 +33,8 @@ Floats = NDArray[np.float64]
 #: Iterations of the first call, which a robot makes before it moves, and its first barrier.
 _FIRST_ITERATIONS, _FIRST_BARRIER = 300, 0.1
 _MOST_ITERATIONS = 1000
+#: Parts of the memory that are the horizon of the last call, in the order of `Horizon`.
+_CARRIED = ("motion", "costates", "gains", "rows", "last_rows")
 
 _LATE = Rule(
     "late-solve",
@@ -54,10 +56,10 @@ _FAILED = Rule(
 class ModelPredictive(RobotController):
     """tau(t) = the first torques of the best motion over a horizon, from the state that is measured.
 
-    At every call the motion of the last call, moved on by a period, is where the iterations begin. They stay at one
-    barrier, so that this motion is already near its end, and few of them follow it. The limits keep a distance from
-    the motion that is of the order of the barrier. Where the iterations fail, the last motion's torques and its
-    regulator, u - K (x - x_plan), stand in.
+    At every call the motion of the last call with its multipliers and slacks, moved on by a period, is where the
+    iterations begin. They stay at one barrier, so that this motion is already near its end, and few of them follow it.
+    The limits keep a distance from the motion that is of the order of the barrier. Where the iterations fail, the last
+    motion's torques and its regulator, u - K (x - x_plan), stand in.
 
     A call that takes longer than the period counts as late: `Run.findings` says how often. The simulation uses its
     torques nevertheless, so that runs do not depend on the machine. The first call finds a motion from nothing and
@@ -72,8 +74,7 @@ class ModelPredictive(RobotController):
     problem
         Problem over the horizon; its `duration` is the horizon, its nodes need not be a period apart.
     iterations
-        Largest number of iterations of a call; they end earlier where they converge. 1 is the real-time iteration, by
-        which a loop can diverge that 3 iterations hold.
+        Largest number of iterations of a call; they end earlier where they converge. 1 is the real-time iteration.
     barrier
         Barrier of the constraints, relative to a cost of the order of ten; see `chasles.control.optimal.elastic`.
     delay
@@ -154,13 +155,14 @@ class ModelPredictive(RobotController):
         super().__init__(problem.robot, checked, self._first_memory(problem))
 
     def _first_memory(self, problem: OptimalControl) -> dict[str, Any]:
-        n, m, N = problem.robot.n, int(problem.motors.sum()), problem.nodes
+        n, m, N, rows = problem.robot.n, int(problem.motors.sum()), problem.nodes, problem.rows
         zero = np.zeros(())
         return {
             "motion": np.zeros((N + 1, m + 2 * n)),
             "costates": np.zeros((N + 1, 2 * n)),
             "gains": np.zeros((N, m, 2 * n)),
-            "ends": np.zeros(problem.end_count),
+            "rows": np.zeros((N, 3, rows.stage.rows)),
+            "last_rows": np.zeros((3, rows.last.rows)),
             "price": zero,
             "scale": zero,
             "start": np.zeros(n),
@@ -203,18 +205,18 @@ class ModelPredictive(RobotController):
         x0 = moved(problem.robot, x, [Held(tau + load, span) for tau, span in acting], problem.step.integrator)
         if is_first:
             result = self._from_nothing(now, x0)
-            horizon = Horizon(result.iterate.W, result.iterate.costates, result.gains)
-            before = later(horizon, 0.0, problem.step)
+            before = later(self._horizon(result), 0.0, problem.step)
         else:
-            horizon = Horizon(memory.motion, memory.costates, memory.gains)
+            horizon = Horizon(*(memory[name] for name in _CARRIED))
             before = later(horizon, now.period / problem.step.h, problem.step)
             result = self._following(now, x0, before)
         if _is_sound(result):
-            self._keep(memory, result)
+            self._keep(memory, self._horizon(result))
+            memory.price = np.array(result.iterate.price)
             u = result.iterate.W[0, :m]
         else:
             memory.failed += 1.0
-            memory.motion, memory.costates, memory.gains = before
+            self._keep(memory, before)
             away = x0 - before.W[0, m:]
             u = np.clip(before.W[0, :m] - before.gains[0] @ away, problem.lower[:m], problem.upper[:m])
         tau = problem.step.of_motors(u) - load * problem.motors
@@ -294,16 +296,19 @@ class ModelPredictive(RobotController):
         W = before.W.copy()
         W[0, m:] = x0
         W[:-1, :m] = _within(nodes, W[:-1, :m])
-        z = np.zeros(rows.count)
-        z[rows.count - len(memory.ends) :] = memory.ends
-        begin = Iterate(W, before.costates, z, float(memory.price), self.barrier)
+        elastic = rows.joined(before.rows.swapaxes(0, 1), before.last_rows)
+        begin = Iterate(W, before.costates, elastic, float(memory.price), self.barrier)
         return solve(nodes, begin, iterations=self.iterations, barrier=self.barrier, judges=False)
 
-    def _keep(self, memory: Record, result: SearchResult) -> None:
+    def _horizon(self, result: SearchResult) -> Horizon:
+        """Return what the iterations have found."""
+        stages, last = self.problem.rows.by_node(result.iterate.rows)
+        return Horizon(result.iterate.W, result.iterate.costates, result.gains, stages.swapaxes(0, 1), last)
+
+    def _keep(self, memory: Record, horizon: Horizon) -> None:
         """Remember the motion for the next call."""
-        last, ends = result.iterate, self.problem.end_count
-        memory.motion, memory.costates, memory.gains = last.W, last.costates, result.gains
-        memory.ends, memory.price = last.z[len(last.z) - ends :], np.array(last.price)
+        for name, part in zip(_CARRIED, horizon, strict=True):
+            setattr(memory, name, part)
 
     def findings_after(self, memory: Mapping[str, Floats]) -> tuple[Finding, ...]:
         """Return how many solves were late, and how many failed."""

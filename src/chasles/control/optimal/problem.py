@@ -48,7 +48,7 @@ from chasles.trajectories import JointTrajectory
 Floats = NDArray[np.float64]
 _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
 #: Cached properties that depend on the step or on limits.
-_DERIVED = ("_programs", "_rows", "_running", "_distances", "_held", "_final", "_of_varied")
+_DERIVED = ("_programs_by_limits", "rows", "_running", "_distances", "_held", "_final", "_of_varied")
 
 
 class OptimalControl(Sealed):
@@ -259,7 +259,7 @@ class OptimalControl(Sealed):
         return other
 
     def with_limits(self, limits: Sequence[str] | Mapping[str, ArrayLike | None]) -> OptimalControl:
-        """Return the same problem with other limits, which need no compilation.
+        """Return the same problem with other limits; those of the same quantities need no compilation.
 
         Parameters
         ----------
@@ -276,7 +276,8 @@ class OptimalControl(Sealed):
         """
         lower, upper, scale = bounds(self.step, limits, self.span)
         varying = {names: problem.with_limits(limits) for names, problem in self._of_varied.items()}
-        return self._changed(lower=lower, upper=upper, scale=scale, _programs=self._programs, _of_varied=varying)
+        known = {"_programs_by_limits": self._programs_by_limits, "_of_varied": varying}
+        return self._changed(lower=lower, upper=upper, scale=scale, **known)
 
     def _reference(self, reference: JointTrajectory | None) -> JointTrajectory | None:
         """Return the motion to follow, if the residuals take what is given."""
@@ -319,7 +320,7 @@ class OptimalControl(Sealed):
         scale
             Scale of the cost, one number or (...).
         """
-        return Nodes(self._rows, instants, x0, (np.broadcast_to(scale, x0.shape[:-1]), start, *values))
+        return Nodes(self.rows, instants, x0, (np.broadcast_to(scale, x0.shape[:-1]), start, *values))
 
     def posed(
         self, numbers: Numbers, *, reference: JointTrajectory | None = None, guess: JointTrajectory | None = None
@@ -343,22 +344,27 @@ class OptimalControl(Sealed):
         known = [name for each in (*self.running, *self.final, *self.exact_end, *self.keep) for name in each.arguments]
         return not set(REFERENCE).isdisjoint(known)
 
-    @property
-    def end_count(self) -> int:
-        """Number of elements of the exact ends and, at all nodes, of what is held."""
-        return int(self._rows.kinds.ends.sum())
-
     @cached_property
+    def _programs_by_limits(self) -> dict[bytes, tuple[NodePrograms, NodePrograms]]:
+        """Programs of the nodes but the last, and of the last, by which elements have limits."""
+        return {}
+
+    @property
     def _programs(self) -> tuple[NodePrograms, NodePrograms]:
         """Programs of the nodes but the last, and of the last."""
-        zero = row_count(self._of_contacts[3])
-        return (
-            NodePrograms(self.step, self._running, self._distances, is_last=False, held=self._held.count, zero=zero),
-            NodePrograms(self.step, self._final, self._distances, is_last=True, held=self._held.count),
-        )
+        limited = np.isfinite(self.lower) | np.isfinite(self.upper)
+        if limited.tobytes() not in self._programs_by_limits:
+            held, zero = self._held.count, row_count(self._of_contacts[3])
+            of_state = limited[self.step.inputs :]
+            self._programs_by_limits[limited.tobytes()] = (
+                NodePrograms(self.step, self._running, self._distances, limited, is_last=False, held=held, zero=zero),
+                NodePrograms(self.step, self._final, self._distances, of_state, is_last=True, held=held),
+            )
+        return self._programs_by_limits[limited.tobytes()]
 
     @cached_property
-    def _rows(self) -> ConstraintRows:
+    def rows(self) -> ConstraintRows:
+        """The constraints."""
         return ConstraintRows(self.lower, self.upper, self.scale, self.nodes, *self._programs, self.step.contacts)
 
     @cached_property

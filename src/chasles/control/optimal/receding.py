@@ -26,11 +26,17 @@ class Horizon(NamedTuple):
         Costates of the nodes, (N + 1, 2n).
     gains
         Gains of the steps, (N, m, 2n).
+    rows
+        Slacks, excesses and multipliers of the rows at the nodes but the last, (N, 3, rows of a node).
+    last_rows
+        Those at the last node, (3, rows of that node).
     """
 
     W: Floats
     costates: Floats
     gains: Floats
+    rows: Floats
+    last_rows: Floats
 
 
 def later(horizon: Horizon, share: float, step: HeldStep) -> Horizon:
@@ -51,10 +57,10 @@ def later(horizon: Horizon, share: float, step: HeldStep) -> Horizon:
     W[-1, :m] = W[-2, :m]
     for _ in range(whole + 1):
         W = np.concatenate([W, np.concatenate([W[-1, :m], step(W[-1, m:], W[-1, :m])])[None]])
-    costates, gains = (
-        np.concatenate([part, np.repeat(part[-1:], whole + 1, axis=0)]) for part in (horizon.costates, horizon.gains)
-    )
-    moved = Horizon(*(_between(part, whole, rest, whole + 1) for part in (W, costates, gains)))
+    parts = [W]
+    for part in (horizon.costates, horizon.gains, horizon.rows):
+        parts.append(np.concatenate([part, np.repeat(part[-1:], whole + 1, axis=0)]))
+    moved = Horizon(*(_between(part, whole, rest, whole + 1) for part in parts), horizon.last_rows)
     moved.W[-1, :m] = 0.0
     return moved
 

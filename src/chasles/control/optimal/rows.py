@@ -100,8 +100,8 @@ class ConstraintRows:
         last = self.last.present(of_state, False)
         if self.contacts is not None:
             of_stages, of_last = (np.stack([row.counts for row in rows], axis=1) for rows in self._general)
-            stages[:, 2 * self.stage.size :] &= of_stages[:-1]
-            last[2 * self.last.size :] &= of_last[-1]
+            stages[:, self.stage.limits :] &= of_stages[:-1]
+            last[self.last.limits :] &= of_last[-1]
         return np.concatenate([stages.ravel(), last])
 
     @cached_property
@@ -146,26 +146,27 @@ class ConstraintRows:
     def values(self, W: Floats, distances: Floats, kept: Floats, ends: Floats) -> Floats:
         """Return all rows (..., rows), from distances (..., N + 1, :), what is kept (..., N, :), and ends (..., :)."""
         low, high, scale = self.bounds
-        limits = np.concatenate([(W - low) * scale, (high - W) * scale], axis=-1)
-        of_state = np.arange(2 * len(low)) % len(low) >= self.inputs
-        stages = np.concatenate([limits[..., :-1, :], distances[..., :-1, :], kept], axis=-1)
-        last = np.concatenate([limits[..., -1, of_state], distances[..., -1, :], ends], axis=-1)
+        below, above = (W - low) * scale, (high - W) * scale
+        parts = [part[..., :-1, self.stage.limited] for part in (below, above)]
+        stages = np.concatenate([*parts, distances[..., :-1, :], kept], axis=-1)
+        parts = [part[..., -1, self.inputs + self.last.limited] for part in (below, above)]
+        last = np.concatenate([*parts, distances[..., -1, :], ends], axis=-1)
         return self.present * self.joined(stages, last)
 
     def gradient(self, v: Floats) -> Floats:
         """Return what rows that are limits of w contribute to Jᵀ v, (..., N + 1, m + 2n)."""
         stages, last = self.by_node(self.present * v)
-        w, m = len(self.lower), self.inputs
-        result = np.zeros((*v.shape[:-1], self.nodes + 1, w))
-        result[..., :-1, :] = stages[..., :w] - stages[..., w : 2 * w]
-        result[..., -1, m:] = last[..., : w - m] - last[..., w - m : 2 * (w - m)]
+        result = np.zeros((*v.shape[:-1], self.nodes + 1, len(self.lower)))
+        for nodes, part, programs in ((slice(-1), stages, self.stage), (-1, last, self.last)):
+            count, before = len(programs.limited), self.inputs - programs.inputs
+            result[..., nodes, before + programs.limited] = part[..., :count] - part[..., count : 2 * count]
         return result * self.scale
 
     def of_terms(self, v: Floats) -> tuple[Floats, Floats, Floats]:
         """Return the part of distances (..., N + 1, :), of what is kept (..., N, :) and of ends (..., :) of rows v."""
         stages, last = self.by_node(self.present * v)
-        (limits, own), before = (2 * self.stage.size, self.stage.rows - self.stage.own), self.last.rows - self.last.own
-        last_distances = last[..., None, 2 * self.last.size : before]
+        (limits, own), before = (self.stage.limits, self.stage.rows - self.stage.own), self.last.rows - self.last.own
+        last_distances = last[..., None, self.last.limits : before]
         return np.concatenate([stages[..., limits:own], last_distances], axis=-2), stages[..., own:], last[..., before:]
 
     def violations(self, v: Floats) -> Floats:
@@ -174,12 +175,12 @@ class ConstraintRows:
 
     def place(self, row: int) -> Place:
         """Return what a row is about."""
-        node, index = divmod(row, self.stage.rows)
-        if row >= self._before_last:
-            node, index = self.nodes, row - self._before_last
+        node, index = self.nodes, row - self._before_last
+        if index < 0:
+            node, index = divmod(row, self.stage.rows)
         programs = self.last if node == self.nodes else self.stage
-        size, before = programs.size, self.inputs - programs.inputs
-        if index < 2 * size:
-            return Place("lower" if index < size else "upper", before + index % size, node)
-        general = self._general[programs is self.last][index - 2 * size]
+        count, before = len(programs.limited), self.inputs - programs.inputs
+        if index < programs.limits:
+            return Place("lower" if index < count else "upper", before + int(programs.limited[index % count]), node)
+        general = self._general[programs is self.last][index - programs.limits]
         return Place(general.kind, general.element, node)

@@ -47,6 +47,15 @@ _BETWEEN = Rule(
     "between nodes {node} and {next} the distance of '{first}' and '{second}' falls to {value:.3g} mm; use more nodes",
     "caution",
 )
+_STIFF = Rule(
+    "stiff-friction",
+    1.0,
+    "an explicit step multiplies a velocity whose rate is r by 1 - r h, which grows from r h = 2 on",
+    "friction at rest is too stiff for steps of this length: velocity errors grow {value:.3g} times at each, which "
+    "makes motions hard to find and to believe; use more than {nodes} nodes, or smooth the friction over a higher "
+    "coulomb_velocity",
+    "caution",
+)
 #: Places of a step at which distances are looked at besides its ends.
 _PLACES = (0.25, 0.5, 0.75)
 _END = Rule("exact-end", FEASIBLE, _BECAUSE, "element {index} of the exact ends is {value:.3g} instead of 0", "refusal")
@@ -120,6 +129,20 @@ def outside_at_start(rows: ConstraintRows, x0: Floats) -> tuple[Finding, ...]:
         quantity, joint, unit = _element(rows.stage.step, m + int(index))
         found += _LIMIT.told(excess[index], quantity=quantity, joint=joint, unit=unit, at="node 0, the given start")
     return tuple(found)
+
+
+def too_stiff(step: HeldStep, duration: float, q: Floats) -> tuple[Finding, ...]:
+    """Return that friction at rest is too stiff for the explicit steps of a motion from a configuration (nq,), if so.
+
+    At rest velocities fade at the rates of -∂q̈/∂q̇, of which the step sees no more than two in its time.
+    """
+    if not any(joint.coulomb_friction for joint in step.robot.description.joints):
+        return ()
+    n = step.robot.n
+    A, _ = step.robot.linearize(q, np.zeros(n), np.asarray(step.robot.gravity_torque(q)))
+    rate = float(-np.linalg.eigvals(np.asarray(A)[n:, n:]).real.min())
+    growth = rate * step.h - 1.0
+    return _STIFF.above(growth, nodes=int(np.ceil(0.5 * rate * duration)))
 
 
 def violations(pairs: Sequence[tuple[str, str]], rows: ConstraintRows, values: Floats) -> tuple[Finding, ...]:

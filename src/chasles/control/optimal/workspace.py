@@ -2,7 +2,7 @@
 
 The schedule reads as Wächter's and Biegler's algorithm does: derivatives and errors, the barrier, the step, the line
 search. It stops where a decision is rare: where the motion may be one to end at, multipliers press on the price of
-violations, the step has no minimum, or the line search finds no better motion (see `interior_point`).
+violations, shifts give the step no minimum, or the line search finds no better motion (see `interior_point`).
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.optimal.backward_pass import Chain
+from chasles.control.optimal.curvature import add_curvature
 from chasles.control.optimal.errors import EMPTY, Errors, judge, lower_barrier, totals
 from chasles.control.optimal.filter import PAIRS, accept, shares, sum_and_largest, sums
 from chasles.control.optimal.iterates import Iterate
@@ -28,12 +29,13 @@ Floats = NDArray[np.float64]
 #: Numbers of an iteration.
 _NUMBERS = (
     "price", "mu", "fixed", "left", "judges", "first", "ends", "stays", "pressed", "change", "again", "share",
-    "share_of_multipliers", "missing", "trials", "refused",
+    "share_of_multipliers", "trials", "refused", "repeats", "asks", "gives_up", "added", "shift", "before", "failures",
+    "sweeps", "may_fall_back",
 )  # fmt: skip
 Label = Literal[
-    "begin", "restore", "roll out", "differentiate", "go on", "lower", "press", "gauss-newton", "move"
+    "begin", "restore", "roll out", "differentiate", "go on", "lower", "press", "step", "curvature", "gauss-newton"
 ]  # fmt: skip
-Stop = Literal["end", "enough", "pressed", "no minimum", "refused", "done"]
+Stop = Literal["end", "enough", "pressed", "asks for other curvature", "no minimum", "refused", "done"]
 Arrays = dict[str, Floats]
 
 
@@ -114,8 +116,13 @@ class Workspace:
         self.instants[...] = nodes.instants
         for array, part in zip(self.given.values(), nodes.given, strict=True):
             array[...] = part
-        self.W[...], self.costates[...], self.rows["z"][...] = start.W, start.costates, start.z
+        self.W[...], self.costates[...] = start.W, start.costates
+        for name, part in zip("abz", start.rows, strict=True):
+            self.rows[name][...] = part
         self.numbers["price"][...], self.numbers["mu"][...] = start.price, start.mu
+        for name in ("shift", "before", "failures", "sweeps"):
+            self.numbers[name][...] = 0.0
+        self.numbers["may_fall_back"][...] = 1.0
         self.forget()
 
     def forget(self) -> None:
@@ -192,12 +199,15 @@ class Workspace:
         to.jump("lower", numbers["again"])
         to.label("step")
         self.chain.add_to(to)
-        to.label("move")
+        to.label("curvature")
+        _call(to, add_curvature, numbers)
+        to.jump("shift", numbers["repeats"])
+        to.jump("asks for other curvature", numbers["asks"])
+        to.jump("no minimum", numbers["gives_up"])
         for part in parts:
             part.call(to, part.programs.move)
         over_nodes(sum_and_largest, "progress", "progress")
         _call(to, shares, numbers)
-        to.jump("no minimum", numbers["missing"])
         to.label("try")
         for part in parts:
             part.call(to, part.programs.trial)
@@ -210,7 +220,7 @@ class Workspace:
         to.jump("differentiate", numbers["judges"])
         to.jump("differentiate", numbers["left"])
         to.stop("enough")
-        for stop in ("end", "pressed", "no minimum", "refused"):
+        for stop in ("end", "pressed", "asks for other curvature", "no minimum", "refused"):
             to.label(stop)
             to.stop(stop)
         self._add_what_is_rare(to, differentiate, parts)
@@ -219,6 +229,11 @@ class Workspace:
     def _add_what_is_rare(self, to: Schedule, differentiate: Callable[[], None], parts: tuple[Part, Part]) -> None:
         """Add what the stops ask for."""
         always = np.ones(())
+        to.label("shift")
+        for part in parts:
+            diagonal = np.einsum("...ii->...i", part.arrays["weights"])[..., :-1]
+            part.call(to, part.programs.shift, diagonal=diagonal)
+        to.jump("step", always)
         to.label("press")
         for part in parts:
             part.call(to, part.programs.press)
