@@ -37,6 +37,7 @@ SECTIONS = {
     "modern-robotics": "modern_robotics",
     "operations": "operations",
     "optimal": "optimal",
+    "optimal-draws": "optimal_draws",
     "optimal-peers": "optimal_peers",
     "roofline": "roofline",
     "simulation": "simulation",
@@ -48,8 +49,8 @@ SECTIONS = {
     "viewer": "viewer",
     "whole-body": "whole_body",
 }
-#: Sections that run only when they are named: they install programs into an environment of their own.
-ON_REQUEST = {"optimal-peers"}
+#: Sections that run only when they are named: they take an hour, or install programs into an environment of their own.
+ON_REQUEST = {"optimal-draws", "optimal-peers"}
 PACKAGES = (
     "numpy",
     "scipy",

@@ -26,7 +26,11 @@ class IpoptProblem:
     """A problem as a nonlinear program of torques and states at the nodes."""
 
     def __init__(
-        self, problem: OptimalControl, dynamics: casadi.Function | None = None, tolerance: float = 1e-9
+        self,
+        problem: OptimalControl,
+        dynamics: casadi.Function | None = None,
+        tolerance: float = 1e-9,
+        seconds: float = 1e6,
     ) -> None:
         self.problem, robot = problem, problem.robot
         n, N, h, drift = robot.n, problem.nodes, problem.step.h, problem.step.drift
@@ -60,7 +64,14 @@ class IpoptProblem:
         z = casadi.vertcat(casadi.vec(U), casadi.vec(X))
         options = {
             "print_time": False,
-            "ipopt": {"print_level": 0, "sb": "yes", "tol": tolerance, "bound_relax_factor": 0.0, "max_iter": 1000},
+            "ipopt": {
+                "print_level": 0,
+                "sb": "yes",
+                "tol": tolerance,
+                "bound_relax_factor": 0.0,
+                "max_iter": 1000,
+                "max_cpu_time": seconds,
+            },
         }
         p = casadi.vertcat(*(casadi.vec(each) for each in given))
         self.solver = casadi.nlpsol("solver", "ipopt", {"x": z, "p": p, "f": cost + final, "g": g}, options)

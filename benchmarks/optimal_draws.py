@@ -1,0 +1,211 @@
+"""A thousand drawn reaches with limits, obstacles and exact ends, of three arms, beside IPOPT and judged by Pinocchio.
+
+A tenth of them cannot be solved. What is reported as solved is rolled out by Pinocchio and held against the limits;
+what is reported as impossible, or is not solved, IPOPT tries from three first motions, everything else from one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import median
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import chasles as ch
+from benchmarks.robots import MissingPeerError
+from benchmarks.tables import Table
+from chasles.control.optimal import OptimalControl, Plan, PlanStatus, Residual, residuals
+
+try:
+    import pinocchio as pin
+    from tests.oracles.ipopt_motions import IpoptProblem, Motion
+    from tests.oracles.pinocchio_models import model_of
+except ImportError:
+    raise MissingPeerError("casadi or pinocchio") from None
+
+#: Draws of each arm.
+ARMS = {"planar2r": 400, "panda": 300, "puma560": 300}
+NODES, SEED, IMPOSSIBLE = 25, 21, 0.1
+#: Radius of the ball that frames stay out of, and the distance that counts as one, m.
+RADIUS, UNIT = 0.1, 0.1
+#: Scaled violation that refutes: the solver allows 1e-6, and Pinocchio's rounding is not ours.
+REFUTED, SAME = 1e-5, 1e-6
+#: Processor time that IPOPT has for a motion, s.
+PATIENCE = 30.0
+#: Kinds of reaches: exact ends, limits of states, a ball.
+KINDS = ((False, False, False), (False, True, False), (False, True, True), (True, True, False), (True, True, True))
+
+
+class Reach(NamedTuple):
+    """A drawn problem with its limits, start, and values."""
+
+    problem: OptimalControl
+    q: np.ndarray
+    qd: np.ndarray
+    end: np.ndarray
+    limits: dict[str, Any]
+    values: dict[str, Any]
+
+
+def tables() -> Iterator[Table]:
+    """The one table of this section."""
+    yield drawn(ARMS)
+
+
+def drawn(arms: dict[str, int]) -> Table:
+    """Reaches of arms, so many of each."""
+    columns = "arm", "drawn", "solved", "IPOPT", "only ours", "only IPOPT", "lower", "higher", "refuted", "no motion"
+    table = Table(
+        f"Drawn reaches, {NODES} nodes",
+        (*columns, "of these IPOPT solves", "iterations, median", "IPOPT"),
+        notes=[
+            f"Refuted: Pinocchio's motion by the plan's regulator violates something by more than {REFUTED:g}, scaled.",
+            "Lower, higher: both solved it, at costs that differ by more than 1e-6.",
+            "IPOPT begins at the same first motion; at problems that we do not solve, at two more.",
+        ],
+    )
+    for name, count in arms.items():
+        table.add(name, *(f"{each:g}" for each in outcomes(name, count)))
+    return table
+
+
+def outcomes(name: str, count: int) -> list[float]:
+    """Counts of a row."""
+    arm = Arm(name)
+    peers: dict[int, IpoptProblem] = {}
+    tried: list[tuple[Plan, list[Motion], bool]] = []
+    for k in range(count):
+        reach = arm.drawn(k)
+        limited = reach.problem.with_limits(reach.limits)
+        plan = limited.solve(reach.q, reach.qd, **reach.values)
+        peer = peers.setdefault(id(reach.problem), IpoptProblem(reach.problem, seconds=PATIENCE))
+        given = [np.asarray(reach.values[value]) for value in limited.values]
+        motions: list[Motion] = []
+        for guess in (None, *(() if plan.success else arm.detours(reach))):
+            nodes, W = limited.posed(reach.q, reach.qd, given, guess=guess)
+            motions.append(peer.solve(nodes.x0, W, given, limited))
+        tried.append((plan, motions, bool(plan.success) and arm.violation(plan, reach, limited) > REFUTED))
+    ours, theirs = ([plan.success for plan, *_ in tried], [motions[0].solved for _, motions, _ in tried])
+    both = [(plan.cost, motions[0].cost) for plan, motions, _ in tried if plan.success and motions[0].solved]
+    none = [motions for plan, motions, _ in tried if plan.status is PlanStatus.NO_MOTION]
+    return [
+        count,
+        sum(ours),
+        sum(theirs),
+        sum(a and not b for a, b in zip(ours, theirs, strict=True)),
+        sum(b and not a for a, b in zip(ours, theirs, strict=True)),
+        sum(a < (1.0 - SAME) * b for a, b in both),
+        sum(a > (1.0 + SAME) * b for a, b in both),
+        sum(is_refuted for *_, is_refuted in tried),
+        len(none),
+        sum(any(motion.solved for motion in motions) for motions in none),
+        median([plan.iterations for plan, *_ in tried if plan.success]),
+        median([motions[0].iterations for _, motions, _ in tried if motions[0].solved]),
+    ]
+
+
+class Arm:
+    """An arm with the problems of its reaches, and Pinocchio's model of it."""
+
+    def __init__(self, name: str) -> None:
+        robot = ch.load(name)
+        jumps = any(joint.coulomb_friction for joint in robot.description.joints)
+        self.robot = robot = robot.with_friction(coulomb_velocity=0.1) if jumps else robot
+        self.frames = (robot.frame_names[-1], robot.frame_names[-3])
+        self.lower, self.upper = np.maximum(robot.lower_limits, -3.0), np.minimum(robot.upper_limits, 3.0)
+        self.problems = {(exact, ball): self._problem(exact, ball) for exact in (False, True) for ball in (False, True)}
+        self.model = model_of(robot)
+        self.data = self.model.createData()
+        self.carriers = [self._carrier(frame) for frame in self.frames]
+
+    def _problem(self, exact: bool, ball: bool) -> OptimalControl:
+        def clear(robot: ch.Robot, q: Any, ball: Any) -> Any:
+            places = [robot.forward_kinematics(q, target=frame)[:3, 3] - ball for frame in self.frames]
+            return np.array([(p @ p - RADIUS**2) / (2.0 * RADIUS * UNIT) for p in places])
+
+        small = [0.1 * residual for residual in (residuals.position(), residuals.velocity(), residuals.torque())]
+        return OptimalControl(
+            self.robot,
+            duration=1.0,
+            nodes=NODES,
+            running=[residuals.pose("goal"), *small],
+            final=small[:2] if exact else [1e3 * residuals.pose("goal")],
+            exact_end=[residuals.position("end"), residuals.velocity()] if exact else [],
+            keep=[Residual(clear, ball=(3,))] if ball else [],
+            limits=(),
+        )
+
+    def drawn(self, k: int) -> Reach:
+        """Return a reach: limits are 0.7 to 1.5 times the peaks of the motion without limits, a ball is on its way."""
+        robot, n, rng = self.robot, self.robot.n, np.random.default_rng([SEED, k])
+        exact, states, ball = KINDS[k % len(KINDS)]
+        impossible = rng.uniform() < IMPOSSIBLE and states
+        middle, half = 0.5 * (self.lower + self.upper), 0.5 * (self.upper - self.lower)
+        q = middle + 0.6 * half * rng.uniform(-1.0, 1.0, n)
+        end = np.clip(q + rng.uniform(0.25, 0.6) * rng.normal(size=n), self.lower + 0.05, self.upper - 0.05)
+        values = {"goal": robot.forward_kinematics(end)} | ({"end": end} if exact else {})
+        peaks = self.problems[exact, False].solve(q, **values)
+        share = rng.uniform(0.7, 1.5, 2)
+        if impossible and exact and not ball:
+            share[rng.integers(2)] = 0.3
+        torque = share[0] * np.abs(peaks.torques).max(axis=0) + 1e-3
+        limits: dict[str, Any] = {"torque": np.minimum(torque, robot.effort_limits)}
+        qd = np.zeros(n)
+        if states:
+            velocity = share[1] * np.abs(peaks.states[:, n:]).max(axis=0) + 1e-3
+            limits |= {"velocity": np.minimum(velocity, robot.velocity_limits), "position": None}
+        if impossible and not exact and not ball:
+            qd[0] = 2.0 * limits["velocity"][0]
+        if ball:
+            near = peaks.states[rng.integers(8, 22), :n]
+            away = 0.08 * rng.normal(size=3) * (np.array([1.0, 1.0, 0.0]) if n == 2 else 1.0)
+            if impossible:
+                near, away = end if exact else q, np.full(3, 0.01)
+            values["ball"] = robot.forward_kinematics(near)[:3, 3] + away
+        return Reach(self.problems[exact, ball], q, qd, end, limits, values)
+
+    def detours(self, reach: Reach) -> Iterator[ch.CubicSpline]:
+        """Two more first motions."""
+        for seed in (1, 2):
+            half_way = 0.5 * (reach.q + reach.end) + 0.3 * np.random.default_rng(seed).normal(size=self.robot.n)
+            yield ch.CubicSpline([0.0, 0.5, 1.0], [reach.q, half_way, reach.end])
+
+    def violation(self, plan: Plan, reach: Reach, limited: OptimalControl) -> float:
+        """Largest scaled violation of Pinocchio's motion by a plan's regulator: leapfrog steps from the start."""
+        n, h = self.robot.n, limited.duration / NODES
+        q, qd, states = reach.q, reach.qd, []
+        torques = []
+        for tau, planned, K in zip(plan.torques, plan.states, plan.gains, strict=False):
+            torques.append(tau - K @ (np.concatenate([q, qd]) - planned))
+            middle = q + 0.5 * h * qd
+            resisted = torques[-1] - np.asarray(self.robot.friction_torque(middle, qd))
+            qd = qd + h * pin.aba(self.model, self.data, middle, qd, resisted)
+            q = middle + 0.5 * h * qd
+            states.append(np.concatenate([q, qd]))
+        W = np.concatenate([np.array(torques), np.array(states)], axis=1)  # each state with the torque before it
+        scaled = np.maximum(limited.lower - W, W - limited.upper) * limited.scale
+        worst = [float(scaled.max())]
+        if "end" in reach.values:
+            worst += [float(np.abs(q - reach.end).max()), float(np.abs(qd).max())]
+        if "ball" in reach.values:
+            distances = [np.linalg.norm(p - reach.values["ball"]) for state in states for p in self._places(state[:n])]
+            worst.append((RADIUS**2 - min(distances) ** 2) / (2.0 * RADIUS * UNIT))
+        return max(worst)
+
+    def _places(self, q: np.ndarray) -> list[np.ndarray]:
+        """Origins of the frames by Pinocchio."""
+        pin.forwardKinematics(self.model, self.data, q)
+        return [(self.data.oMi[joint] * place).translation for joint, place in self.carriers]
+
+    def _carrier(self, frame: str) -> tuple[int, Any]:
+        """The joint of Pinocchio's model that carries a frame, and the frame in it."""
+        for joint in range(self.robot.n, -1, -1):
+            first, second = (self._relative(joint, frame, q) for q in (np.zeros(self.robot.n), self.upper / 3.0))
+            if np.allclose(first.homogeneous, second.homogeneous, atol=1e-9):
+                return joint, first
+        raise ValueError(f"no joint carries '{frame}'")
+
+    def _relative(self, joint: int, frame: str, q: np.ndarray) -> Any:
+        pin.forwardKinematics(self.model, self.data, q)
+        return self.data.oMi[joint].inverse() * pin.SE3(np.asarray(self.robot.forward_kinematics(q, target=frame)))
