@@ -24,9 +24,9 @@ try:
 except ImportError:
     raise MissingPeerError("casadi or pinocchio") from None
 
-#: Draws of each arm.
-ARMS = {"planar2r": 400, "panda": 300, "puma560": 300}
-NODES, SEED, IMPOSSIBLE = 25, 21, 0.1
+#: Number of draws of each arm, and their nodes: of the PUMA 560 so many that its friction is not too stiff for them.
+ARMS = {"planar2r": (400, 25), "panda": (300, 25), "puma560": (300, 75)}
+SEED, IMPOSSIBLE = 21, 0.1
 #: Radius of the ball that frames stay out of, and the distance that counts as one, m.
 RADIUS, UNIT = 0.1, 0.1
 #: Scaled violation that refutes: the solver allows 1e-6, and Pinocchio's rounding is not ours.
@@ -53,26 +53,25 @@ def tables() -> Iterator[Table]:
     yield drawn(ARMS)
 
 
-def drawn(arms: dict[str, int]) -> Table:
-    """Reaches of arms, so many of each."""
-    columns = "arm", "drawn", "solved", "IPOPT", "only ours", "only IPOPT", "lower", "higher", "refuted", "no motion"
+def drawn(arms: dict[str, tuple[int, int]]) -> Table:
+    """Reaches of arms, so many of each with so many nodes."""
+    counts = "drawn", "solved", "IPOPT", "only ours", "only IPOPT", "lower", "higher", "refuted", "no motion"
     table = Table(
-        f"Drawn reaches, {NODES} nodes",
-        (*columns, "of these IPOPT solves", "iterations, median", "IPOPT"),
+        "Drawn reaches",
+        ("arm", "nodes", *counts, "of these IPOPT solves", "iterations, median", "IPOPT"),
         notes=[
             f"Refuted: Pinocchio's motion by the plan's regulator violates something by more than {REFUTED:g}, scaled.",
             "Lower, higher: both solved it, at costs that differ by more than 1e-6.",
             "IPOPT begins at the same first motion; at problems that we do not solve, at two more.",
         ],
     )
-    for name, count in arms.items():
-        table.add(name, *(f"{each:g}" for each in outcomes(name, count)))
+    for name, (count, nodes) in arms.items():
+        table.add(name, str(nodes), *(f"{each:g}" for each in outcomes(Arm(name, nodes), count)))
     return table
 
 
-def outcomes(name: str, count: int) -> list[float]:
+def outcomes(arm: Arm, count: int) -> list[float]:
     """Counts of a row."""
-    arm = Arm(name)
     peers: dict[int, IpoptProblem] = {}
     tried: list[tuple[Plan, list[Motion], bool]] = []
     for k in range(count):
@@ -108,8 +107,8 @@ def outcomes(name: str, count: int) -> list[float]:
 class Arm:
     """An arm with the problems of its reaches, and Pinocchio's model of it."""
 
-    def __init__(self, name: str) -> None:
-        robot = ch.load(name)
+    def __init__(self, name: str, nodes: int) -> None:
+        robot, self.nodes = ch.load(name), nodes
         jumps = any(joint.coulomb_friction for joint in robot.description.joints)
         self.robot = robot = robot.with_friction(coulomb_velocity=0.1) if jumps else robot
         self.frames = (robot.frame_names[-1], robot.frame_names[-3])
@@ -128,7 +127,7 @@ class Arm:
         return OptimalControl(
             self.robot,
             duration=1.0,
-            nodes=NODES,
+            nodes=self.nodes,
             running=[residuals.pose("goal"), *small],
             final=small[:2] if exact else [1e3 * residuals.pose("goal")],
             exact_end=[residuals.position("end"), residuals.velocity()] if exact else [],
@@ -158,7 +157,7 @@ class Arm:
         if impossible and not exact and not ball:
             qd[0] = 2.0 * limits["velocity"][0]
         if ball:
-            near = peaks.states[rng.integers(8, 22), :n]
+            near = peaks.states[rng.integers(self.nodes // 3, 9 * self.nodes // 10), :n]
             away = 0.08 * rng.normal(size=3) * (np.array([1.0, 1.0, 0.0]) if n == 2 else 1.0)
             if impossible:
                 near, away = end if exact else q, np.full(3, 0.01)
@@ -173,7 +172,7 @@ class Arm:
 
     def violation(self, plan: Plan, reach: Reach, limited: OptimalControl) -> float:
         """Largest scaled violation of Pinocchio's motion by a plan's regulator: leapfrog steps from the start."""
-        n, h = self.robot.n, limited.duration / NODES
+        n, h = self.robot.n, limited.step.h
         q, qd, states = reach.q, reach.qd, []
         torques = []
         for tau, planned, K in zip(plan.torques, plan.states, plan.gains, strict=False):
