@@ -16,6 +16,7 @@ import chasles as ch
 from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table
 from chasles.control.optimal import OptimalControl, Plan, PlanStatus, Residual, residuals
+from chasles.control.optimal.numbers import Numbers
 
 try:
     import pinocchio as pin
@@ -82,7 +83,7 @@ def outcomes(arm: Arm, count: int) -> list[float]:
         given = [np.asarray(reach.values[value]) for value in limited.values]
         motions: list[Motion] = []
         for guess in (None, *(() if plan.success else arm.detours(reach))):
-            nodes, W = limited.posed(reach.q, reach.qd, given, guess=guess)
+            nodes, W = limited.posed(Numbers(reach.q, reach.qd, given), guess=guess)
             motions.append(peer.solve(nodes.x0, W, given, limited))
         tried.append((plan, motions, bool(plan.success) and arm.violation(plan, reach, limited) > REFUTED))
     ours, theirs = ([plan.success for plan, *_ in tried], [motions[0].solved for _, motions, _ in tried])
