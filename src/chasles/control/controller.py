@@ -171,11 +171,16 @@ class Controller(HasBounds, Sealed):
         Returns
         -------
         ndarray or record of ndarray
-            One row for each call, (k, ...).
+            One row for each call, (k, ...), or (*batch, k, ...) for laws with a `batch`.
         """
         if self.inner is None:
             raise ArgumentError(f"controller '{self.name}' has no schedule")
         return self.inner.schedule(times, motion)
+
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Shape of the batch of runs that have schedules of their own; default the inner law's, or ()."""
+        return () if self.inner is None else self.inner.batch
 
     def settled_schedule(self, motion: PlannedMotion, period: float) -> Memory:
         """Return rows of `schedule` at places of a motion, (k, ...), with gains as if the robot stayed at each of them.

@@ -7,6 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.now import PlannedMotion
 from chasles.engine import Layout, Record
@@ -48,6 +49,8 @@ class OnlineLaw:
     """
 
     def __init__(self, law: Controller, motion: JointTrajectory | PlannedMotion, *, period: float) -> None:
+        if law.batch:
+            raise ArgumentError(f"controller '{law.name}' has torques of a batch of runs; give it those of one")
         self.law, self.period = law, real(period, "period", above=0.0)
         in_joints = isinstance(motion, JointTrajectory)
         self.motion = motion if law.robot is None or not in_joints else on_manifold(law.robot, motion)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -333,7 +334,7 @@ def further_inputs(
 def scheduled(
     controller: Controller, times: NDArray[np.float64], reference: LoopReference, values: Mapping[str, Any]
 ) -> ScheduledValues:
-    """Schedule of a controller at all calls, for each motion of a batch."""
+    """Schedule of a controller at all calls, for each motion of a batch and each run with a schedule of its own."""
     motion = reference.along(times, values)
     ranks = (2, 1, 1) if reference.n is None else (1, 1, 1)
     cores = [np.shape(part)[np.ndim(part) - rank :] for part, rank in zip(motion, ranks, strict=True)]
@@ -344,17 +345,27 @@ def scheduled(
     batch = shape[:-1]
     whole = [np.broadcast_to(part, (*shape, *core)) for part, core in zip(motion, cores, strict=True)]
     tables: list[NDArray[np.float64]] = []
+    rows = (*controller.batch, times.size)
     for run in np.ndindex(*batch):
         table = controller.schedule(times, type(motion)(*(part[run] for part in whole)))
-        first = Layout.of(table)
-        if any(shape[:1] != times.shape for shape in first.leaves.values()):
-            shapes = ", ".join(f"{name} {shape}".strip() for name, shape in first.leaves.items())
+        layout = Layout.of(table)
+        if any(shape[: len(rows)] != rows for shape in layout.leaves.values()):
+            shapes = ", ".join(f"{name} {shape}".strip() for name, shape in layout.leaves.items())
+            expected = ", ".join(map(str, rows))
             raise ArgumentError(
-                f"the schedule of controller '{controller.name}' has shape {shapes} instead of ({times.size}, ...), "
+                f"the schedule of controller '{controller.name}' has shape {shapes} instead of ({expected}, ...), "
                 "one row for each call"
             )
-        layout = first.rows()
+        for _ in rows:
+            layout = layout.rows()
         plain = isinstance(table, np.ndarray) and table.dtype == np.float64
-        tables.append(table.reshape(times.size, layout.size) if plain else layout.join(table))
-    stacked = tables[0] if len(tables) == 1 else np.stack(tables)
-    return ScheduledValues(stacked.reshape(*batch, times.size, layout.size), layout)
+        tables.append(table.reshape(*rows, layout.size) if plain else layout.join(table))
+    return ScheduledValues(_paired(np.reshape(tables, (*batch, *rows, layout.size)), batch, controller.batch), layout)
+
+
+def _paired(tables: NDArray[np.float64], motions: tuple[int, ...], runs: tuple[int, ...]) -> NDArray[np.float64]:
+    """Tables (*motions, *runs, k, size) as (*batch, k, size), where motions and runs broadcast to one batch."""
+    batch = np.broadcast_shapes(motions, runs)
+    motion, run = (np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), batch) for shape in (motions, runs))
+    flat = tables.reshape(math.prod(motions), math.prod(runs), *tables.shape[-2:])
+    return np.asarray(flat[motion, run])

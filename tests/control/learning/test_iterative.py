@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -208,3 +209,26 @@ def test_what_learning_refuses() -> None:
         learning.improved(learning.law, np.zeros((20, 2)))
     with pytest.raises(ArgumentError, match="the times of learned torques must increase"):
         LearnedTorque(arm, law, times=[0.0, 0.0], torques=np.zeros((2, 2)))
+
+
+def test_a_batch_of_plants_learns_as_each_of_them_does_alone(tmp_path: Path) -> None:
+    """With a scheduled law inside, torques of each run, and a later trial from a file."""
+    arm, motion, masses = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [0.5, 0.3], 0.3), [0.2, 0.6]
+    law = ch.control.TimeVaryingRegulator(arm, integral_error=0.02)
+    learning = IterativeLearning(arm, law, motion, period=PERIOD, cutoff=60.0)
+    together, alone = learning.law, [learning.law, learning.law]
+    for _ in range(2):
+        run = ch.simulate(arm, together, motion, period=PERIOD, vary={"payload.mass": masses})
+        together = learning.improved(together, run.error)
+        for k, mass in enumerate(masses):
+            run = ch.simulate(arm, alone[k], motion, period=PERIOD, vary={"payload.mass": mass})
+            alone[k] = learning.improved(alone[k], run.error)
+    assert together.batch == (2,)
+    np.testing.assert_allclose(together.torques, [one.torques for one in alone], rtol=1e-9, atol=1e-9)
+    np.savez(tmp_path / "learned.npz", times=together.times, torques=together.torques)
+    with np.load(tmp_path / "learned.npz") as stored:
+        loaded = LearnedTorque(arm, law, **stored)
+    both = [ch.simulate(arm, one, motion, period=PERIOD, vary={"payload.mass": masses}) for one in (together, loaded)]
+    np.testing.assert_array_equal(both[0].q, both[1].q)
+    with pytest.raises(ArgumentError, match=r"has torques of a batch of runs"):
+        OnlineLaw(together, motion, period=PERIOD)

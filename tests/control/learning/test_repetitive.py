@@ -70,3 +70,18 @@ def test_oscillators_that_learn_too_fast_are_refused() -> None:
     feedback = ch.ComputedTorque(arm, kp=400.0, kd=40.0)
     with pytest.raises(LearningError, match=r"errors of the loop with 8 harmonics grow at .*raise learning_time"):
         RepetitiveTorque(arm, feedback, lap, period=PERIOD, harmonics=8, learning_time=0.1)
+
+
+def test_what_was_learned_goes_on_in_another_run() -> None:
+    """A law that begins with the oscillators of an earlier run asks for the torques that this run went on with."""
+    arm = ch.Robot.from_dh([{"kind": "prismatic", "mass": 2.0}], check=False)
+    lap = ch.CubicSpline([0.0, 0.5, 1.0], [[0.0], [0.5], [0.0]])
+    design = {"period": PERIOD, "lap": 0.5, "harmonics": 1, "learning_time": 2.0}
+    feedback = ch.control.PD(arm, kp=800.0, kd=80.0)
+    law = RepetitiveTorque(arm, feedback, lap, **design)
+    run = ch.simulate(arm, law, lap, period=PERIOD, record=ch.Recording(memory=True))
+    learned = law.memory_layout.split(run.memory.values[50]).oscillators
+    again = RepetitiveTorque(arm, feedback, lap, learned=learned, **design)
+    tau = again.evaluate(run.q.values[50], run.qd.values[50], lap, t=0.5, period=PERIOD).tau
+    np.testing.assert_allclose(tau, run.tau.values[50], rtol=1e-12)
+    assert np.abs(learned).max() > 0.0

@@ -186,23 +186,33 @@ class IterativeLearning:
         law
             Law of this trial: `law` of this object, or what this method returned.
         error
-            Reference less measured positions at all calls of the trial, such as ``run.error``, (k, n), rad (m); rows
-            after the end of the trial are not used.
+            Reference less measured positions at all calls of the trial, such as ``run.error``, (..., k, n), rad (m);
+            rows after the end of the trial are not used. Each run of a batch learns torques of its own.
 
         Raises
         ------
         ArgumentError
             There are fewer rows than calls, or a value is not finite.
         """
-        calls, n = law.torques.shape
-        errors = reals(error, "error", ("k", n))
-        if len(errors) < calls:
-            raise ArgumentError(f"error has {len(errors)} rows; a trial has {calls} calls, {self.period:g} s apart")
+        calls, n = law.torques.shape[-2:]
+        errors = reals(error, "error", (..., "k", n))
+        if errors.shape[-2] < calls:
+            count = errors.shape[-2]
+            raise ArgumentError(f"error has {count} rows; a trial has {calls} calls, {self.period:g} s apart")
+        batch = np.broadcast_shapes(law.torques.shape[:-2], errors.shape[:-2])
+        torques = np.broadcast_to(law.torques, (*batch, calls, n)).copy()
+        errors = np.broadcast_to(errors, (*batch, *errors.shape[-2:]))
+        for run in np.ndindex(*batch):
+            torques[run] = self._following(torques[run], errors[run])
+        return LearnedTorque(self.robot, self.inner, times=self.times, torques=torques)
+
+    def _following(self, torques: Floats, errors: Floats) -> Floats:
+        """Return the torques (k, n) of the next trial of one run."""
         step = self._step
-        v = step.filtered(law.torques[:-1] + step.learned(errors[1:calls]))
+        v = step.filtered(torques[:-1] + step.learned(errors[1 : len(torques)]))
         acting = len(v) - step.dead
         v[acting:] = v[acting - 1]  # what acts after the motion
-        return LearnedTorque(self.robot, self.inner, times=self.times, torques=np.concatenate([v, v[-1:]]))
+        return np.concatenate([v, v[-1:]])
 
     def _designed(
         self, loop: LiftedLoop, cutoff: float, delay: float, error_weight: Floats, torque_weight: float

@@ -14,7 +14,7 @@ from chasles.control.now import Now, PlannedMotion
 from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
-from chasles.engine.program.records import Memory
+from chasles.engine.program.records import Layout, Memory
 from chasles.engine.validators import reals
 from chasles.robot.robot import Robot
 
@@ -35,7 +35,7 @@ class LearnedTorque(RobotController):
     times
         Times of the table, (k,), s, increasing.
     torques
-        Torques v, (k, n), N·m (N).
+        Torques v, (k, n), N·m (N); or (..., k, n), a table for each run of a batch.
 
     Examples
     --------
@@ -57,20 +57,33 @@ class LearnedTorque(RobotController):
         super().__init__(robot, {}, {"inner": law.memory})
         self.inner = law
         self.times: Floats = reals(times, "times", ("k",))
-        self.torques: Floats = reals(torques, "torques", (len(self.times), robot.n))
+        self.torques: Floats = reals(torques, "torques", (..., len(self.times), robot.n))
         if not len(self.times) or np.any(np.diff(self.times) <= 0.0):
             raise ArgumentError("the times of learned torques must increase")
         self.name = f"{law.name} + learned torque"
         self.reference_kind, self.follows_reference = law.reference_kind, law.follows_reference
         self.measured_wrench, self.traceable = law.measured_wrench, law.traceable
 
-    def schedule(self, times: Floats, motion: PlannedMotion) -> Memory:
-        """Return the torques v (k, n) of all calls, and the inner law's schedule."""
-        return self._rows(times, self.inner.schedule(times, motion) if self.inner.has_schedule else None)
+    @property
+    def batch(self) -> tuple[int, ...]:
+        """Shape of the batch of runs that have torques of their own, or an inner law with schedules of its own."""
+        return np.broadcast_shapes(self.torques.shape[:-2], self.inner.batch)
 
-    def _rows(self, times: Floats, inner: Memory) -> Memory:
-        torque = np.stack([np.interp(times, self.times, column) for column in self.torques.T], axis=-1)
-        return Record(torque=torque) if inner is None else Record(torque=torque, inner=inner)
+    def schedule(self, times: Floats, motion: PlannedMotion) -> Memory:
+        """Return the torques v (..., k, n) of all calls, and the inner law's schedule."""
+        columns = np.moveaxis(self.torques, -2, -1).reshape(-1, len(self.times))
+        table = np.array([np.interp(times, self.times, column) for column in columns])
+        torque = np.moveaxis(table.reshape(*self.torques.shape[:-2], self.robot.n, len(times)), -1, -2)
+        if not self.inner.has_schedule:
+            return Record(torque=torque)
+        inner = self.inner.schedule(times, motion)
+        if not self.batch:
+            return Record(torque=torque, inner=inner)
+        layout = Layout.of(inner)
+        for _ in (*self.inner.batch, times):
+            layout = layout.rows()
+        rows = np.broadcast_to(layout.join(inner), (*self.batch, len(times), layout.size))
+        return Record(torque=np.broadcast_to(torque, (*self.batch, *torque.shape[-2:])), inner=layout.split(rows))
 
     def law(self, now: Now) -> Any:
         """Return the inner law's torques with v added."""

@@ -19,7 +19,7 @@ from chasles.control.now import Now
 from chasles.control.python_law import as_controller
 from chasles.control.robot_controller import RobotController
 from chasles.engine.program.scalar import Array
-from chasles.engine.validators import POSITIVE, Bound, real, whole_number
+from chasles.engine.validators import POSITIVE, Bound, real, reals, whole_number
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.closed import on_manifold
@@ -75,6 +75,9 @@ class RepetitiveTorque(RobotController):
         See `chasles.control.loop_margins`.
     plants
         Further robots on which the loop must be stable.
+    learned
+        Oscillators at the start, (harmonics + 1, 2, n): those of an earlier run at the end of a lap, from its memory.
+        Default zeros, with nothing learned.
 
     Attributes
     ----------
@@ -113,13 +116,15 @@ class RepetitiveTorque(RobotController):
         delay: float = 0.0,
         velocity: Velocity = "measured",
         plants: Sequence[Robot] = (),
+        learned: ArrayLike | None = None,
     ) -> None:
         law = as_controller(inner)
         h = real(period, "period", above=0.0)
         lasts = float(motion.duration) if lap is None else real(lap, "lap", above=h)
         count = whole_number(harmonics, "harmonics", 0, int(0.5 * lasts / h))
         slow = real(2.0 * lasts if learning_time is None else learning_time, "learning_time", above=0.0)
-        oscillators = np.zeros((count + 1, 2, robot.n))  # real and imaginary parts
+        shape = (count + 1, 2, robot.n)  # real and imaginary parts
+        oscillators = np.zeros(shape) if learned is None else reals(learned, "learned", shape)
         super().__init__(robot, {"learning_time": np.array(slow)}, {"oscillators": oscillators, "inner": law.memory})
         self.inner, self.lap, self.period = law, lasts, h
         self.name = f"{law.name} + repetitive torque"
