@@ -9,10 +9,12 @@ import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_are
 from tests.control.optimal.robots import cart_pole, gantry
+from tests.oracles.turned_loops import drawn_arm
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import ModelPredictive, PredictiveTracking
+from chasles.control.linear_quadratic import bryson_weights
 from chasles.control.now import Now
 from chasles.control.optimal import OptimalControl, Residual, predictive, residuals
 from chasles.control.optimal.iterates import Ending, SearchResult
@@ -276,3 +278,20 @@ def test_an_estimated_load_leaves_the_error_of_the_exact_model() -> None:
         ends.append(run.q.isel(time=-1).values - [1.0, 0.5])
     np.testing.assert_allclose(ends[1], ends[0], atol=1e-5)
     assert ends[0][0] > 0.01
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [4, 11])
+def test_tracking_without_limits_is_nearly_the_regulator_along_the_motion(seed: int) -> None:
+    """From beside the motion of a drawn arm, with the same weights: errors and corrections of the torques agree."""
+    arm = drawn_arm(seed, 2)
+    motion, plant = ch.PointToPoint(arm.home, arm.home + 0.5, 0.6), ch.Plant(arm, effort_limits=False)
+    weights = bryson_weights(arm, position_error=0.01, velocity_error=0.5)
+    laws = (
+        PredictiveTracking(arm, horizon=0.4, nodes=20, limits=()),
+        ch.control.TimeVaryingRegulator(arm, Q=weights.Q, R=weights.R),
+    )
+    here, there = (
+        ch.simulate(plant, law, motion, period=0.02, duration=0.8, start=arm.home + 0.03).error.values for law in laws
+    )
+    np.testing.assert_allclose(here, there, atol=0.02 * np.abs(there).max())

@@ -82,8 +82,10 @@ class ModelPredictive(RobotController):
         torques on their way lead to.
     observer
         Rate at which an unknown torque at each joint is estimated from what the model's prediction misses, 1/s;
-        default 0, none. With it constant loads leave no further error: an error that the cost accepts where the model
-        is right, such as one that a cost on torques gives against gravity, stays.
+        default 0, none. With it constant loads leave no further error in a loop that settles: an error that the cost
+        accepts where the model is right, such as one that a cost on torques gives against gravity, stays. The inertia
+        of a load is no constant torque: one that multiplies that of the model makes the loop swing, the sooner the
+        faster the observer is.
     **values
         Values that the residuals name, such as ``goal``, which simulations can vary.
 
