@@ -389,3 +389,22 @@ def test_completion_of_functions_shows_what_users_call() -> None:
         assert {"program", "specialize", "jacobian", "to_c"} - shown <= {"specialize"}
         assert not shown & {"call_directly", "general_of", "general_call", "completed", "make", "direct_call", "usage"}
         assert all(hasattr(function, name) for name in shown)
+
+
+def test_joints_that_move_no_mass_have_no_forward_dynamics() -> None:
+    """A massless base of a floating arm turns one way while the arm turns the other: no body moves, M is singular."""
+    from chasles.model import Description, Inertia, Joint, Link
+
+    tip = Link("tip", Inertia(1.0, [0.2, 0.0, 0.0], np.diag([0.01, 0.02, 0.02])))
+    fixed = ch.Robot(Description("arm", links=(Link("base"), tip), joints=(Joint("hinge", "revolute", "base", "tip"),)))
+    floating = fixed.with_free_base(joint="float")
+    at_home = floating.home, np.zeros(7), np.ones(7)
+    assert np.linalg.eigvalsh(floating.mass_matrix(floating.home))[0] < 1e-15
+    with pytest.raises(ModelError, match=r"joints 'float.wz', 'hinge' can move without .* Give link 'base' mass"):
+        floating.forward_dynamics(*at_home)
+    with pytest.raises(ModelError, match="so linearize has no answer"):
+        floating.linearize(*at_home)
+    heavy = {"links.base.mass": 1.0, "links.base.inertia": np.eye(3)}
+    assert np.isfinite(floating.with_motor_inertia({"hinge": 0.01}).forward_dynamics(*at_home)).all()
+    assert np.isfinite(floating.forward_dynamics(*at_home, vary=heavy)).all()
+    assert np.isfinite(fixed.forward_dynamics([0.0], [0.0], [1.0])).all()

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import chasles as ch
+from chasles.base.errors import ModelError
 from chasles.geometry import exp_rotation, quaternion_from_rotation, rotation_from_quaternion
 from chasles.model import Description, Inertia, Joint, Link
 from chasles.simulation import DivergenceWarning
@@ -71,5 +72,8 @@ def test_an_arm_on_a_free_base_falls_as_its_mass_centre_does() -> None:
 
 def test_a_base_without_mass_is_named() -> None:
     robot = ch.load("planar2r").with_free_base()
+    still = ch.PointToPoint(robot.home, robot.home, 0.01)
+    with pytest.raises(ModelError, match=r"'base\.wz'.* can move without moving any mass, .* Give link 'link0' mass"):
+        ch.simulate(robot, no_torque, still)
     with pytest.warns(DivergenceWarning, match=r"mass matrix is singular: base\.\w+ moves no mass"):
-        ch.simulate(robot, no_torque, ch.PointToPoint(robot.home, robot.home, 0.01))
+        ch.simulate(robot, no_torque, still, vary={"links.link0.mass": [0.0]})

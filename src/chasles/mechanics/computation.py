@@ -18,6 +18,7 @@ from chasles.engine.program.scalar import Traced
 from chasles.engine.trace_cache import remembered
 from chasles.geometry.elementary import REFERENCE_FRAMES
 from chasles.mechanics.contract import contract
+from chasles.mechanics.regular_masses import require_regular_masses
 from chasles.model import Description, Tree, build_tree, has_masses, parameter_shapes
 from chasles.model.parameters import VariedParameter, varied_parameters
 
@@ -60,6 +61,7 @@ def computes(
     closed: Callable[..., Any],
     outputs: Sequence[str] | type[tuple[Any, ...]],
     needs_masses: bool = False,
+    inverts_masses: bool = False,
 ) -> Callable[[Callable[Concatenate[Any, P], Result]], Computation[P, Result]]:
     """Make a computation of the robot from a function of its kinematic tree.
 
@@ -79,8 +81,10 @@ def computes(
         Names of the results, or the named tuple in which several are returned.
     needs_masses
         Whether the computation has no answer for a robot without any mass, and raises a ModelError.
+    inverts_masses
+        Whether it has none either where joints move no mass.
     """
-    return lambda declaration: Computation(algorithm, closed, outputs, declaration, needs_masses)
+    return lambda declaration: Computation(algorithm, closed, outputs, declaration, needs_masses, inverts_masses)
 
 
 class Computation(Generic[P, Result]):
@@ -93,10 +97,11 @@ class Computation(Generic[P, Result]):
         outputs: Sequence[str] | type[tuple[Any, ...]],
         declaration: Callable[..., Any],
         needs_masses: bool = False,
+        inverts_masses: bool = False,
     ) -> None:
         self.algorithm = algorithm
         self.closed = closed
-        self.needs_masses = needs_masses
+        self.needs_masses, self.inverts_masses = needs_masses, inverts_masses
         self.result = outputs if isinstance(outputs, type) else None
         self.outputs: Sequence[str] = outputs._fields if isinstance(outputs, type) else outputs  # type: ignore[attr-defined]
         update_wrapper(self, declaration, updated=())  # name, types and signature, for `help` and editors on the class
@@ -273,6 +278,9 @@ class RobotFunction(Family, Generic[P, Result]):
                 "edit.nominal_bodies(), or identified values by inertial.with_values(…); kinematics works without "
                 "them"
             )
+        vary_masses = any("mass" in name or "inertia" in name for name in vary)
+        if computation.inverts_masses and not (vary_masses or options.get("step")):  # friction stands in for mass there
+            require_regular_masses(self._description, self.__name__)
         chosen = {name: value for name, value in options.items() if name not in _ARRAYS_BY_NAME}
         program = remembered(
             lambda: self._trace(vary, wrenches, chosen),

@@ -25,7 +25,13 @@ class Dynamics(Described):
         out: Out = None,
     ) -> Array: ...
 
-    @computes(algorithms.forward_dynamics, closed=closed_chain.forward_dynamics, outputs=["qdd"], needs_masses=True)
+    @computes(
+        algorithms.forward_dynamics,
+        closed=closed_chain.forward_dynamics,
+        outputs=["qdd"],
+        needs_masses=True,
+        inverts_masses=True,
+    )
     def forward_dynamics(
         self,
         q: ArrayLike,
@@ -46,6 +52,7 @@ class Dynamics(Described):
         closed=closed_chain.inverse_mass_matrix,
         outputs=["M_inverse"],
         needs_masses=True,
+        inverts_masses=True,
     )
     def inverse_mass_matrix(self, q: ArrayLike, *, vary: Vary = None, out: Out = None) -> Array: ...
 
@@ -114,7 +121,13 @@ class Dynamics(Described):
         out: Out = None,
     ) -> TorqueHessian: ...
 
-    @computes(algorithms.linearize, closed=closed_chain.linearize, outputs=Linearization, needs_masses=True)
+    @computes(
+        algorithms.linearize,
+        closed=closed_chain.linearize,
+        outputs=Linearization,
+        needs_masses=True,
+        inverts_masses=True,
+    )
     def linearize(
         self,
         q: ArrayLike,
@@ -127,7 +140,11 @@ class Dynamics(Described):
     ) -> Linearization: ...
 
     @computes(
-        algorithms.quadratic_model, closed=closed_chain.quadratic_model, outputs=QuadraticModel, needs_masses=True
+        algorithms.quadratic_model,
+        closed=closed_chain.quadratic_model,
+        outputs=QuadraticModel,
+        needs_masses=True,
+        inverts_masses=True,
     )
     def quadratic_model(
         self,
