@@ -145,3 +145,14 @@ def test_what_the_law_refuses() -> None:
         OnlineLaw(law, MOTION, period=0.002)(0.0, [0.0, 0.0], [0.0, 0.0])
     with pytest.raises(DesignError, match=r"where 1\.4 is asked for"):
         ElasticRegulator.tuned(ARM, MOTION, 0.004, margin=1.4, **SPRINGS)
+
+
+def test_state_feedback_takes_over_the_torques_of_another_law() -> None:
+    plant = ch.Plant(ARM.with_payload(0.3), elastic_joints=ch.ElasticJoints(ARM, **SPRINGS, damping=1.0))
+    soft, firm = (
+        ElasticRegulator.tuned(ARM, MOTION, 0.002, frequency=w, integral=0.3, **SPRINGS) for w in (10.0, 25.0)
+    )
+    law = ch.control.Switching(ARM, soft, firm, when=lambda now: now.t > 0.3)
+    run = ch.simulate(plant, law, MOTION, period=0.002, duration=0.4)
+    steps = np.abs(np.diff(run.tau.values, axis=0)).max(axis=1)
+    assert steps[150] < 1e-9 < steps[149]

@@ -19,6 +19,7 @@ from chasles.control.knowledge import Knowledge
 from chasles.control.linear_model import LinearModel, linear_model
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
+    integral_for,
     mean_of_periods,
     next_deviation_integral,
     next_pending,
@@ -179,15 +180,29 @@ class ElasticRegulator(ElasticJointLaw):
             gains=gains,
         )
 
-    def law(self, now: Now) -> Any:
-        """Return the torques; the memory holds the deviation's integral and the corrections still to act."""
+    @property
+    def takes_over(self) -> bool:
+        """Whether the regulator has integral action."""
+        return len(self.weights.Q) > 4 * self.robot.n
+
+    def take_over(self, now: Now, tau: Any) -> None:
+        """Set the integral for the torques tau."""
+        row, memory = now.schedule, now.memory
+        memory.integral = integral_for(tau, row.torque, row.gains, self._deviation(now), memory.pending)
+
+    def _deviation(self, now: Now) -> Any:
+        """Deviations (q, θ, q̇, θ̇) of links and motors, (4n,)."""
         if now.motors is None:
             raise ArgumentError(f"'{self.name}' needs the motor sides of elastic joints")
-        memory, row, reference = now.memory, now.schedule, now.reference
-        away = now.q - reference.q
-        motors = now.motors.q - row.motor_q, now.motors.qd - row.motor_qd
-        x = np.concatenate([away, motors[0], now.qd - reference.qd, motors[1], memory.integral, memory.pending])
-        tau = row.torque - row.gains @ x
+        row, reference, motors = now.schedule, now.reference, now.motors
+        places = [now.q - reference.q, motors.q - row.motor_q]
+        return np.concatenate([*places, now.qd - reference.qd, motors.qd - row.motor_qd])
+
+    def law(self, now: Now) -> Any:
+        """Return the torques; the memory holds the deviation's integral and the corrections still to act."""
+        memory, row, x = now.memory, now.schedule, self._deviation(now)
+        away = x[: self.robot.n]
+        tau = row.torque - row.gains @ np.concatenate([x, memory.integral, memory.pending])
         memory.integral = next_deviation_integral(self.robot, memory.integral, away, tau, now.period)
         memory.pending = next_pending(self.robot, memory.pending, row.torque, tau)
         return tau

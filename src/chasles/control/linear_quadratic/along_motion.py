@@ -184,24 +184,21 @@ def regulator_law(robot: Robot, row: Array, now: Now) -> Any:
     return tau
 
 
-def integral_for(robot: Robot, tau: Array, rest: Array, gains: Array) -> Any:
-    """Return the integrals z (n,) for which torques rest - K z are tau, for the gains K (n, m) of all states.
-
-    >>> import chasles as ch
-    >>> gains = np.hstack([np.ones((2, 4)), np.diag([4.0, 2.0])])  # of positions, velocities and integrals
-    >>> integral_for(ch.load("planar2r"), np.array([3.0, 3.0]), np.array([1.0, 1.0]), gains)
-    array([-0.5, -1. ])
-    """
-    n = robot.n
-    return solve(gains[:, 2 * n : 3 * n], rest - tau)
-
-
 def regulator_take_over(robot: Robot, row: Array, now: Now, tau: Array) -> None:
     """Set the integral of `regulator_law` for torques tau (n,)."""
     x = np.concatenate([deviation(robot, now.q, now.reference), now.qd - now.reference.qd])
-    pending = now.memory.pending
-    rest = row[:, 0] - row[:, 1 : 1 + len(x)] @ x - row[:, 1 + len(x) + robot.n :] @ pending
-    now.memory.integral = integral_for(robot, tau, rest, row[:, 1:])
+    now.memory.integral = integral_for(tau, row[:, 0], row[:, 1:], x, now.memory.pending)
+
+
+def integral_for(tau: Array, nominal: Array, gains: Array, x: Array, pending: Array) -> Any:
+    """Return the integrals z (n,) for which nominal torques less K (x, z, pending) are tau (n,).
+
+    >>> gains = np.hstack([np.ones((2, 4)), np.diag([4.0, 2.0])])  # of positions, velocities and integrals
+    >>> integral_for(np.array([3.0, 3.0]), np.array([1.0, 1.0]), gains, np.zeros(4), np.zeros(0))
+    array([-0.5, -1. ])
+    """
+    first, last = len(x), len(x) + len(tau)
+    return solve(gains[:, first:last], nominal - tau - gains[:, :first] @ x - gains[:, last:] @ pending)
 
 
 def regulator_memory(robot: Robot, weights: Weights, delay: float = 0.0) -> dict[str, Floats]:

@@ -217,8 +217,7 @@ class LinearQuadraticGaussian(RobotController):
         row, n, reference = now.schedule, self.robot.n, now.reference
         measured = np.concatenate([deviation(self.robot, now.q, reference), now.qd - reference.qd])
         now.memory.prediction = np.concatenate([measured, now.memory.prediction[2 * n :]])
-        rest = row.torque - row.K[:, : 2 * n] @ measured - row.K[:, 3 * n :] @ now.memory.pending
-        now.memory.integral = integral_for(self.robot, tau, rest, row.K)
+        now.memory.integral = integral_for(tau, row.torque, row.K, measured, now.memory.pending)
 
     def law(self, now: Now) -> Any:
         """Return the torques; the memory is the prediction of (δx, d), an integral, and corrections still to act."""
