@@ -115,24 +115,28 @@ def test_laws_that_learn_or_switch_carry_what_they_do_not_know(kind: str) -> Non
         assert float(abs(run.error).max()) < 0.2
 
 
-def test_settled_filters_and_merged_memory_change_no_response() -> None:
-    """The frozen law of 62 memory values has the transfer function of the law as it is: by differences of calls."""
-    arm, h = drawn_arm(3, 2), 0.005
-    motion = ch.PointToPoint([0.2, 0.3], [0.9, -0.3], 1.0)
-    law = ch.control.SlotineLi(arm, rate=8.0, damping=2.0, adaptation=0.3)
-    times = np.array([0.5])
-    frozen = LawFunction(law).frozen(law, motion, times, h)
-    tau, following = law_matrices(law, motion, 0.5, h)
-    for angle in (0.02, 0.3, 2.0):
+@pytest.mark.parametrize(("kind", "size", "order"), [("composite-adaptive", 76, 12), ("lee-chung", 125, 6)])
+def test_memory_that_no_error_drives_or_no_torque_feels_is_left_out_exactly(kind: str, size: int, order: int) -> None:
+    """The frozen law has the transfer function of the law as it is, by differences of calls, with all of its memory."""
+    arm, h, n = drawn_arm(3, 3), 0.005, 3
+    motion = ch.PointToPoint([0.2, 0.3, -0.2], [0.9, -0.3, 0.4], 1.0)
+    law = ch.control.laws()[kind].tuned(arm, motion, h, frequency=10.0)
+    linear = LawFunction(law).frozen(law, motion, np.array([0.5]), h).linear
+    memory = law.memory
+    for k in range(200, 0, -1):
+        time = max(0.5 - k * h, 0.0)
+        place = motion(time)
+        memory = law.evaluate(place.q, place.qd, place, t=time, memory=memory, period=h).memory
+    tau, following = law_matrices(law, motion, 0.5, h, memory=memory)
+    assert (len(following), linear.A.shape[-1]) == (size, order)
+    for angle in (0.005, 0.1, 2.0):
         z = np.exp(1j * angle)
-        sees = np.concatenate([np.eye(2), np.eye(2) * (1.0 - 1.0 / z) / h])
-        memory = np.linalg.solve(z * np.eye(len(following)) - following[:, 4:], following[:, :4] @ sees)
-        expected = tau[:, :4] @ sees + tau[:, 4:] @ memory
-        linear = frozen.linear
-        inner = np.linalg.solve(z * np.eye(linear.A.shape[-1]) - linear.A[0], linear.B[0][:, :2])
-        np.testing.assert_allclose(
-            linear.C[0] @ inner + linear.D[0][:, :2], expected, rtol=1e-4, atol=1e-4 * np.abs(expected).max()
-        )
+        sees = np.concatenate([np.eye(n), np.eye(n) * (1.0 - 1.0 / z) / h])
+        whole = np.linalg.solve(z * np.eye(size) - following[:, 2 * n :], following[:, : 2 * n] @ sees)
+        expected = tau[:, : 2 * n] @ sees + tau[:, 2 * n :] @ whole
+        small = np.linalg.solve(z * np.eye(order) - linear.A[0], linear.B[0][:, :n])
+        got = linear.C[0] @ small + linear.D[0][:, :n]
+        np.testing.assert_allclose(got, expected, rtol=0.0, atol=1e-7 * np.abs(expected).max())
 
 
 def test_estimates_settle_together_as_they_do_one_by_one() -> None:

@@ -30,11 +30,16 @@ def drawn_arm(seed: int, n: int) -> ch.Robot:
     return arm.with_motor_inertia(0.1 * np.diagonal(arm.mass_matrix(np.full(n, 0.4))))
 
 
-def law_matrices(law: Any, motion: Any, time: float, period: float, row: Any = None) -> tuple[np.ndarray, np.ndarray]:
-    """Return derivatives of torques (n, 2n + m) and of the memory (m, 2n + m) by q, q̇ and the memory at its start."""
+def law_matrices(
+    law: Any, motion: Any, time: float, period: float, row: Any = None, memory: Any = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return derivatives of torques (n, 2n + m) and of the memory (m, 2n + m) by q, q̇ and the memory.
+
+    The memory is that at the start, or the given one.
+    """
     place, layout = motion(time), law.memory_layout
     n = len(place.q)
-    point = np.concatenate([place.q, place.qd, layout.join(law.memory)])
+    point = np.concatenate([place.q, place.qd, layout.join(law.memory if memory is None else memory)])
 
     def call(x: np.ndarray) -> np.ndarray:
         memory = layout.split(x[2 * n :])

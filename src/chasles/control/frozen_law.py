@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
-from chasles.control.linear_law import LinearLaw, differenced, measured_along, memory_that_acts, merged, sizes_of
+from chasles.control.linear_law import LinearLaw, differenced, measured_along
+from chasles.control.minimal_law import minimal_law
 from chasles.control.now import MotorReading, Now, PlannedMotion
 from chasles.engine import Function, Layout, trace
 from chasles.engine.program.records import Memory
@@ -116,7 +117,7 @@ class LawFunction:
         """
         gains, schedule, memory = self._settled(estimates, controller, motion, places, period, rows)
         along = self._along(controller, motion, places)
-        return [self._linear(along, settled, schedule, period, gains) for settled in memory]
+        return self._linear(along, memory, schedule, period, gains)
 
     def slopes(
         self,
@@ -178,41 +179,53 @@ class LawFunction:
         gains = np.asarray(parameters.join(controller.parameters), dtype=np.float64)
         schedule = self._schedule(rows, len(places))
         rests = ~np.any(motion(places).qd, axis=-1)
-        for before in range(_CALLS if layout.size and rows is None else 0, 0, -1):
-            earlier = np.where(rests, places, np.maximum(places - before * period, float(motion.start_time)))
-            along = self._along(controller, motion, earlier)
+        before = np.arange(_CALLS if layout.size and rows is None else 0, -1, -1)[:, None]
+        times = np.where(rests, places, np.maximum(places - before * period, float(motion.start_time)))
+        calls = list(zip(*self._along(controller, motion, times), strict=True))
+        for number, along in enumerate(calls[:-1]):
             following = np.array(self._function(*along, memory, schedule, period, gains)[1])
             for part, values in kept:
                 following[..., part] = values[:, None]
-            if before == _CALLS and np.array_equal(following, memory):
+            if number == 0 and np.array_equal(following, memory):
                 break
             memory = following
         return gains, schedule, memory
 
     def _linear(
         self, along: tuple[Floats, ...], memory: Floats, schedule: Floats, period: float, gains: Floats
-    ) -> FrozenLaw:
-        """Linearise the law about states of a motion, with the memory that it has there."""
+    ) -> list[FrozenLaw]:
+        """Linearise the law about states of a motion, with the memories (estimates, places, ...) that it has there."""
         t, q, qd, reference = along
-        given = (reference, memory, schedule, period, gains)
-        torque = np.asarray(self._function(t, q, qd, *given)[0])
-        linear = self._differences(t, np.concatenate([q, qd, memory], axis=-1), reference, schedule, period, gains)
-        n = torque.shape[-1]
-        by_tau, by_memory = linear[:, :n], linear[:, n:]
-        states = 2 * q.shape[-1]
-        acts = memory_that_acts(
-            by_tau[..., states:],
-            by_memory[..., states:],
-            sizes_of(memory),
-            float(sizes_of(np.ravel(torque)[:, None])[0]),
-        )
-        law = LinearLaw(
-            by_memory[:, acts][..., states + acts],
-            by_memory[:, acts, :states],
-            by_tau[..., states + acts],
-            by_tau[..., :states],
-        )
-        return FrozenLaw(differenced(merged(law)[0], period), torque)
+        torque = np.asarray(self._function(t, q, qd, reference, memory, schedule, period, gains)[0])
+        q, qd = (np.broadcast_to(part, (*memory.shape[:-1], part.shape[-1])) for part in (q, qd))
+        point = np.concatenate([q, qd, memory], axis=-1)
+        states, n = point.shape[-1] - memory.shape[-1], torque.shape[-1]
+        sizes = np.maximum(1.0, np.abs(point))
+
+        def slopes(directions: Floats) -> tuple[Floats, Floats]:
+            """Derivatives of torques and memory along directions (..., values, k), all in units of the sizes."""
+            step = _DIFFERENCE * np.swapaxes(sizes[..., None] * directions, -1, -2)
+            moved = np.stack([point[..., None, :] + step, point[..., None, :] - step], axis=-3)
+            tau, following = self._function(
+                t[:, None, None],
+                *np.split(moved[..., :states], 2, axis=-1),
+                reference[:, None, None],
+                moved[..., states:],
+                schedule[:, None, None],
+                period,
+                gains,
+            )
+            ends = np.swapaxes(np.concatenate([tau, following / sizes[..., None, None, states:]], axis=-1), -1, -2)
+            change = (ends[..., 0, :, :] - ends[..., 1, :, :]) / (2.0 * _DIFFERENCE)
+            return change[..., :n, :], change[..., n:, :]
+
+        measured = np.broadcast_to(np.eye(point.shape[-1])[:, :states], (*point.shape, states))
+        D, B = (part / sizes[..., None, :states] for part in slopes(measured))
+        linear = minimal_law(D, B, lambda part: slopes(_padded(part, states)))
+        return [
+            FrozenLaw(differenced(LinearLaw(*(part[k] for part in linear)), period), torque[k])
+            for k in range(len(torque))
+        ]
 
     def stepper(
         self, controller: Controller, count: int, period: float, rows: Memory = None
@@ -248,23 +261,11 @@ class LawFunction:
         reference = np.concatenate([q, qd, qdd], axis=-1)
         return times, *measured_along(controller, planned), reference
 
-    def _differences(
-        self, t: Floats, point: Floats, reference: Floats, schedule: Floats, period: float, values: Floats
-    ) -> Floats:
-        """Derivatives of torques and memory by measured positions, velocities and memory."""
-        count, n = point.shape[-1], self._layouts[0].size
-        states = count - n
-        h = _DIFFERENCE * np.maximum(1.0, np.abs(point))
-        moved = np.repeat(point[:, None, None], 2, axis=1).repeat(count, axis=2)
-        step = h[:, :, None] * np.eye(count)
-        moved[:, 0] += step
-        moved[:, 1] -= step
-        q, qd, memory = np.split(moved, [states // 2, states], axis=-1)
-        tau, following = self._function(
-            t[:, None, None], q, qd, reference[:, None, None], memory, schedule[:, None, None], period, values
-        )
-        ends = np.concatenate([tau, following], axis=-1)
-        return np.swapaxes((ends[:, 0] - ends[:, 1]) / (2.0 * h[:, :, None]), -1, -2)
+
+def _padded(directions: Floats, states: int) -> Floats:
+    """Directions of the memory (..., m, k) as ones of measurements and memory."""
+    lead, columns = directions.shape[:-2], directions.shape[-1]
+    return np.concatenate([np.zeros((*lead, states, columns)), directions], axis=-2)
 
 
 def _shapes(controller: Controller, rows: Memory) -> tuple[Any, Any, Any]:

@@ -70,7 +70,7 @@ class FrozenLoops:
         F = _positions(law, z)
         L = F[:, :, None] @ plants
         if matched:
-            own = np.stack([_positions_beside(law, F, one, z) for one in matched], axis=2)
+            own = np.stack([_positions(one, z) for one in matched], axis=2)
             L = np.concatenate([L, own @ plants], axis=2)
         if not np.isfinite(L).all():
             return 0.0
@@ -126,11 +126,3 @@ def _positions(law: FrozenLaw, z: Complex) -> Complex:
     n = law.linear.D.shape[-1] // 2
     linear = LinearLaw(law.linear.A, law.linear.B[..., :n], law.linear.C, law.linear.D[..., :n])
     return np.asarray(-response(linear, z * (1.0 + MARGINAL)))
-
-
-def _positions_beside(law: FrozenLaw, F: Complex, other: FrozenLaw, z: Complex) -> Complex:
-    """Return `_positions` of a law that differs from another in what acts at once, as estimates do, or in all."""
-    parts = list(zip(law.linear[:3], other.linear[:3], strict=True))
-    if all(a.shape == b.shape and np.allclose(a, b, rtol=1e-9, atol=1e-9) for a, b in parts):
-        return np.asarray(F - (other.linear.D - law.linear.D)[..., : F.shape[-1]])
-    return _positions(other, z)

@@ -15,7 +15,7 @@ from chasles.control.controller import Controller
 from chasles.control.drawn_plants import survives_drawn_plants
 from chasles.control.frozen_law import FrozenLaw, LawFunction
 from chasles.control.frozen_loops import FrozenLoops
-from chasles.control.vertex_plants import FrozenPlants, Uncertainty, frozen_plants
+from chasles.control.vertex_plants import UNLOADED, FrozenPlants, Uncertainty, frozen_plants
 from chasles.engine.validators import real
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory, Motion
@@ -51,7 +51,7 @@ NO_STABLE_LOOP = Rule(
 #: The refusal of laws that learn or switch, where they have the margin.
 LOSES_PLANTS = Rule(
     "loses-drawn-plants", math.nan,
-    "the margin holds for small errors; 24 plants drawn from what is unknown show what becomes of larger ones",
+    "the margin holds for small errors; 32 drawn plants show what becomes of larger ones",
     "{law} has a disk margin of {value:.2g} and loses plants drawn from what is unknown, down to {frequency:.3g} rad/s",
     "refusal",
 )  # fmt: skip
@@ -146,12 +146,13 @@ class Demand:
 
 
 class Candidate(NamedTuple):
-    """A law with gains of one frequency, frozen along the motion, and its least margin (0: unstable)."""
+    """A law with a design payload and gains of one frequency, its least margin (0: unstable) and its expected error."""
 
     controller: Controller
+    mass: float
     frequency: float
     margin: float
-    frozen: FrozenLaw
+    expected_error: float
 
 
 _Asked = TypeVar("_Asked")
@@ -195,6 +196,7 @@ class MarginSearch:
         self._functions: dict[float, LawFunction] = {}
         self._plants: dict[float, FrozenPlants] = {}
         self._matching: list[Mapping[str, Any]] | None = None
+        self._laws: dict[tuple[float, float, float], tuple[Controller, FrozenLaw]] = {}
 
     def designed(self, demand: Demand) -> tuple[Controller, MarginDesign]:
         """Return the law with the least expected error that has the margin, of all design payloads.
@@ -204,25 +206,49 @@ class MarginSearch:
         DesignError
             None has it.
         """
-        loops = self._loops(self._unknown, demand)
-        best: tuple[float, float, Candidate] | None = None
         tried: list[Candidate] = []
-        for mass in self._models:
-            candidate = self._fastest(mass, loops, demand, tried)
-            if candidate is not None:
-                error = loops.expected_error(candidate.frozen)
-                if best is None or error < best[0]:
-                    best = error, mass, candidate
-        if best is None:
+        chosen = self._chosen(list(self._models), self._unknown, demand, tried)
+        if chosen is None:
             raise DesignError(self._refusal(demand, tried))
-        error, mass, chosen = best
-        design = MarginDesign(
-            chosen.frequency, chosen.margin, error, mass, demand.period, demand.delay, demand.margin, self._unknown
+        return chosen.controller, MarginDesign(
+            chosen.frequency,
+            chosen.margin,
+            chosen.expected_error,
+            chosen.mass,
+            demand.period,
+            demand.delay,
+            demand.margin,
+            self._unknown,
         )
-        return chosen.controller, design
+
+    def _chosen(
+        self,
+        masses: Sequence[float],
+        unknown: Uncertainty,
+        demand: Demand,
+        tried: list[Candidate],
+        slowest: float = _SLOWEST,
+    ) -> Candidate | None:
+        """Return the candidate of the least expected error, of all design payloads, that loses no drawn plant.
+
+        One that does is made slower.
+        """
+        loops = self._loops(unknown, demand)
+        fastest = [self._fastest(mass, loops, demand, tried, slowest) for mass in masses]
+        candidates = [candidate for candidate in fastest if candidate is not None]
+        for _ in range(_TRIES * len(candidates)):
+            best = min(candidates, key=lambda candidate: candidate.expected_error, default=None)
+            if best is None or self._survives(best, unknown, demand):
+                return best
+            candidates.remove(best)
+            slower = self._candidate(best.mass, _SLOWER * best.frequency, loops, demand.margin)
+            if slower.margin >= demand.margin and slower.frequency > slowest:
+                tried.append(slower)
+                candidates.append(slower)
+        return None
 
     def _fastest(
-        self, mass: float, loops: FrozenLoops, demand: Demand, tried: list[Candidate], slowest: float = _SLOWEST
+        self, mass: float, loops: FrozenLoops, demand: Demand, tried: list[Candidate], slowest: float
     ) -> Candidate | None:
         """Return the candidate of the highest frequency that has the margin: scan down, then bisect."""
         high = frequency = min(demand.cap, _FASTEST / demand.period)
@@ -239,27 +265,19 @@ class MarginSearch:
                 best, frequency = tried[-1], tried[-1].frequency
             else:
                 high = tried[-1].frequency
-        if best is None or best.controller.is_linear:
-            return best
-        return self._safe(mass, best, loops, demand, tried)
+        return best
 
-    def _safe(
-        self, mass: float, candidate: Candidate, loops: FrozenLoops, demand: Demand, tried: list[Candidate]
-    ) -> Candidate | None:
-        """Return a candidate that loses no drawn plant, slower if need be: a margin does not bind laws that learn."""
-        for _ in range(_TRIES):
-            if self._survives(mass, candidate.controller, demand):
-                return candidate
-            candidate = self._candidate(mass, _SLOWER * candidate.frequency, loops, demand.margin)
-            if candidate.margin < demand.margin:
-                return None
-            tried.append(candidate)
-        return None
-
-    def _survives(self, mass: float, controller: Controller, demand: Demand) -> bool:
-        function = self._functions[mass]
-        return survives_drawn_plants(
-            function, controller, self._robot, self._reference, self._unknown, demand.period, demand.delay
+    def _survives(self, candidate: Candidate, unknown: Uncertainty, demand: Demand) -> bool:
+        """Whether a law loses no drawn plant: a margin does not bind those that learn or switch."""
+        return candidate.controller.is_linear or survives_drawn_plants(
+            self._functions[candidate.mass],
+            candidate.controller,
+            self._robot,
+            self._reference,
+            unknown,
+            demand.period,
+            demand.delay,
+            demand.margin,
         )
 
     def _candidate(self, mass: float, frequency: float, loops: FrozenLoops, least: float) -> Candidate:
@@ -268,25 +286,32 @@ class MarginSearch:
         The margin is an upper bound where that is less than `least`: the estimates that match each vertex are for laws
         whose first estimates have as much.
         """
-        controller = self._make(self._models[mass], loops.period, frequency)
-        rows = controller.settled_schedule(self._places, loops.period)
-        function = self._functions.get(mass)
-        if function is None:
-            function = self._functions[mass] = LawFunction(controller, rows)
-        where = controller, self._motion, self._times, loops.period, rows
-        matching = self._estimates(controller)[: loops.vertices]
-        names = matching[0] if matching else ()
-        (frozen,) = function.frozen_with([{name: controller.memory[name] for name in names}], *where)
-        margin = loops.disk(frozen)
-        if margin >= least and not loops.is_stable(frozen):
-            margin = 0.0
-        if matching and margin and margin >= least:
-            matched = function.frozen_with(matching, *where)
+        controller, frozen = self._law(mass, loops.period, frequency)
+        margin = loops.disk(frozen) if loops.is_stable(frozen) else 0.0
+        if margin and margin >= least and (matching := self._estimates(controller)):
+            rows = controller.settled_schedule(self._places, loops.period)
+            where = controller, self._motion, self._times, loops.period, rows
+            unloaded, *loaded = self._functions[mass].frozen_with(matching, *where)
+            matched = [*UNLOADED * [unloaded], *loaded][: loops.vertices]
             margin = loops.disk(frozen, matched) if loops.is_stable(*matched) else 0.0
-        return Candidate(controller, frequency, margin, frozen)
+        error = loops.expected_error(frozen) if margin >= least else math.inf
+        return Candidate(controller, mass, frequency, margin, error)
+
+    def _law(self, mass: float, period: float, frequency: float) -> tuple[Controller, FrozenLaw]:
+        """Return a law for a design payload and a frequency, and what it is at the places of the motion."""
+        key = mass, period, frequency
+        if key not in self._laws:
+            controller = self._make(self._models[mass], period, frequency)
+            rows = controller.settled_schedule(self._places, period)
+            if mass not in self._functions:
+                self._functions[mass] = LawFunction(controller, rows)
+            where = controller, self._motion, self._times, period, rows
+            kept = {name: controller.memory[name] for name in next(iter(self._estimates(controller)), ())}
+            self._laws[key] = controller, self._functions[mass].frozen_with([kept], *where)[0]
+        return self._laws[key]
 
     def _estimates(self, controller: Controller) -> list[Mapping[str, Any]]:
-        """Estimates of an adaptive law that match each vertex; none for other laws."""
+        """Estimates of an adaptive law that match the robot, and it with each payload; none for other laws."""
         if self._matching is None:
             robots = self._unknown.robots(self._robot)
             self._matching = [known for robot in robots if (known := controller.matching_memory(robot)) is not None]
@@ -318,8 +343,8 @@ class MarginSearch:
         return finding
 
     def _with_less(self, unknown: Uncertainty, demand: Demand, slowest: float = _SLOWEST) -> Candidate | None:
-        """Return the fastest candidate, with the lightest design payload, where something else is asked for."""
-        return self._fastest(next(iter(self._models)), self._loops(unknown, demand), demand, [], slowest)
+        """Return the candidate with the lightest design payload where something else is asked for."""
+        return self._chosen([min(self._models)], unknown, demand, [], slowest)
 
 
 def _least(demand: Demand, tried: Sequence[Candidate]) -> float:

@@ -104,7 +104,7 @@ class RobotController(Controller):
 
         All gains follow from one natural frequency. It is the highest at which the sampled loop, with velocities
         differentiated from encoders, has the margin on plants at the vertices of everything that is declared unknown.
-        Laws that learn or switch must besides lose none of 24 drawn plants in simulation. The model of the returned law
+        Laws that learn or switch must besides lose none of 32 drawn plants in simulation. The model of the returned law
         carries a share of the payload, and `designed` says what is promised.
 
         Parameters

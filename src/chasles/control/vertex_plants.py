@@ -17,6 +17,8 @@ Floats = NDArray[np.float64]
 
 #: Corners of a tetrahedron: the payload's centre lies in these directions from the tool's origin, in its axes.
 _CORNERS = np.array([[1.0, 1.0, 1.0], [1.0, -1.0, -1.0], [-1.0, 1.0, -1.0], [-1.0, -1.0, 1.0]]) / np.sqrt(3.0)
+#: Vertices without payload, which come first: a light one, a late one, one with friction.
+UNLOADED = 3
 _BALL = 0.04  # m, radius of the payload as a solid ball
 _MOST_ERROR = 0.9  # of masses and inertias
 _STILL = 1e-3  # rad/s or m/s, largest velocity of joints that count as standing still
@@ -65,7 +67,7 @@ class Uncertainty:
     @property
     def vertices(self) -> int:
         """Number of plants: a light one, a late one, one with friction, and four with the payload if there is one."""
-        return 3 + len(_CORNERS) * (self.payload > 0.0)
+        return UNLOADED + len(_CORNERS) * (self.payload > 0.0)
 
     def with_model_payload(self, robot: Robot, mass: float) -> Robot:
         """Return a law's model with a mass at the tool whose inertia is that of all directions of its centre."""
@@ -79,7 +81,7 @@ class Uncertainty:
         unloaded = _carried(robot, 0.0, np.zeros(3), np.zeros((3, 3)))
         inertia = self.payload * 0.4 * _BALL**2 * np.eye(3)
         loaded = [_carried(robot, self.payload, self.payload_radius * corner, inertia) for corner in _CORNERS]
-        bodies = [*3 * [unloaded], *loaded][: self.vertices]
+        bodies = [*UNLOADED * [unloaded], *loaded][: self.vertices]
         mass, center, inertias = (np.array(part)[:, None] for part in zip(*bodies, strict=True))
         loads = {"payload.mass": mass, "payload.center_of_mass": center, "payload.inertia": inertias}
         rubbing = np.zeros((self.vertices, 1))
@@ -87,11 +89,11 @@ class Uncertainty:
         return loads | self._frictions(robot, places, rubbing, loads)
 
     def robots(self, robot: Robot) -> list[Robot]:
-        """Return the robots whose masses those of the vertex plants are, one for each."""
+        """Return the robots with the masses of the vertex plants: without the payload, and with it at each corner."""
         inertia = self.payload * 0.4 * _BALL**2 * np.eye(3)
         bodies = [_carried(robot, self.payload, self.payload_radius * corner, inertia) for corner in _CORNERS]
         loaded = [robot.with_payload(body.mass, center_of_mass=body.center, inertia=body.inertia) for body in bodies]
-        return [*3 * [robot], *loaded][: self.vertices]
+        return [robot, *loaded] if self.payload else [robot]
 
     def drawn(self, robot: Robot, motion: JointTrajectory, count: int, rng: np.random.Generator) -> dict[str, Floats]:
         """Return parameters of drawn plants for ``vary=``, (count, ...), half of them with the payload at its edge."""

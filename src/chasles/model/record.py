@@ -37,8 +37,7 @@ def check_keys(table: Any, known: Iterable[str], what: str) -> None:
 def plain(value: object) -> Any:
     """Return a record, array or container as nested tuples of Python scalars."""
     if isinstance(value, DescriptionRecord):
-        compared = (field.name for field in dataclasses.fields(value) if field.compare)
-        return (type(value).__name__, *(plain(getattr(value, name)) for name in compared))
+        return (type(value).__name__, *(plain(getattr(value, name)) for name in value.compared_names()))
     if isinstance(value, np.ndarray):
         return plain(value.tolist())
     if isinstance(value, (tuple, list)):
@@ -59,13 +58,22 @@ class DescriptionRecord:
         """Names of the fields, in order."""
         return tuple(field.name for field in dataclasses.fields(cls))
 
+    @classmethod
+    @functools.cache
+    def compared_names(cls) -> tuple[str, ...]:
+        """Names of the fields that decide whether records are equal."""
+        return tuple(field.name for field in dataclasses.fields(cls) if field.compare)
+
     def replace(self, **changes: Any) -> Self:
         """Make a copy with some fields changed, checked like a new one."""
         return dataclasses.replace(self, **changes)
 
     def __eq__(self, other: object) -> bool:
         """Whether all fields are equal, arrays element by element."""
-        return type(other) is type(self) and plain(self) == plain(other)
+        if type(other) is not type(self):
+            return False
+        pairs = ((getattr(self, name), getattr(other, name)) for name in self.compared_names())
+        return all(mine is theirs or plain(mine) == plain(theirs) for mine, theirs in pairs)  # copies share most fields
 
     def __hash__(self) -> int:
         """Hash of all fields."""
