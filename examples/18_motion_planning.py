@@ -1,7 +1,7 @@
 """How does an arm get around a post?
 
-Shows a path planned among obstacles, its proof, the fastest motion along it, and the calmest motion in the same time,
-which optimal control finds from the path, on a page.
+Shows a path planned among obstacles, its proof, the fastest motion along it, and a page with the calmest motion in the
+same time, which optimal control finds from the path.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ def main() -> None:
     ]
     post = Body(None, [0.35, 0.0, 0.0], [0.35, 0.0, 0.65], radius=0.04, name="post")
     apart = ch.clearance(arm, bodies=links, obstacles=[post, HalfSpace(name="floor")])
-
     start, goal = arm.home.copy(), arm.home.copy()
     start[0], goal[0] = 0.9, -0.9
     straight = ch.PointToPoint(start, goal, duration=2.0)
@@ -40,24 +39,14 @@ def main() -> None:
     print(ch.check(arm, motion, acceleration=5.001))
 
     fastest = ch.time_optimal(arm, path.curve)
-    print(
-        f"duration from rest to rest [s]: {motion.duration:.2f}, fastest within all limits [s]: {fastest.duration:.2f}"
-    )
-    gentle = ch.OptimalControl(
-        arm,
-        duration=motion.duration,
-        nodes=30,
-        running=[residuals.velocity()],
-        exact_end=[residuals.position(goal), residuals.velocity()],
-        clearance=apart,
-    )
+    print(f"fastest within all limits [s]: {fastest.duration:.2f}, from rest to rest [s]: {motion.duration:.2f}")
+    calm, ends = [residuals.velocity()], [residuals.position(goal), residuals.velocity()]
+    gentle = ch.OptimalControl(arm, duration=motion.duration, nodes=30, running=calm, exact_end=ends, clearance=apart)
     calmest = gentle.solve(start, guess=path)
     print(calmest)
     for name, each in (("planned", motion), ("calmest", calmest)):
-        t = np.linspace(0.0, motion.duration, 2001)
-        q, qd, _ = each(t)
-        speed = np.sqrt(np.mean(np.sum(qd**2, axis=-1)))
-        print(f"mean speed of the {name} motion [rad/s]: {speed:.3f}")
+        q, qd, _ = each(np.linspace(0.0, motion.duration, 2001))
+        print(f"mean speed of the {name} motion [rad/s]: {np.sqrt((qd**2).sum(axis=-1).mean()):.3f}")
     print(f"smallest distance of the calmest motion [mm]: {1e3 * apart(q).min():.1f}")
     print(f"see {calmest.view(arm, path='motion_planning.html')}")
 

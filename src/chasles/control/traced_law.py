@@ -86,6 +86,11 @@ def traced_law(
         tau = chosen.law(now)
         return np.asarray(tau), memory.join(now.memory)
 
+    if not controller.traceable:
+        raise ArgumentError(
+            f"the law of controller '{controller.name}' is plain Python, called once a period: it has no program from "
+            "which code or margins could be computed"
+        )
     inputs: dict[str, Shapes] = {"t": (), "q": (sides * nq,), "qd": (sides * n,), "reference": (nq + 2 * n,)}
     inputs |= {"memory": (memory.size,), "schedule": (row.size,)}
     inputs |= {"period": (), "parameters": (parameters.size,)} if varied else {}

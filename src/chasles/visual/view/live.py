@@ -90,6 +90,11 @@ class LiveView:
             return self._q.copy()
 
     @property
+    def is_open(self) -> bool:
+        """Whether the view is open: not closed by `close`, and its page not closed in the browser."""
+        return not self._left.is_set()
+
+    @property
     def waypoints(self) -> NDArray[np.float64]:
         """Configurations recorded on the page, shape (k, nq)."""
         with self._lock:
