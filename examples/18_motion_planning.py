@@ -48,7 +48,7 @@ def main() -> None:
         q, qd, _ = each(np.linspace(0.0, motion.duration, 2001))
         print(f"mean speed of the {name} motion [rad/s]: {np.sqrt((qd**2).sum(axis=-1).mean()):.3f}")
     print(f"smallest distance of the calmest motion [mm]: {1e3 * apart(q).min():.1f}")
-    print(f"see {calmest.view(arm, path='motion_planning.html')}")
+    print(f"see {calmest.view(arm, path='motion_planning.html', obstacles=[post])}")
 
 
 if __name__ == "__main__":

@@ -5,14 +5,18 @@ from __future__ import annotations
 import importlib
 import re
 import runpy
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
+from numpy.typing import ArrayLike
 
 import chasles as ch
+from chasles.visual.view.live import LiveView
 
 EXAMPLES = sorted((Path(__file__).parents[2] / "examples").glob("*.py"))
 
@@ -254,6 +258,34 @@ def test_walking_biped(run: Any, tmp_path: Path) -> None:
     assert numbers["largest slope of a force, coefficients of friction"] <= 1.0
     assert numbers["highest lift of a foot, mm"] > 20.0
     assert (tmp_path / "walking_biped.html").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_live_reach(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A drag is a configuration that the page sends: the arm goes there by itself, until the page is closed."""
+    arm = ch.load("planar2r")
+    page, goal = arm.view(browser=False), np.array([0.5, -0.4])
+    assert isinstance(page, LiveView)
+    shown: list[np.ndarray] = []
+
+    def record(q: ArrayLike) -> None:
+        shown.append(np.array(q))
+        LiveView.show(page, q)
+
+    def drag() -> None:
+        page.show(goal)
+        monkeypatch.setattr(page, "show", record)
+        while len(shown) < 26:
+            time.sleep(0.05)
+        page.close()
+
+    threading.Timer(1.0, drag).start()
+    printed, _ = run(25, "planar2r", page)
+    assert printed.startswith("optimal after")
+    np.testing.assert_allclose(shown[0], arm.home, atol=1e-9)
+    np.testing.assert_allclose(shown[-1], goal, atol=1e-6)
+    steps = np.linalg.norm(np.diff(shown, axis=0), axis=1)
+    assert steps.max() < 0.1
 
 
 @pytest.mark.slow
