@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,7 @@ import chasles as ch
 from chasles.base.errors import ArgumentError, ArgumentTypeError, MissingExtraError
 from chasles.engine import Argument, Function, Program, absolute, atan2, maximum, minimum, sign, sin, sqrt, trace, where
 from chasles.engine.program.operations import OPERATIONS
-from chasles.engine.targets.jax.operations import translations
+from chasles.engine.targets.jax.operations import run, translations
 from chasles.engine.targets.numpy import NumpyKernel, NumpyScan, NumpySolve
 
 BOTH = pytest.mark.parametrize("machine_code", [True, False])
@@ -55,19 +56,46 @@ def test_random_programs_have_the_right_values_and_derivatives(seed: int, machin
         np.testing.assert_allclose(ours, exact, rtol=1e-9, atol=1e-10)
 
 
+def _special(x: Any) -> Any:
+    a, b = x
+    kinks = [minimum(a, b), maximum(a, b), atan2(a, b), where(a < b, 1.0, 2.0), where(a == a, 1.0, 0.0)]
+    rows = [*kinks, a / a, sqrt(a) * sqrt(a), sign(a), a / 0, np.inf * a, where(a < 0, np.nan, 1)]
+    return np.array([*rows, 1.0 / (a * b), 1.0 / -a, a - b, where((a < 0) & ~(b < 0) | (a < b), a, -b)])
+
+
 @BOTH
 def test_special_numbers(machine_code: bool) -> None:
-    def special(x: Any) -> Any:
-        a, b = x
-        kinks = [minimum(a, b), maximum(a, b), atan2(a, b), where(a < b, 1.0, 2.0), where(a == a, 1.0, 0.0)]
-        return np.array([*kinks, a / a, sqrt(a) * sqrt(a), sign(a), a / 0, np.inf * a, where(a < 0, np.nan, 1)])
-
-    program = trace(special, {"x": (2,)})
+    program = trace(_special, {"x": (2,)})
     numbers = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan]
     pairs = np.array([[a, b] for a in numbers for b in numbers])
     np.testing.assert_allclose(
         Function(program).to_jax(machine_code=machine_code)(pairs), NumpyKernel(program)(pairs), rtol=1e-14
     )
+
+
+@pytest.mark.slow
+def test_long_programs_run_in_levels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("chasles.engine.targets.levels._LONG", 0)
+    numbers = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan]
+    pairs = np.array([[a, b] for a in numbers for b in numbers])
+    program = random_program(2, 5, calls=True)
+    for long, arguments in ((trace(_special, {"x": (2,)}), [pairs]), (program, safe_inputs(program, 3, 2))):
+        expected = NumpyKernel(long)(*arguments)
+        results = jax.jit(lambda *x, long=long: run(long, x))(*map(jnp.asarray, arguments))
+        for ours, theirs in zip(results, expected if len(results) > 1 else [expected], strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.slow
+def test_a_long_program_is_compiled_within_seconds() -> None:
+    """As one graph of 2,900 operations, XLA takes ten seconds for it."""
+    derivatives = ch.load("panda").inverse_dynamics_derivatives
+    state = np.random.default_rng(0).normal(size=(3, 5, 7))
+    start = time.process_time()
+    ours = jax.jit(derivatives.to_jax(machine_code=False))(*state)
+    assert time.process_time() - start < 4.0
+    for mine, theirs in zip(ours, derivatives(*state), strict=True):
+        np.testing.assert_allclose(mine, theirs, rtol=1e-11, atol=1e-11)
 
 
 @BOTH

@@ -86,6 +86,33 @@ def test_special_numbers(torch: Any) -> None:
     assert torch.func.grad(root)(torch.tensor(0.0)) == 0.0  # PyTorch's own `where` would give NaN
 
 
+def test_long_programs_run_in_levels(torch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def special(x: Any) -> Any:
+        a, b = x
+        rows = [
+            minimum(a, b),
+            a / a,
+            sqrt(a) * sqrt(a),
+            1.0 / (a * b),
+            1.0 / -a,
+            a - b,
+            np.inf * a,
+            where(a < b, 1.0, b),
+        ]
+        return np.array(rows)
+
+    monkeypatch.setattr("chasles.engine.targets.levels._LONG", 0)
+    numbers = [0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan]
+    pairs = np.array([[a, b] for a in numbers for b in numbers])
+    programs = [(trace(special, {"x": (2,)}), [pairs])]
+    programs += [(p := random_program(seed, 30, calls=seed == 2), safe_inputs(p, 3, seed)) for seed in range(3)]
+    for program, arguments in programs:
+        expected = NumpyKernel(program)(*arguments)
+        results = run_operations(program, [torch.tensor(x) for x in arguments])
+        for ours, theirs in zip(results, expected if len(results) > 1 else [expected], strict=True):
+            np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
+
+
 def test_a_robot_in_all_transformations(torch: Any) -> None:
     arm = ch.load("planar2r")
     dynamics = arm.forward_dynamics.to_torch()

@@ -28,7 +28,7 @@ def lower(kernel: Kernel, adjoint_of: AdjointOf, loop_of: LoopOf | None = None) 
         Function that gives the adjoints of scans that repeat steps.
     loop_of
         Function that gives processors machine code; default none: XLA compiles operations of ``jax.numpy`` there too,
-        which takes seconds for programs of a thousand operations.
+        which takes seconds.
 
     Returns
     -------

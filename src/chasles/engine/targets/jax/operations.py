@@ -1,4 +1,4 @@
-"""Programs as operations of ``jax.numpy``, and loops around them, for accelerators."""
+"""Programs as operations of ``jax.numpy``, long ones in levels, and loops around them, for accelerators."""
 
 from __future__ import annotations
 
@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 
 from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.program.operations import OPERATIONS
 from chasles.engine.program.program import Program
 from chasles.engine.targets.batches import common_batch
+from chasles.engine.targets.levels import Levels, is_long, levels
 
 #: Computes a kernel of arrays with leading batch axes.
 Run = Callable[[Kernel, Sequence[Any]], Sequence[Any]]
@@ -96,7 +98,7 @@ def _solve(kernel: Kernel, run_step: Run, arrays: Sequence[Any]) -> list[Any]:
 
 
 def run(program: Program, arrays: Sequence[Any]) -> list[Any]:
-    """Run a program operation by operation on whole batches."""
+    """Run a program on whole batches: operation by operation, or in levels if it is long."""
     import jax
     import jax.numpy as jnp
 
@@ -108,17 +110,44 @@ def run(program: Program, arrays: Sequence[Any]) -> list[Any]:
         batch = leading or batch
         flat = array.reshape(*leading, argument.size)
         scalars += [flat[..., k] for k in range(argument.size)]
-    results = [jnp.broadcast_to(x, batch) for x in _scalars(program, scalars, dtype)]
-    if results:  # XLA would compute a whole program anew for each number of the stacked result, 18 times as long
-        results = list(jax.lax.optimization_barrier(results))
-    outputs = []
-    position = 0
-    for argument in program.outputs:
-        part = results[position : position + argument.size]
-        position += argument.size
-        stacked = jnp.stack(part, axis=-1) if part else jnp.zeros((*batch, 0), dtype)
-        outputs.append(stacked.reshape(*batch, *argument.shape))
-    return outputs
+    if is_long(program):
+        rows = _in_levels(levels(program), jnp.stack([jnp.broadcast_to(x, batch) for x in scalars]))
+    else:
+        results = [jnp.broadcast_to(x, batch) for x in _scalars(program, scalars, dtype)]
+        # XLA would compute a whole program anew for each number of the stacked result, 18 times as long.
+        rows = jnp.stack(jax.lax.optimization_barrier(results)) if results else jnp.zeros((0, *batch), dtype)
+    ends = np.cumsum([a.size for a in program.outputs]).tolist()
+    parts = [jnp.moveaxis(rows[end - a.size : end], 0, -1) for a, end in zip(program.outputs, ends, strict=True)]
+    return [part.reshape(*batch, *a.shape) for a, part in zip(program.outputs, parts, strict=True)]
+
+
+def _in_levels(program: Levels, inputs: Any) -> Any:
+    """Run a program of rows, by one loop for the products of each stage."""
+    import jax
+    import jax.numpy as jnp
+
+    dtype, batch = inputs.dtype, inputs.shape[1:]
+    constants = program.constants.reshape(-1, *[1] * len(batch))
+    row = len(inputs) + len(constants)
+    known = [inputs, jnp.broadcast_to(constants, (len(constants), *batch)).astype(dtype)]
+    values = jnp.concatenate([*known, jnp.zeros((program.rows - row, *batch), dtype)])
+
+    def products(carry: Any, operands: Any) -> Any:
+        values, row = carry
+        x, y, z, w = values[operands]
+        return (jax.lax.dynamic_update_slice_in_dim(values, x * y + z * w, row, 0), row + len(x)), None
+
+    for stage in program.stages:
+        if len(stage.products):
+            (values, _), _ = jax.lax.scan(products, (values, row), stage.products)
+            row += stage.products.shape[0] * stage.products.shape[2]
+        for operation, operands in stage.others:
+            kinds = OPERATIONS[operation].takes
+            given = [values[x] if kind == "r" else values[x] > 0.0 for x, kind in zip(operands, kinds, strict=True)]
+            computed = translations()[operation](*given).astype(dtype)
+            values = jax.lax.dynamic_update_slice_in_dim(values, computed, row, 0)
+            row += operands.shape[1]
+    return values[program.results]
 
 
 def _scalars(program: Program, inputs: Sequence[Any], dtype: Any) -> list[Any]:

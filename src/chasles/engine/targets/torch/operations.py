@@ -7,8 +7,10 @@ from functools import cache
 from typing import Any
 
 from chasles.engine.kernels.shapes import Kernel
+from chasles.engine.program.operations import OPERATIONS
 from chasles.engine.program.program import Program
 from chasles.engine.targets.batches import common_batch
+from chasles.engine.targets.levels import Levels, is_long, levels
 
 
 @cache
@@ -70,7 +72,7 @@ def _solve(kernel: Kernel, tensors: Sequence[Any]) -> list[Any]:
 
 
 def run_operations(program: Program, tensors: Sequence[Any]) -> list[Any]:
-    """Run a program operation by operation on whole batches, where the tensors are."""
+    """Run a program on whole batches, where the tensors are: operation by operation, or in levels if it is long."""
     import torch
 
     kind = {"dtype": tensors[0].dtype, "device": tensors[0].device} if tensors else {}
@@ -80,7 +82,10 @@ def run_operations(program: Program, tensors: Sequence[Any]) -> list[Any]:
         leading = tuple(tensor.shape[: tensor.ndim - len(argument.shape)])
         batch = leading or batch
         scalars += tensor.reshape((*leading, argument.size)).unbind(-1)
-    results = [x.expand(batch) for x in _run(program, scalars, lambda value: torch.full((), value, **kind))]
+    if is_long(program):
+        results = _in_levels(levels(program), torch.stack([x.expand(batch) for x in scalars])).unbind(0)
+    else:
+        results = [x.expand(batch) for x in _run(program, scalars, lambda value: torch.full((), value, **kind))]
     outputs, position = [], 0
     for argument in program.outputs:
         part = results[position : position + argument.size]
@@ -88,6 +93,28 @@ def run_operations(program: Program, tensors: Sequence[Any]) -> list[Any]:
         stacked = torch.stack(part, -1) if part else torch.zeros((*batch, 0), **kind)
         outputs.append(stacked.reshape((*batch, *argument.shape)))
     return outputs
+
+
+def _in_levels(program: Levels, inputs: Any) -> Any:
+    """Run a program of rows, step by step."""
+    import torch
+
+    batch, row = inputs.shape[1:], len(inputs) + len(program.constants)
+    values = inputs.new_empty((program.rows, *batch))
+    values[: len(inputs)] = inputs
+    values[len(inputs) : row] = inputs.new_tensor(program.constants).reshape(-1, *[1] * len(batch))
+    for stage in program.stages:
+        for operands in torch.as_tensor(stage.products, device=inputs.device):
+            x, y, z, w = values[operands]
+            torch.addcmul(x * y, z, w, out=values[row : row + len(x)])
+            row += len(x)
+        for operation, rows in stage.others:
+            kinds = OPERATIONS[operation].takes
+            given = [values[x] for x in torch.as_tensor(rows, device=inputs.device)]
+            given = [x if kind == "r" else x > 0.0 for x, kind in zip(given, kinds, strict=True)]
+            values[row : row + rows.shape[1]] = translations()[operation](*given)
+            row += rows.shape[1]
+    return values[torch.as_tensor(program.results, device=inputs.device)]
 
 
 def _run(program: Program, inputs: Sequence[Any], constant: Callable[[float], Any]) -> list[Any]:
