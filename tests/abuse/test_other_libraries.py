@@ -136,6 +136,14 @@ def test_symbols_and_differentiated_tensors_need_the_exported_function(value: An
         ARM.mass_matrix(value)
 
 
+@pytest.mark.parametrize("export", ["to_casadi", "to_jax", "to_c"])
+def test_what_must_be_chosen_before_an_export_says_how(export: str) -> None:
+    with pytest.raises(TypeError, match=r"needs a keyword: frame=….*jacobian\.specialize\(\.\.\.\) takes it"):
+        getattr(ARM.jacobian, export)()
+    with pytest.raises(TypeError, match=r"misses sequence.*specialize"):
+        getattr(ch.geometry.euler_rate_matrix, export)()
+
+
 def test_nan_of_a_sample_stays_in_its_gradient() -> None:
     torque = ARM.inverse_dynamics.to_jax()
     q = jnp.asarray([[0.1, jnp.nan], [0.1, 0.2]])

@@ -348,6 +348,7 @@ def test_without_machine_code_the_operations_of_jax_run(monkeypatch: pytest.Monk
     function = Function(trace(lambda x: sin(x) * 0.123456789, {"x": ()})).to_jax()
     assert function(1.0) == pytest.approx(np.sin(1.0) * 0.123456789, rel=1e-15)
     assert "chasles_" not in jax.jit(function).lower(1.0).as_text()
+    assert jax.export.export(jax.jit(function))(1.0).call(1.0) == function(1.0)
 
 
 def test_without_jax_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -267,6 +267,16 @@ def test_bad_arguments_are_named(torch: Any) -> None:
         loop([0.0], torch.zeros(4))
 
 
+def test_what_records_operations_is_refused(torch: Any) -> None:
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    gravity = ch.load("planar2r").gravity_torque.to_torch()
+    q = torch.tensor([0.1, 0.2])
+    with pytest.raises(ArgumentError, match=r"gravity_torque runs machine code, which torch.export .* cannot record"):
+        make_fx(gravity)(q)
+    assert gravity(q).shape == (2,)
+
+
 def test_tensors_on_other_devices_stay_there(torch: Any) -> None:
     """The device meta knows shapes alone: what runs there would run on an accelerator."""
     arm = ch.load("planar2r")

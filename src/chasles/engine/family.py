@@ -155,18 +155,27 @@ class Family(Function, ABC):
         """Return the function of the exact partial derivatives for one choice of options; see `Function.jacobian`."""
         return self.specialize(**options).jacobian(output, wrt)
 
+    def _without_options(self) -> Function:
+        """Return the function of the call without options, or say how to choose those that it needs."""
+        try:
+            return self.specialize()
+        except TypeError as error:
+            if type(error) is not TypeError:
+                raise
+            raise TypeError(f"{error}. {self._name}.specialize(...) takes it and has all exports") from None
+
     def _plain_program(self) -> Program:
-        return self.specialize().program
+        return self._without_options().program
 
     @property
     def program(self) -> Program:
         """The program of the call without options."""
-        return self.specialize().program
+        return self._without_options().program
 
     @property
     def kernel(self) -> Kernel:
         """The program of the call without options with the way to run it."""
-        return self.specialize().kernel
+        return self._without_options().kernel
 
     @property
     def __name__(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from functools import cache
 from inspect import signature
@@ -62,6 +63,7 @@ def _function() -> Any:
         def forward(kernel: Kernel, code: MachineCode, *tensors: Any) -> tuple[Any, ...]:
             if any(x.device.type != "cpu" for x in tensors):
                 return tuple(run_kernel(kernel, tensors))
+            _check_not_recorded(kernel)
             return _tensors(code.compiled(kernel, _dtype(tensors))([x.detach().numpy() for x in tensors]))
 
         @staticmethod
@@ -133,6 +135,16 @@ def _repeated_adjoint() -> Any:
             return results, (0,) * len(results)
 
     return RepeatedAdjoint
+
+
+def _check_not_recorded(kernel: Kernel) -> None:
+    """Refuse machine code where PyTorch records operations, which would take its results for constants."""
+    recording = sys.modules.get("torch.fx.experimental.proxy_tensor")
+    if recording is not None and recording.get_proxy_mode() is not None:
+        raise ArgumentError(
+            f"{kernel.program.name} runs machine code, which torch.export and make_fx cannot record; torch.compile can "
+            "call it. For a program of its own take to_c()"
+        )
 
 
 def _dtype(tensors: Sequence[Any]) -> str:
