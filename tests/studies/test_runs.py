@@ -12,7 +12,7 @@ from tests.studies.tiny_studies import own, tiny
 
 import chasles as ch
 from chasles import studies
-from chasles.base.errors import UnknownNameError
+from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.delayed_hold import delayed_hold
 from chasles.control.linear_law import closed_loops, linear_law
 from chasles.control.linear_quadratic import linear_model
@@ -352,6 +352,8 @@ def test_runs_beyond_the_motors_are_counted_apart(tmp_path: Path) -> None:
     assert row.runs == 40 - expected.sum() == len(results.of_pair("rod", "PD")["rms_error"])
     (finding,) = (each for each in results.findings() if each.rule.code == "beyond-motors")
     assert finding.value == expected.sum()
+    with pytest.raises(ArgumentError, match=r"'rod': in each run the motion takes more torque"):
+        study.replace(payload=(0.9, 1.0)).run()
     relative = study.replace(torque_limits=1.5)
     np.testing.assert_allclose(bench(relative, robot).model.effort_limits, 1.5 * torque(2.0), rtol=1e-9)
     assert not beyond_motors(relative, robot, runs).any()

@@ -97,6 +97,11 @@ def prepare(study: Definition) -> list[StudiedRobot]:
     for robot, studied in zip(study.robots, benches, strict=True):
         if study.execution.torque_limits:
             _check_torques(robot, studied)
+            if beyond_motors(study, robot, draw(study)).all():
+                raise ArgumentError(
+                    f"robot '{robot.title}': in each run the motion takes more torque than the motors have; choose a "
+                    "longer duration, less payload or friction, or limits relative to them, such as torque_limits = 1.5"
+                )
         with placed("[factors]"):
             plant_of(study.factors, studied)
     tried: set[tuple[int, int]] = set()

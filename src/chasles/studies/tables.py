@@ -40,8 +40,8 @@ def markdown(results: RunResults, robot: str) -> str:
 
 def _cell(case: StudyCase) -> str:
     """Median with its interval, or that all is lost; margin and slowest pole."""
-    if case.refusal:
-        return "refused"
+    if case.refusal or not case.runs:
+        return "refused" if case.refusal else "–"
     error, lost = case.rms_error, case.lost.value
     shown = "lost"
     if lost < 1.0:
