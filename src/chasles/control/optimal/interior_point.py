@@ -208,7 +208,7 @@ class _Search:
         space = self.space
         space.run("gauss-newton")
         positions = space.stages["positions"][0]
-        determined = np.isfinite(positions).all() and np.linalg.matrix_rank(positions) == len(positions)
+        determined = np.isfinite(positions).all() and np.linalg.matrix_rank(positions, hermitian=True) == len(positions)
         if not determined:
             space.numbers["may_fall_back"][...] = 0.0
             return "curvature"
