@@ -57,3 +57,26 @@ def test_findings_of_a_run_are_kept_in_its_file(tmp_path: Path) -> None:
     run.to_netcdf(tmp_path / "run.nc")
     kept = Run.open(tmp_path / "run.nc").findings
     assert [own.record for own in kept] == [own.record for own in run.findings]
+
+
+@pytest.mark.slow
+def test_gains_from_poles_that_lose_their_motion_name_the_margin_and_what_finds_one() -> None:
+    """20 rad/s, 60 Hz, two periods late: the advice of the finding, followed to its end, keeps the motion."""
+    arm, motion, late = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [0.9, 0.7], 1.0), 2.0
+
+    def simulated(law: ch.ComputedTorque, h: float) -> Run:
+        sensors = ch.Sensors(arm, velocity="differentiated")
+        plant = ch.Plant(arm, sensors=sensors, delay=late * h, effort_limits=False)
+        return ch.simulate(plant, law, motion, period=h, duration=6.0)
+
+    h = 1.0 / 60.0
+    with pytest.warns(DivergenceWarning, match=r"ComputedTorque.tuned\(robot, motion, 0.01666.*without frequency="):
+        run = simulated(ch.ComputedTorque.tuned(arm, motion, h, frequency=20.0), h)
+    finding = next(finding for finding in run.findings if finding.rule.code == "low-margin")
+    assert finding.value < 0.3
+    with pytest.raises(ch.control.DesignError) as refused:
+        ch.ComputedTorque.tuned(arm, motion, finding.facts["period"], delay=finding.facts["delay"])
+    h = 1.0 / refused.value.finding.facts["rate"]
+    kept = simulated(ch.ComputedTorque.tuned(arm, motion, h, delay=late), h)
+    assert not kept.findings
+    assert float(abs(kept.error).max()) < 0.05

@@ -27,7 +27,10 @@ _SCAN = 1.5  # factor between the frequencies of the first search
 _BISECTIONS = 5  # which leave 1 % of the frequency
 _SLOWEST = 0.8  # rad/s: slower loops do not follow a motion
 _FASTEST = 2.5  # rad in a period: no sampled loop is faster
-_RATES, _LIGHTER = (2.0, 4.0, 8.0), (0.5, 0.25, 0.0)  # of rate and payload, which are tried for those who are refused
+_RATES, _LIGHTER = (
+    (2.0, 4.0, 8.0, 16.0, 32.0),
+    (0.5, 0.25, 0.0),
+)  # of rate and payload, which are tried for those who are refused
 _SLOWER, _TRIES = 0.8, 5  # factor of the frequency, and tries, where drawn plants are lost
 
 _UNITS = {"cap": "rad/s", "rate": "Hz", "payload": "kg"}  # of what would allow a margin

@@ -10,8 +10,12 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import warn
 from chasles.base.findings import Finding, Rule
+from chasles.control.linear_law import LARGE_MEMORY, Velocity
+from chasles.control.loop_margins import disk_margins
+from chasles.control.robot_controller import RobotController, has_rule
 from chasles.simulation.bifurcations import BifurcationWarning, bifurcations
 from chasles.simulation.closed_loop import ClosedLoop
+from chasles.trajectories import JointTrajectory
 
 if TYPE_CHECKING:
     from chasles.simulation.results import Run
@@ -19,6 +23,8 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float64]
 #: Change of positions and velocities, rad and rad/s (m and m/s), by which a law's gains are measured.
 _CHANGE = 1e-6
+_LOST = 1.0  # rad or m, of a joint
+_MARGIN_PLACES = 5  # of the motion, its start and end among them
 #: Error at the end, rad or m, and speed, rad/s or m/s, of a joint that is said to stick.
 _FAR, _AT_REST = {"rad": 0.05, "m": 0.01}, 0.01
 
@@ -58,6 +64,13 @@ FREE = Rule(
     "no controller runs, so the motion itself is too fast for the steps: shorten the period, or choose "
     "integrator='dormand-prince'", "caution",
 )  # fmt: skip
+LOW_MARGIN = Rule(
+    "low-margin", 0.3,
+    "a disk margin of 0.3 bears gains 0.74 to 1.35 times those of the model on every joint at once",
+    "the sampled loop has a disk margin of {value:.2g} along the motion on the plant as it is described, where "
+    "{limit:g} bears model errors and payloads: {law}.tuned(robot, motion, {period:g}, delay={delay:.3g}, payload=…), "
+    "without frequency=, finds gains with a margin, or says which rate or payload would do", "caution",
+)  # fmt: skip
 UNEXPLAINED = Rule(
     "unexplained-divergence", np.nan, "no joint's own gains are too high",
     "lower gains, a shorter period or more steps in it may help", "caution",
@@ -65,7 +78,10 @@ UNEXPLAINED = Rule(
 
 
 class DivergenceWarning(UserWarning):
-    """Some runs diverged; ``diverged_at`` and ``diverged_joint`` of the result say when and where."""
+    """Some runs diverged, or a joint strayed by a radian.
+
+    ``diverged_at`` and ``diverged_joint`` of the result say when and where.
+    """
 
 
 class SaturationWarning(UserWarning):
@@ -92,19 +108,21 @@ class JointFeedback(NamedTuple):
     damping: Floats
 
 
-def told(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]) -> tuple[Finding, ...]:
+def told(
+    run: Run, loop: ClosedLoop, motion: object, state: Floats, times: Floats, values: Mapping[str, Floats]
+) -> tuple[Finding, ...]:
     """Find, and warn of, runs that diverged, bifurcations of robots with loops, and joints that stick or saturate.
 
     Parameters
     ----------
     run
         The labelled result.
-    loop, state, times, values
-        Simulated loop, states of all runs at the start, times (S, k) of the calls, and values by name.
+    loop, motion, state, times, values
+        Simulated loop, what it follows, states of all runs at the start, times (S, k) of the calls, and values by name.
     """
     setup = (loop, state, times, values)
     groups = (
-        (_divergence(run, *setup), DivergenceWarning),
+        (_divergence(run, motion, *setup), DivergenceWarning),
         (_bifurcation(run, loop), BifurcationWarning),
         (_sticking(run, *setup), StickingWarning),
         (_saturation(run, *setup), SaturationWarning),
@@ -116,16 +134,40 @@ def told(run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mappi
 
 
 def _divergence(
-    run: Run, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]
+    run: Run, motion: object, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]
 ) -> tuple[Finding, ...]:
     diverged = np.isfinite(run["diverged_at"].values)
     if not diverged.any():
-        return ()
+        return _low_margin(loop, motion) if _has_lost_its_motion(run) else ()
     first = int(np.nanargmin(run["diverged_at"].values))
     time, joint = (run[name].values.flat[first] for name in ("diverged_at", "diverged_joint"))
     causes = _causes(loop, state, times, values, first)
-    advice = causes or (UNEXPLAINED if loop.is_controlled else FREE).told(np.nan)
+    advice = causes or _low_margin(loop, motion) or (UNEXPLAINED if loop.is_controlled else FREE).told(np.nan)
     return (*DIVERGED.told(diverged.sum(), runs=diverged.size, time=float(time), joint=str(joint)), *advice)
+
+
+def _has_lost_its_motion(run: Run) -> bool:
+    """Whether a joint errs by a radian or metre more than at the start, in some run."""
+    if "error" not in run:
+        return False
+    error = np.abs(run["error"].values)
+    return bool((error.max(axis=-2) > error[..., 0, :] + _LOST).any())
+
+
+def _low_margin(loop: ClosedLoop, motion: object) -> tuple[Finding, ...]:
+    """Find a low disk margin of the loop at its rate and delay, of laws whose class can find gains with a margin."""
+    plant, law = loop.plant, loop.controller
+    if not isinstance(law, RobotController) or not has_rule(type(law)) or not isinstance(motion, JointTrajectory):
+        return ()
+    is_known = plant.motors is None and plant.elastic_joints is None and law.memory_layout.size <= LARGE_MEMORY
+    if not is_known or type(law).without_margins(plant.robot):
+        return ()
+    delay, measured = plant.delay / loop.period, plant.sensors is None or plant.sensors.velocity == "measured"
+    velocity: Velocity = "measured" if measured else "differentiated"
+    disk = disk_margins(
+        plant.robot, law, motion, period=loop.period, delay=delay, velocity=velocity, places=_MARGIN_PLACES
+    ).min()
+    return LOW_MARGIN.below(float(disk), law=type(law).__name__, period=loop.period, delay=delay)
 
 
 def _bifurcation(run: Run, loop: ClosedLoop) -> tuple[Finding, ...]:

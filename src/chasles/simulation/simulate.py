@@ -154,7 +154,7 @@ def simulated(
         memory = ready.loop.controller.memory_layout.split(state[..., ready.loop.layout.slices["controller"]])
         coarse += ready.loop.controller.findings_after(memory)
     run = _label(ready, recorded)
-    return run.with_findings((*coarse, *told(run, ready.loop, ready.state, ready.times, ready.values)))
+    return run.with_findings((*coarse, *told(run, ready.loop, ready.reference, ready.state, ready.times, ready.values)))
 
 
 def _recorded(ready: Prepared, progress: bool) -> tuple[list[Floats], Floats]:
