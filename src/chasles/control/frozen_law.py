@@ -13,11 +13,10 @@ from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.linear_law import LinearLaw, differenced, measured_along
 from chasles.control.minimal_law import minimal_law
-from chasles.control.now import MotorReading, Now, PlannedMotion
-from chasles.engine import Function, Layout, trace
+from chasles.control.traced_law import call_program
+from chasles.engine import Function, Layout
 from chasles.engine.program.records import Memory
-from chasles.engine.program.scalar import Array, Real
-from chasles.trajectories import JointTrajectory, Motion
+from chasles.trajectories import JointTrajectory
 
 Floats = NDArray[np.float64]
 
@@ -53,27 +52,12 @@ class LawFunction:
     """
 
     def __init__(self, controller: Controller, rows: Memory = None) -> None:
-        if controller.reference_kind != "joint" or controller.measured_wrench is not None or controller.robot is None:
+        if controller.robot is None:
             raise ArgumentError(f"controller '{controller.name}' does not follow joint motions alone")
         self.shapes = _shapes(controller, rows)
-        memory, row, parameters = self._layouts = tuple(Layout(shapes) for shapes in self.shapes)
+        self._layouts = tuple(Layout(shapes) for shapes in self.shapes)
         nq, n = controller.robot.nq, controller.robot.n
-        sides = 2 if controller.reads_motors else 1  # of the joints, which the law measures
-
-        def law(
-            t: Real, q: Array, qd: Array, reference: PlannedMotion, state: Memory, given: Memory, h: Any, gains: Memory
-        ) -> tuple[Any, Any]:
-            motion = Motion(*np.split(reference, [nq, nq + n]))
-            scheduled = row.split(given[: row.size]).row if rows is not None else None
-            motors = MotorReading(q[nq:], qd[n:]) if sides == 2 else None
-            now = Now(t, q[:nq], qd[:n], motion, memory.split(state), h, scheduled, motors=motors)
-            tau = controller.with_values(dict(parameters.split(gains).items())).law(now)
-            return np.asarray(tau), memory.join(now.memory)
-
-        inputs: dict[str, Any] = {"t": (), "q": (sides * nq,), "qd": (sides * n,), "reference": (nq + 2 * n,)}
-        inputs |= {"memory": (memory.size,), "schedule": (max(row.size, 1),)}  # empty arguments cost many calls time
-        inputs |= {"period": (), "parameters": (parameters.size,)}
-        self._function = Function(trace(law, inputs, name="law", outputs=["tau", "following"]))
+        self._function = Function(call_program(controller, nq, n, self._layouts[1], None, room=1))
 
     def takes(self, controller: Controller, rows: Memory = None) -> bool:
         """Whether a law's memory, schedule and parameters have the shapes of this function."""

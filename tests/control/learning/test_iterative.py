@@ -230,5 +230,6 @@ def test_a_batch_of_plants_learns_as_each_of_them_does_alone(tmp_path: Path) -> 
         loaded = LearnedTorque(arm, law, **stored)
     both = [ch.simulate(arm, one, motion, period=PERIOD, vary={"payload.mass": masses}) for one in (together, loaded)]
     np.testing.assert_array_equal(both[0].q, both[1].q)
-    with pytest.raises(ArgumentError, match=r"has torques of a batch of runs"):
-        OnlineLaw(together, motion, period=PERIOD)
+    for alone_only in (OnlineLaw, ch.control.law_program):
+        with pytest.raises(ArgumentError, match=r"has torques of a batch of runs"):
+            alone_only(together, motion, period=PERIOD)
