@@ -47,7 +47,7 @@ DRAWN_ROBOTS, DRAWN_LOGS = ("ur5", "z1", "iiwa14", "panda", "puma560", "gen3", "
 ENCODER = 1e-5
 PUSHES, PUSH, PUSHED = 10, 0.5, 0.3
 #: Robots with shapes whose plans are checked by coal.
-SHAPED = ("ur10_robot.urdf", "xarm7.urdf", "z1.urdf", "kinova.urdf")
+SHAPED = ("ur10_robot.urdf", "xarm7.urdf", "z1.urdf")
 JERK_LIMIT = 500.0
 ALLOWED_SECONDS, ALLOWED_PLANNING = 1.0, 10.0
 #: Joint side of the TX40's motors; motor 6 moves with joint 5 too.
