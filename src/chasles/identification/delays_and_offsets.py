@@ -92,7 +92,7 @@ def later(joints: NDArray[np.bool_]) -> Change:
         return np.where(joints, -np.concatenate(rates), 0.0)
 
     least = LAG.limit if joints.all() else LATE.limit
-    return Change(lambda signals, delay: advanced(signals, delay * joints), of_torques, joints, least)
+    return Change(lambda signals, delay: advanced(signals, np.where(joints, delay, 0.0)), of_torques, joints, least)
 
 
 def turned(joint: int, n: int) -> Change:

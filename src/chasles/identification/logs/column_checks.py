@@ -128,9 +128,9 @@ def checked_positions(recording: LoggedSignals, robot: Robot, unit_known: bool) 
 
     def wound(q: FloatArray) -> FloatArray:
         """Angles without jumps, in the revolution of the limits: encoders count from 0 to 360°."""
-        q = np.unwrap(q, axis=0)
-        away = 0.5 * (q.min(axis=0) + q.max(axis=0) - lower - upper)
-        return np.asarray(q - 2.0 * np.pi * np.rint(away / (2.0 * np.pi)))
+        smooth = np.asarray(np.unwrap(q, axis=0), dtype=np.float64)
+        away = 0.5 * (smooth.min(axis=0) + smooth.max(axis=0) - lower - upper)
+        return np.asarray(smooth - 2.0 * np.pi * np.rint(away / (2.0 * np.pi)), dtype=np.float64)
 
     far = beyond(recording.q)
     joint = int(np.argmax(far))
