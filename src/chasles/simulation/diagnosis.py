@@ -78,7 +78,7 @@ UNEXPLAINED = Rule(
 
 
 class DivergenceWarning(UserWarning):
-    """Some runs diverged, or a joint strayed by a radian.
+    """Some runs diverged, or a joint strayed by a radian in an unstable loop.
 
     ``diverged_at`` and ``diverged_joint`` of the result say when and where.
     """
@@ -137,8 +137,9 @@ def _divergence(
     run: Run, motion: object, loop: ClosedLoop, state: Floats, times: Floats, values: Mapping[str, Floats]
 ) -> tuple[Finding, ...]:
     diverged = np.isfinite(run["diverged_at"].values)
-    if not diverged.any():
-        return _low_margin(loop, motion) if _has_lost_its_motion(run) else ()
+    if not diverged.any():  # what strays may be pushed too hard; only an unstable loop is a cause by itself
+        low = _low_margin(loop, motion) if _has_lost_its_motion(run) else ()
+        return tuple(finding for finding in low if finding.value == 0.0)
     first = int(np.nanargmin(run["diverged_at"].values))
     time, joint = (run[name].values.flat[first] for name in ("diverged_at", "diverged_joint"))
     causes = _causes(loop, state, times, values, first)
