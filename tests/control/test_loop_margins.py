@@ -171,6 +171,17 @@ def test_elastic_joints_against_an_integrated_period(kind: Any) -> None:
     assert (found.disk > 0.0).all() == (expected < 1.0)
 
 
+def test_the_disk_of_a_lightly_damped_joint_is_that_of_its_narrow_peak() -> None:
+    """A spring with a damping ratio of 0.03 %, between the frequencies of a coarse grid: its margin on a dense one."""
+    rod = slider()
+    joints = ch.ElasticJoints(rod, stiffness=900.0, rotor_inertia=0.7, damping=0.01)
+    still, law = ch.PointToPoint([0.0], [0.0], 0.1), ch.control.PD(rod, kp=5.0, kd=0.05)
+    options: dict[str, Any] = {"period": 0.01, "elastic_joints": joints, "side": "motor"}
+    dense = ch.control.loop_response(rod, law, still, samples=100_000, **options).response[:, 0, 0]
+    alpha = 1.0 / np.abs((1.0 - dense) / (1.0 + dense) / 2.0).max()
+    np.testing.assert_allclose(loop_margins(rod, law, still, places=2, **options).disk, alpha, rtol=0.02)
+
+
 def test_elastic_joints_are_those_of_the_loops_response() -> None:
     """A rod at rest on a spring: L = kp G(z) at the motor, of the transfer function by residues."""
     J, B, K, kp, h = 1.0, 0.25, 100.0, 50.0, 0.01

@@ -35,6 +35,7 @@ _LARGE_PLACES = (
 )
 _FREQUENCIES = 150  # of the frequency response
 _DECADES = 4.0  # below the Nyquist frequency
+_LIGHT = 0.1  # damping ratio below which a peak is narrower than three steps of the grid
 
 
 class LoopMargins(NamedTuple):
@@ -210,13 +211,21 @@ def disk_margins(
 def _frozen_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> tuple[Floats, Floats]:
     """Return spectral radius and disk margin of frozen loops; the margin of an unstable loop is 0."""
     frozen, left = merged(law)
-    radius = np.maximum(np.abs(np.linalg.eigvals(closed_loops(frozen, A, B_late))).max(axis=-1), left)
-    return radius, np.where(radius <= 1.0 + MARGINAL, _disk_margins(frozen, A, B_late), 0.0)
+    poles: Complex = np.asarray(np.linalg.eigvals(closed_loops(frozen, A, B_late)), dtype=np.complex128)
+    radius = np.maximum(np.abs(poles).max(axis=-1), left)
+    angles = np.concatenate([np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES), _resonances(poles)])
+    return radius, np.where(radius <= 1.0 + MARGINAL, _disk_margins(frozen, A, B_late, angles), 0.0)
 
 
-def _disk_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...]) -> Floats:
-    """Return 1 / max over frequency of the scaled size of (S - T)/2, of the loops cut open at the torques."""
-    L = open_loop(law, A, B_late, np.arange(len(A)), np.pi * np.logspace(-_DECADES, 0.0, _FREQUENCIES))
+def _resonances(poles: Complex) -> Floats:
+    """Return the angles of lightly damped poles, whose peaks a grid of frequencies may miss."""
+    rates = np.log(poles[poles.imag > 0.0])
+    return np.asarray(rates.imag[np.abs(rates.real) < _LIGHT * np.abs(rates)])
+
+
+def _disk_margins(law: LinearLaw, A: Floats, B_late: tuple[Floats, ...], angles: Floats) -> Floats:
+    """Return 1 / max over angles of the scaled size of (S - T)/2, of the loops cut open at the torques."""
+    L = open_loop(law, A, B_late, np.arange(len(A)), angles)
     n = B_late[0].shape[-1]
     S = np.linalg.inv(np.eye(n) + L)
     sizes = np.linalg.norm(scaled(S - 0.5 * np.eye(n)), 2, axis=(-2, -1))  # (S - T)/2 with T = 1 - S
