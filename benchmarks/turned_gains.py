@@ -75,7 +75,7 @@ def tables(further: Sequence[str] = ()) -> Iterator[Table]:
             f"A cell a law and arm: {', '.join(f'{rate:g}' for rate in RATES)} Hz and delays of 0, 1 and 2 periods, "
             f"in Latin squares. In each accepted one {PLANTS} drawn plants with the torque of each joint times a "
             f"factor of 0.74 to 1.35, {CORNERS} of them at an end for every joint, and {PLANTS} with links lighter or "
-            "heavier by up to 10 % and torques a quarter period late; payload within 6 cm of the tool, unknown friction, "
+            "heavier by up to 10 % and torques a quarter period late; payload within 6 cm of the tool, friction, "
             "differenced velocities, no torque limits. Design: median and longest processor time, compilation apart.",
         ],
     )
