@@ -1,9 +1,12 @@
-"""What exports to CasADi, JAX and PyTorch cost: operations of graphs, time to write them, time around a call."""
+"""What exports to CasADi, JAX and PyTorch cost: operations of graphs, time to make them, time around a call."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
+from time import process_time
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 
@@ -16,6 +19,7 @@ from chasles.base.errors import ChaslesError
 from chasles.engine import Function
 from chasles.model.robots import shipped
 
+BATCH = 64
 #: Keywords without which some functions have no program.
 OPTIONS: tuple[dict[str, Any], ...] = ({}, {"frame": "space"}, {"sequence": "xyz"})
 #: Largest share of a graph's operations to the program's, wherever CasADi has the operation.
@@ -23,11 +27,12 @@ MOST = 1.02
 
 
 def tables() -> Iterator[Table]:
-    """Operations in CasADi, times of exports, and times around calls."""
+    """Operations in CasADi, times of exports, times around calls, and times of XLA."""
     casadi = _library("casadi")
     yield operations(casadi)
     yield graphs(casadi)
     yield calls()
+    yield compilation()
 
 
 def operations(casadi: Any) -> Table:
@@ -138,6 +143,35 @@ def calls() -> Table:
         if name in times:
             table.add(title, seconds(times[name]), seconds(max(times[name] - times[empty], 0.0)))
     table.notes.append("jitted: " + at_most(3e-6, times["jitted"] - times["nothing"]))
+    return table
+
+
+def compilation() -> Table:
+    """Time XLA, and what it makes of programs as operations of its own."""
+    jax = _library("jax")
+    table = Table(
+        f"Programs as XLA's own operations, batches of {BATCH}, processor time",
+        ("", "operations", "compiled in", "a state"),
+        notes=["Accelerators run these operations; processors do if asked for, in place of machine code."],
+    )
+    panda, stewart = ch.load("panda"), ch.load("stewart")
+    never, always = math.inf, 0
+    for title, function, longest in (
+        ("Panda, forward dynamics, one by one", panda.forward_dynamics, never),
+        ("the same, in levels", panda.forward_dynamics, always),
+        ("Panda, ∂τ/∂(q, q̇, q̈), one by one", panda.inverse_dynamics_derivatives, never),
+        ("the same, in levels", panda.inverse_dynamics_derivatives, always),
+        ("Stewart platform, forward dynamics, in levels", stewart.forward_dynamics, always),
+    ):
+        source = np.random.default_rng(0)
+        states = [source.normal(size=(BATCH, a.size)) for a in function.program.inputs]
+        with patch("chasles.engine.targets.levels._LONG", longest):
+            graph = jax.jit(function.to_jax(machine_code=False)).lower(*states)
+        start = process_time()
+        run = graph.compile()
+        compiling = process_time() - start
+        time = interleaved({"": lambda run=run, states=states: jax.block_until_ready(run(*states))}, repeats=5)[""]
+        table.add(title, f"{function.program.operation_count:,}", seconds(compiling), seconds(time / BATCH))
     return table
 
 

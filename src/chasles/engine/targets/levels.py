@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from chasles.engine.program.program import Program
 
 Rows = NDArray[np.int32]
-#: Operations from which on levels are worth their memory. XLA compiles 2,000 operations one by one within some six
-#: seconds, 10,000 within minutes, and levels within a few seconds, however many they are; they run a third as fast.
-_LONG = 2000
+#: Operations from which on a program runs in levels: XLA compiles 1,000 operations one by one within three seconds,
+#: 3,000 within ten, and levels within one. A Panda's forward dynamics then takes 0.7 times as long, its derivatives,
+#: whose rows leave the caches, up to 3 times (``python -m benchmarks exports``).
+_LONG = 1000
 
 
 class Stage(NamedTuple):
