@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from chasles.control.optimal.backward_pass import Chain
+from chasles.control.optimal.curvature import add_curvature
 from chasles.control.optimal.elastic import Elastic, Kinds, central
 from chasles.control.optimal.errors import Errors, judge, lower_barrier
 
@@ -166,3 +167,21 @@ def test_the_last_barrier_is_the_last_though_the_cost_changes_by_rounding() -> N
         assert ends == 1.0
         assert 80.0 * mu <= 1e-8 * cost
     assert lower_barrier(totals, sizes, 1e-3, 1e-4)[0] == 1e-4  # where it stays
+
+
+def test_shifts_grow_until_there_is_a_minimum_and_begin_at_a_third_of_the_one_that_helped() -> None:
+    """Wächter and Biegler, section 3.1: 1e-4, then 100 times as much; later a third, then 8 times as much."""
+    shift, before, failures, sweeps = (np.zeros(()) for _ in range(4))
+    shifts = []
+    for gain in (np.nan, np.nan, 1.0, np.nan, np.nan, np.nan, 1.0):
+        repeats, asks, gives_up, added, following, before, failures, sweeps = add_curvature(
+            gain, shift, before, failures, sweeps, 0.0
+        )
+        assert (repeats, asks, gives_up) == (float(np.isnan(gain)), 0.0, 0.0)
+        assert not np.isnan(gain) or float(added) == pytest.approx(float(following) - float(shift))
+        shift = following
+        shifts.append(float(shift))
+    np.testing.assert_allclose(shifts, [1e-4, 1e-2, 0.0, 1e-2 / 3, 8e-2 / 3, 64e-2 / 3, 0.0])
+    assert (float(before), float(failures), float(sweeps)) == (pytest.approx(64e-2 / 3), 0.0, 5.0)
+    asked = add_curvature(np.nan, 1e-2, 0.0, 2.0, 2.0, 1.0)
+    assert [float(each) for each in asked[:3]] == [0.0, 1.0, 0.0]
