@@ -32,6 +32,7 @@ SECTIONS = {
     "generated-code": "generated_code",
     "geometry": "geometry",
     "gradients": "gradients",
+    "gradients-mjx": "gradients_mjx",
     "identification": "identification",
     "ik": "inverse_kinematics",
     "modern-robotics": "modern_robotics",
@@ -49,14 +50,16 @@ SECTIONS = {
     "viewer": "viewer",
     "whole-body": "whole_body",
 }
-#: Sections that run only when they are named: they take an hour, or install programs into an environment of their own.
-ON_REQUEST = {"optimal-draws", "optimal-peers"}
+#: Sections that run only when they are named: they take an hour, compile for minutes, or install programs into an
+#: environment of their own.
+ON_REQUEST = {"gradients-mjx", "optimal-draws", "optimal-peers"}
 PACKAGES = (
     "numpy",
     "scipy",
     "llvmlite",
     "pin",
     "mujoco",
+    "mujoco-mjx",
     "roboticstoolbox-python",
     "ruckig",
     "modern_robotics",

@@ -120,6 +120,20 @@ def test_saturation_and_reversals_are_counted() -> None:
     assert not found.is_smooth.any()
 
 
+def test_runs_that_diverge_say_so() -> None:
+    """A SCARA with gains beyond what its period bears, in a batch with a run that ends: not one derivative is a number."""
+    arm = ch.load("scara")
+    motion, law = ch.PointToPoint(arm.home, arm.home + 0.3, duration=0.2), ch.PDGravity(arm, kp=50.0, kd=10.0)
+    varied = {"controller.kp": np.array([[0.1], [1e8]]) * np.ones(arm.n), "controller.kd": np.full((2, arm.n), 1e-3)}
+    by = ["controller.kp", "start.q"]
+    with np.errstate(all="ignore"):
+        found = ch.loss_gradient(arm, law, motion, square, by, vary=varied, integrator=RK4, period=0.01)
+    for name in by:
+        assert np.isfinite(found.gradient[name][0]).all()
+        assert np.isnan(found.gradient[name][1]).all()
+    assert found.is_smooth.tolist() == [True, False]
+
+
 def test_closed_chains_have_gradients() -> None:
     linkage = ch.Robot(four_bar()).with_friction(viscous=0.0, coulomb=0.0)
     link = linkage.description.links[1]

@@ -51,7 +51,8 @@ class LossGradient(NamedTuple):
     loss
         Loss of each run, shape (*batch).
     gradient
-        Derivatives of a run's loss with respect to that run's own values, by name, each (*batch, *shape).
+        Derivatives of a run's loss with respect to that run's own values, by name, each (*batch, *shape); NaN for a run
+        that diverges.
     switches
         Number of times in each run, by name, at which it changed to another smooth piece: ``"saturation"`` of the
         drives, ``"contact"`` made or lost, ``"reversal"`` of a joint under dry friction. The gradient is that of the
@@ -71,8 +72,8 @@ class LossGradient(NamedTuple):
 
     @property
     def is_smooth(self) -> NDArray[np.bool_]:
-        """Whether each run stayed on one smooth piece, shape (*batch)."""
-        return np.asarray(sum(self.switches.values(), np.zeros_like(self.loss)) == 0.0)
+        """Whether each run stayed on one smooth piece and did not diverge, shape (*batch)."""
+        return np.isfinite(self.loss) & (sum(self.switches.values(), np.zeros_like(self.loss)) == 0.0)
 
 
 def loss_gradient(
@@ -222,7 +223,8 @@ class RunLoss:
         )
         recorded = recorded[len(again) :]
         total = sum((np.einsum("...t,t->...", x, w) for x, w in zip(recorded, weights, strict=False)), np.zeros(()))
-        gradient = self._by_name(adjoints, start)
+        lost = ~np.isfinite(total)
+        gradient = {name: _lost(value, lost) for name, value in self._by_name(adjoints, start).items()}
         switches, saturated = _switches(pieces, recorded[-1]) if pieces else ({}, np.zeros(np.shape(total)))
         return LossGradient(np.asarray(total), gradient, switches, saturated)
 
@@ -326,6 +328,11 @@ class RunLoss:
     @cached_property
     def _start_adjoint(self) -> Function | LoopAdjoint:
         return self._start_function.vjp()
+
+
+def _lost(gradient: Floats, lost: NDArray[np.bool_]) -> Floats:
+    """A gradient (*batch, *shape) that is NaN in the runs that are lost, (*batch)."""
+    return np.where(lost.reshape(lost.shape + (1,) * (gradient.ndim - lost.ndim)), np.nan, gradient)
 
 
 def _value(plant: Plant, name: str) -> Floats:
