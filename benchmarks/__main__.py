@@ -46,6 +46,7 @@ SECTIONS = {
     "stewart": "stewart",
     "trajectories": "trajectories",
     "tree": "tree",
+    "tuned-gains": "tuned_gains",
     "turned-gains": "turned_gains",
     "viewer": "viewer",
     "whole-body": "whole_body",

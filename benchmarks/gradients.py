@@ -80,8 +80,8 @@ def pendulum() -> Table:
         ("", "time", "ratio"),
         notes=[
             "JAX: the pendulum's equation by hand, `jax.lax.scan` under `jax.jit(jax.grad(…))`, double precision; "
-            "numbers, not arrays, are carried, which takes it least time. Engines built on JAX compute a general robot: "
-            "`python -m benchmarks gradients-mjx`.",
+            "numbers, not arrays, are carried, which takes it least time. Engines built on it compute a general "
+            "robot: `python -m benchmarks gradients-mjx`.",
             "A step has four sines, one after another: of ours, that also serve vectors and are free of branches, each "
             "takes as long as three of JAX's at the small angles here.",
             f"The gradients agree to {difference:.0e}.",

@@ -121,7 +121,7 @@ def test_saturation_and_reversals_are_counted() -> None:
 
 
 def test_runs_that_diverge_say_so() -> None:
-    """A SCARA with gains beyond what its period bears, in a batch with a run that ends: not one derivative is a number."""
+    """A SCARA with gains beyond what its period bears, in a batch with a run that ends: all its derivatives are NaN."""
     arm = ch.load("scara")
     motion, law = ch.PointToPoint(arm.home, arm.home + 0.3, duration=0.2), ch.PDGravity(arm, kp=50.0, kd=10.0)
     varied = {"controller.kp": np.array([[0.1], [1e8]]) * np.ones(arm.n), "controller.kd": np.full((2, arm.n), 1e-3)}

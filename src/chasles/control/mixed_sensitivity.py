@@ -35,7 +35,7 @@ _LARGEST, _VALUES = 4, 2  # loops at each frequency, and their singular values, 
 #: Of the steps: first radius of trust, in logarithms of the parameters, share of the expected improvement of log γ that
 #: a step must bring, expected improvement that is not worth a step, and cost of the logarithm of what a margin lacks.
 _RADIUS, _SUFFICIENT, _PRECISION, _PENALTY = 0.5, 0.1, 1e-4, 100.0
-_AIM = 1.001  # of the margin
+_AIM = 1.0002  # of the margin
 
 
 class ShapedLaw(NamedTuple):

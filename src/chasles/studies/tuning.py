@@ -85,7 +85,7 @@ def tune(study: Definition, part: RunBatch) -> Found:
     draws = RunBatch(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
     names = knobs(choice.kind, study.settings_of(choice))
     has_gains = bool(names) and _has_gains(controller_of(training, draws))
-    candidates = _search(training, draws, tuning, names, 0 if has_gains else tuning.iterations)
+    candidates = search(training, draws, tuning, names, 0 if has_gains else tuning.iterations)
     if not (has_gains and tuning.iterations):
         return Found(candidates, np.empty(0))
     cost = float(np.nanmin(candidates[:, COLUMNS.index("cost")]))
@@ -111,7 +111,7 @@ def _has_gains(law: Controller) -> bool:
         return False
 
 
-def _search(training: Definition, draws: RunBatch, tuning: Tuning, names: Sequence[str], further: int) -> Floats:
+def search(training: Definition, draws: RunBatch, tuning: Tuning, names: Sequence[str], further: int) -> Floats:
     """Return the candidates and their scores, with further ones of Nelder and Mead's search."""
     table = np.full((tuning.evaluations + tuning.iterations, len(COLUMNS)), np.nan)
     table[0, len(KNOBS) :] = _scores(training, draws, {})  # the study's own design; its settings are not in the table
