@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from statistics import median
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import numpy as np
@@ -135,12 +135,12 @@ def jax_gradient() -> Callable[[], np.ndarray]:
 
 
 def interleaved(calls: dict[str, Callable[[], object]]) -> dict[str, float]:
-    """Return the median time of each call, s, after a first round."""
+    """Return the median processor time of each call, s, after a first round."""
     times: dict[str, list[float]] = {name: [] for name in calls}
     for warm_up in (True, *[False] * REPEATS):
         for name, call in calls.items():
-            start = perf_counter()
+            start = process_time()
             call()
             if not warm_up:
-                times[name].append(perf_counter() - start)
+                times[name].append(process_time() - start)
     return {name: median(values) for name, values in times.items()}

@@ -31,7 +31,7 @@ def tables() -> Iterator[Table]:
         f"Study `best`, {study.robots[0].title} at {RATE:g} Hz: median RMS joint error on {JUDGING} drawn plants, rad",
         ("law", "own design", "search", "then ch.tune", "processor time"),
         notes=[
-            f"ch.tune: gains of each joint for {PLANTS:,} other plants, from those of the search, in {BAR:g} s at most. "
+            f"ch.tune: gains of each joint for {PLANTS:,} others, from those of the search, in at most {BAR:g} s. "
             "The search minimises the mean error, in which a lost run counts much.",
             "Laws whose gains come from Riccati equations have no gains of their own.",
         ],
