@@ -49,7 +49,7 @@ def tables() -> Iterator[Table]:
         f"PD law, {DURATION:g} s at 1 kHz: the gradient of the error by gains, start and masses, one run, one thread",
         ("", "program", "made ready in", "gradient", "ratio", "gradients differ by"),
         notes=[
-            "MJX: `jax.lax.scan` of `mjx.step` under `jax.jit(jax.grad(…))`, double precision, constraints disabled, the "
+            "MJX: `jax.lax.scan` of `mjx.step` under `jax.jit(jax.grad(…))`, double precision, no constraints, on the "
             "same processor. Made ready: traced and compiled; ours may be machine code of an earlier run. All are "
             "processor times.",
         ],

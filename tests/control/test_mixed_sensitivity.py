@@ -172,6 +172,24 @@ def test_no_peak_hides_between_the_points_of_a_grid() -> None:
             assert bound < 1.02 * largest
 
 
+def test_sensitivities_follow_the_law_by_its_adjoint() -> None:
+    """-Re tr(Y dF) against central differences of Re tr(Xᴴ S), for a change of the law's stiffness at all places."""
+    arm, motion, times = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0), np.array([0.2, 0.7])
+    law = ch.ComputedTorque(arm, kp=100.0, kd=20.0)
+    loops = FrozenLoops(frozen_plants(arm, motion(times), Uncertainty(payload=1.0)), PERIOD, 1.0, 1.0)
+    frozen = LawFunction(law).frozen(law, motion, times, PERIOD)
+    rng, chosen = np.random.default_rng(0), (np.array([3, 9, 20]), np.array([0, 1, 1]), np.array([2, 0, 1]))
+    X, change = rng.normal(size=(3, 2, 2)) + 1j * rng.normal(size=(3, 2, 2)), rng.normal(size=(2, 2))
+    step = np.concatenate([1e-3 * change, np.zeros((2, 2))], axis=1)
+    ends = [
+        loops.sensitivities(frozen._replace(linear=frozen.linear._replace(D=frozen.linear.D + sign * step)))[chosen]
+        for sign in (1.0, -1.0)
+    ]
+    slopes = (np.conj(X) * (ends[0] - ends[1])).sum(axis=(1, 2)).real / 2e-3
+    Y = loops.law_adjoints(loops.sensitivities(frozen)[chosen], X, chosen)
+    np.testing.assert_allclose(np.trace(Y @ change, axis1=1, axis2=2).real, slopes, rtol=1e-6)
+
+
 def test_the_loops_of_the_bound_have_the_sensitivities_of_the_grid() -> None:
     """State-space loops with late torques and filters, and the products of law and plant, are one function."""
     arm, motion, h = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0), 0.01
