@@ -37,7 +37,12 @@ def arm() -> Table:
     plant = ch.Plant(robot, friction=ch.Friction(robot, viscous=0.1))
     names = [f"controller.{name}" for name in ("kp", "kd", "ki")] + ["reference.goal", "friction.viscous"]
     names += [f"links.panda_link{k}.{p}" for k in range(1, 8) for p in ("mass", "center_of_mass")]
-    names += [f"joints.panda_joint{k}.{p}" for k in range(1, 8) for p in ("motor_inertia", "viscous_friction")]
+    names += [
+        f"joints.panda_joint{k}.{p}"
+        for k in range(1, 8)
+        for p in ("motor_inertia", "viscous_friction", "torque_sine", "torque_cosine", "torque_offset")
+    ]
+    names += ["gravity"]
     setup = Setup(plant, law, motion, DURATION, PERIOD, None, RK4)
     loss = RunLoss.of(setup, squared_error, names)
     values = {name: loss.ready.values[name] for name in names}

@@ -73,7 +73,8 @@ class LossGradient(NamedTuple):
     @property
     def is_smooth(self) -> NDArray[np.bool_]:
         """Whether each run stayed on one smooth piece and did not diverge, shape (*batch)."""
-        return np.isfinite(self.loss) & (sum(self.switches.values(), np.zeros_like(self.loss)) == 0.0)
+        count = np.asarray(sum(self.switches.values(), np.zeros_like(self.loss)))
+        return np.asarray(np.isfinite(self.loss) & (count == 0.0))
 
 
 def loss_gradient(
