@@ -32,8 +32,9 @@ Weight = Callable[[Floats], Floats]
 
 _PLACES = 5  # of the motion
 _LARGEST, _VALUES = 4, 2  # loops at each frequency, and their singular values, that a step looks at
-#: Of the steps: first radius of trust, in logarithms of the parameters, share of the expected improvement of log γ that
-#: a step must bring, expected improvement that is not worth a step, and cost of the logarithm of what a margin lacks.
+#: Of the steps: first radius of trust along each direction, in logarithms of the parameters, share of the expected
+#: improvement of log γ that a step must bring, expected improvement that is not worth a step, and cost of the logarithm
+#: of what a margin lacks.
 _RADIUS, _SUFFICIENT, _PRECISION, _PENALTY = 0.5, 0.1, 1e-4, 100.0
 _AIM = 1.0002  # of the margin
 
@@ -248,23 +249,39 @@ class _Search:
 
     def descend(self, x: Floats, directions: Floats, iterations: int) -> _Point:
         """Return the point where steps from x along the columns of some directions end."""
-        at, radius = self._at(x), _RADIUS
+        at, first = self._at(x), self._loops.box.first
+        while not np.isfinite(at.gamma) and np.abs(x - first).max() > _PRECISION:
+            x = 0.5 * (x + first)
+            at = self._at(x)
+        radius = np.full(directions.shape[1], _RADIUS)
         for _ in range(iterations if np.isfinite(at.gamma) else 0):
             step, promised = self._step(at, directions, radius)
             if promised < _PRECISION:
                 break
-            following = self._at(at.x + step)
+            following = self._at(at.x + directions @ step)
             if (brought := self._merit(at) - self._merit(following)) > _SUFFICIENT * promised:
                 at, radius = following, radius * (2.0 if brought > 0.7 * promised else 1.0)
             else:
-                radius *= 0.3
+                radius = np.where(self._too_far(at, following, directions, step), 0.3 * radius, radius)
         return at
 
+    def _too_far(self, at: _Point, following: _Point, directions: Floats, step: Floats) -> NDArray[np.bool_]:
+        """Return along which directions a step was too long: those that alone end where no loop is, or all."""
+        every = np.ones(len(step), bool)
+        if np.isfinite(following.gamma):
+            return every
+        alone = ~np.isfinite([self._at(at.x + part).gamma for part in (directions * step).T])
+        return alone if alone.any() else every
+
     def _at(self, x: Floats) -> _Point:
-        law, loops = self._loops.law(x), self._loops.frozen
-        S = loops.sensitivities(law)
+        loops, none = self._loops.frozen, np.empty(0, np.complex128)
+        try:
+            law = self._loops.law(x)
+            S = loops.sensitivities(law)
+        except np.linalg.LinAlgError:  # gains beyond all numbers
+            return _Point(x, math.inf, 0.0, none)
         if not (np.isfinite(S).all() and loops.is_stable(law)):
-            return _Point(x, math.inf, 0.0, S)
+            return _Point(x, math.inf, 0.0, none)
         eye = np.eye(S.shape[-1])
         weighted = [(w, M) for w, M in ((self._w_S, S), (self._w_T, eye - S)) if w.any()]
         gamma = max(largest_singular_value(_scaled(w, M)) for w, M in weighted)
@@ -276,8 +293,8 @@ class _Search:
             return math.inf
         return math.log(at.gamma) + _PENALTY * math.log(max(self._least / at.disk, 1.0))
 
-    def _step(self, at: _Point, directions: Floats, radius: float) -> tuple[Floats, float]:
-        """Return the step that is best by the slopes, and by how much it would make the merit smaller."""
+    def _step(self, at: _Point, directions: Floats, radius: Floats) -> tuple[Floats, float]:
+        """Return the step along the directions that is best by the slopes, and how much smaller it makes the merit."""
         eye, least = np.eye(at.S.shape[-1]), np.full_like(self._w_S, self._least)
         law_slopes = self._loops.slopes(at.x)
         rows, limits = [], []
@@ -291,12 +308,15 @@ class _Search:
                 value, slopes = self._slopes(at.S, law_slopes, w, M, sign)
                 rows.append(np.concatenate([slopes @ directions, np.tile(-np.eye(2)[column], (len(value), 1))], axis=1))
                 limits.append(-value)
-        reach = np.clip(self._loops.box.limits - at.x[:, None], -radius, radius)
-        inside = [(reach[along > 0.0, 0].max(), reach[along > 0.0, 1].min()) for along in directions.T]
+        room = self._loops.box.limits - at.x[:, None]
+        inside = [
+            (max(room[along > 0.0, 0].max(), -most), min(room[along > 0.0, 1].min(), most))
+            for along, most in zip(directions.T, radius, strict=True)
+        ]
         cost = np.concatenate([np.zeros(len(inside)), [1.0, _PENALTY]])
         ends = [*inside, (None, None), (0.0, None)]
         best = linprog(cost, A_ub=np.concatenate(rows), b_ub=np.concatenate(limits), bounds=ends)
-        return directions @ best.x[: len(inside)], self._merit(at) - float(best.fun)
+        return np.asarray(best.x[: len(inside)]), self._merit(at) - float(best.fun)
 
     def _slopes(self, S: Complex, law_slopes: LawSlopes, w: Floats, M: Complex, sign: float) -> tuple[Floats, Floats]:
         """Return logarithms (k,) of the largest weighted sizes at each frequency and their slopes (k, p).
