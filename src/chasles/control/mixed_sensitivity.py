@@ -31,7 +31,7 @@ LawSlopes = tuple[Floats, Floats]
 Weight = Callable[[Floats], Floats]
 
 _PLACES = 5  # of the motion
-_LARGEST, _VALUES = 4, 2  # loops at each frequency, and their singular values, that a step looks at
+_LARGEST, _VALUES = 8, 2  # loops at each frequency, and their singular values, that a step looks at
 #: Of the steps: first radius of trust along each direction, in logarithms of the parameters, share of the expected
 #: improvement of log γ that a step must bring, expected improvement that is not worth a step, and cost of the logarithm
 #: of what a margin lacks.
