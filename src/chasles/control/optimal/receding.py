@@ -60,7 +60,8 @@ def later(horizon: Horizon, share: float, step: HeldStep) -> Horizon:
     parts = [W]
     for part in (horizon.costates, horizon.gains, horizon.rows):
         parts.append(np.concatenate([part, np.repeat(part[-1:], whole + 1, axis=0)]))
-    moved = Horizon(*(_between(part, whole, rest, whole + 1) for part in parts), horizon.last_rows)
+    motion, costates, gains, rows = (_between(part, whole, rest, whole + 1) for part in parts)
+    moved = Horizon(motion, costates, gains, rows, horizon.last_rows)
     moved.W[-1, :m] = 0.0
     return moved
 
