@@ -127,7 +127,7 @@ def test_gallery_cards_and_notebooks_can_be_had(site: Path) -> None:
     assert max(card.stat().st_size for card in cards) < LARGEST_PAGE
     text = (site / "course.html").read_text(encoding="utf-8")
     linked = re.findall(r'href="([^"]+\.ipynb)"', text)
-    assert len(linked) == 10
+    assert len(linked) == 11
     assert all((site / link).exists() for link in linked)
 
 
