@@ -1,9 +1,9 @@
-"""An independent evaluation of a motion: whether it keeps the constraints, and whether it is the best one nearby.
+"""An independent evaluation of a motion: whether it keeps the constraints, and whether its cost is stationary.
 
 It shares no derivative with the solver. The torques are rolled out through the forward dynamics, so that the motion is
-exact, and violations are measured on it. Optimality is the reduced gradient: what the cost less the multipliers' rows
-changes by with each torque, states following and a regulator holding them, from one adjoint sweep by reverse
-accumulation.
+exact, and violations are measured on it. Optimality is that of the first order, by the reduced gradient: what the cost
+less the multipliers' rows changes by with each torque, states following and a regulator holding them, from one adjoint
+sweep by reverse accumulation. A maximum at which the search begins is stationary too.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Certificate:
 
     @property
     def is_optimal(self) -> Flags:
-        """Whether the motion keeps its constraints and no small change of it is better."""
+        """Whether the motion keeps its constraints and, to first order, no small change of it is better."""
         small = OPTIMAL * np.maximum(1.0, self.size)
         return np.asarray(self.is_feasible & (self.reduced_gradient <= small) & (self.slackness <= small))
 

@@ -37,7 +37,7 @@ class PlanStatus(StrEnum):
 #: Findings that are said in words.
 _SAID = 5
 _SENTENCES = {
-    PlanStatus.OPTIMAL: "the motion keeps all constraints, and no small change of it costs less",
+    PlanStatus.OPTIMAL: "the motion keeps all constraints, and to first order no small change of it costs less",
     PlanStatus.FEASIBLE: "the motion keeps all constraints, but is not optimal to the tolerance",
     PlanStatus.NO_MOTION: (
         "no motion within the constraints was found near this start: small changes only make the violations larger; "

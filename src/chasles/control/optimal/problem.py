@@ -107,8 +107,8 @@ class OptimalControl(Sealed):
     Notes
     -----
     A primal-dual interior point method, whose Newton step is a regulator along the motion; see
-    `chasles.control.optimal.interior_point`. Its optimum is a local one. Problems of a batch are solved together, each
-    with its own number of iterations.
+    `chasles.control.optimal.interior_point`. Its optimum is a local one, stationary to first order. Problems of a batch
+    share compiled programs, and come out as alone.
 
     Examples
     --------
