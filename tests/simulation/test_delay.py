@@ -93,7 +93,7 @@ def test_too_long_a_delay_makes_the_loop_unstable() -> None:
             STAY,
             duration=8.0,
             period=period,
-            start=[0.01],
+            start=[1e-4],
             record=ch.Recording(every=10),
         )
         swing = np.abs(run.q.values[:, 0])

@@ -37,13 +37,14 @@ def require_regular_masses(description: Description, name: str) -> None:
     tree, rng = build_tree(description), np.random.default_rng(_SEED)
     q = algorithms.integrate(tree, description.home, rng.normal(size=len(description.joint_velocity_names)))
     M = np.asarray(algorithms.mass_matrix(tree, q), dtype=np.float64)
-    scale = np.sqrt(M.diagonal())
+    scale = np.sqrt(np.abs(M.diagonal()))
     if not scale.all():
         return
     values, vectors = np.linalg.eigh(M / np.outer(scale, scale))
-    if values[0] > _SINGULAR * len(M):
+    least = np.argmin(np.abs(values))  # bodies that cannot exist may have negative ones, and an answer
+    if abs(values[least]) > _SINGULAR * len(M):
         return
-    moving = np.abs(vectors[:, 0])
+    moving = np.abs(vectors[:, least])
     joints = [repr(description.joint_velocity_names[k]) for k in np.flatnonzero(moving > _TAKES_PART * moving.max())]
     empty = [repr(body.name) for body in tree.bodies if body.carries and not body.mass and not np.any(body.inertia)]
     given = f"link {', '.join(empty)}" if empty else "the links"

@@ -42,8 +42,8 @@ def load(name_or_path: str | Path) -> Study:
 
     Examples
     --------
-    >>> [robot.title for robot in load("mazure").robots]
-    ["Mazure's arm", 'PUMA 560', 'Panda']
+    >>> [robot.title for robot in load("mazure").robots][:3]
+    ["Mazure's arm", 'SCARA', 'PUMA 560']
     """
     text = str(name_or_path)
     is_path = isinstance(name_or_path, Path) or text.endswith(".toml") or "/" in text or "\\" in text

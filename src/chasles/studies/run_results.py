@@ -222,7 +222,7 @@ class RunResults:
         --------
         >>> from chasles import studies
         >>> study = studies.load("mazure").only(["Mazure's arm"]).replace(runs=16, rates=[250.0], delays=[0.0])
-        >>> results = study.replace(controllers=study.controllers[3:5]).run()
+        >>> results = study.replace(controllers=study.controllers[2:4]).run()
         >>> results.compare("Mazure's arm", "computed torque", "computed torque with integral").winner
         'computed torque with integral'
         """
@@ -253,7 +253,7 @@ class RunResults:
         --------
         >>> from chasles import studies
         >>> study = studies.load("mazure").only(["Mazure's arm"]).replace(runs=64, rates=[250.0], delays=[0.0])
-        >>> results = study.replace(controllers=study.controllers[3:4]).run()
+        >>> results = study.replace(controllers=study.controllers[2:3]).run()
         >>> found = results.sensitivities("Mazure's arm", "computed torque").factors
         >>> max(found, key=lambda name: found[name].total.value)
         'payload'
