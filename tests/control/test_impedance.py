@@ -14,7 +14,7 @@ from tests.thinning import paired
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, ChaslesError
-from chasles.control import Admittance, Impedance
+from chasles.control import Admittance, CompliantFrame, Impedance
 from chasles.control.controller import checked_memory
 from chasles.engine import maximum
 from chasles.geometry import log_rotation
@@ -282,6 +282,23 @@ def test_the_memory_of_admittance_keeps_a_rotation_and_its_energy() -> None:
     energy = 0.5 * STIFF @ state.offset**2 + 0.5 * MASS @ state.velocity[3:] ** 2
     np.testing.assert_allclose(energy, start, rtol=1e-9)
     np.testing.assert_allclose(np.linalg.norm(state.quaternion), 1.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("h", [0.01, 1.0])
+def test_energy_of_a_compliant_frame_never_grows_whatever_the_period(h: float) -> None:
+    """Undamped springs, a thousand times as stiff about one axis as about another, start from large rotations."""
+    rng, rest = np.random.default_rng(0), at_rest(np.eye(4))(0.0)
+    for K in ([0.1, 10.0, 100.0], [100.0, 0.1, 1.0]):
+        springs = {"rotational_stiffness": K, "rotational_damping": 0.0, "rotational_inertia": [0.01, 0.1, 0.03]}
+        frame = CompliantFrame(stiffness=1.0, damping=0.0, inertia=1.0, **springs)
+        state, energies = frame.at_rest(), []
+        state.quaternion, state.velocity[:3] = Rotation.random(rng=rng).as_quat(scalar_first=True), rng.normal(size=3)
+        state.quaternion = state.quaternion * np.sign(state.quaternion[0])
+        for _ in range(100):
+            spin = state.velocity[:3]
+            energies.append(0.5 * spin**2 @ [0.01, 0.1, 0.03] + 2.0 * state.quaternion[1:] ** 2 @ K)
+            state = frame.step(state, rest, np.zeros(6), h)
+        assert np.diff(energies).max() < 1e-12 * energies[0]
 
 
 @pytest.mark.parametrize("law", [Impedance, Admittance])

@@ -23,12 +23,11 @@ class Admittance(CartesianController):
     """B x'' + D x' + K x = f, solved for a compliant frame that a stiff position loop then follows.
 
     f is the measured wrench of the environment on the frame, x the offset of the compliant frame from the reference.
-    The controller integrates the equation in its memory by the trapezoidal rule, which is stable for every step and
-    keeps energy from growing, and moves the robot's frame along by resolved acceleration, ``tau = ID(q, qd, J⁺ (a_c +
-    kd e' + kp e - J' qd)) - Jᵀ f``. At rest K x = f. The equation is that of `Impedance` with an inertia; here the
-    feedback gains are free, and the position loop rejects unmodelled friction, which would otherwise appear as
-    compliance. The law needs a good force sensor and a soft environment: in contact with a stiff one, the loop delay
-    makes it unstable.
+    The controller integrates the equation in its memory as `CompliantFrame.step` does, whose energy does not grow, and
+    moves the robot's frame along by resolved acceleration, ``tau = ID(q, qd, J⁺ (a_c + kd e' + kp e - J' qd)) - Jᵀ f``.
+    At rest K x = f. The equation is that of `Impedance` with an inertia; here the feedback gains are free, and the
+    position loop rejects unmodelled friction, which would otherwise appear as compliance. The law needs a good force
+    sensor and a soft environment: in contact with a stiff one, the loop delay makes it unstable.
 
     It requires the robot's kinematics and full dynamics. Source: Lynch and Park, Modern Robotics, section 11.7,
     Impedance Control, for impedance and admittance; the compliant frame as in Caccavale, Natale, Siciliano and Villani,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ from chasles.base.sealed import Sealed
 from chasles.control.compliance import Axes, Offset, compliance_wrench, moved, require_axes, spring_wrench
 from chasles.control.impedance import compliant_gains, gains6
 from chasles.control.pose_feedback import OrientationError, require_orientation_error
-from chasles.engine import Record
+from chasles.engine import Record, maximum
 from chasles.engine.program.records import Memory
 from chasles.engine.program.scalar import Real
 from chasles.engine.validators import reals
@@ -106,7 +107,8 @@ class CompliantFrame(Sealed):
     def step(self, state: Record, reference: PoseMotion, wrench: ArrayLike, period: float) -> Record:
         """Return the state after a period, s, from the reference and wrench at its start; see `motion`.
 
-        The trapezoidal rule is stable for every period and keeps energy from growing.
+        Energy never grows by more than the work of the wrench, for every period; with ``"logarithm"`` if the rotational
+        stiffness is the same about all axes.
         """
         away = offset_of(state)
         return stepped(away, self._acceleration(away, reference, wrench), self.gains, period)
@@ -130,12 +132,15 @@ def compliant_acceleration(
 
 
 def stepped(away: Offset, a: Array, gains: Mapping[str, Any], period: Real) -> Record:
-    """State after a period: the trapezoidal rule, with the rotational springs linear over the step.
+    """State after a period: the trapezoidal rule, with the stiffest rotational spring for all rotations.
 
     With x⁺ = x + h (v + v⁺)/2 and B (v⁺ - v)/h = f - D (v + v⁺)/2 - K (x + x⁺)/2 the change of velocity is
-    v⁺ - v = h (B a - h K v / 2) / (B + h D / 2 + h² K / 4).
+    v⁺ - v = h (B a - h K v / 2) / (B + h D / 2 + h² K / 4). Energy never grows by more than the work of f if K bounds
+    the second derivatives of the springs' energy U along every rotation. For ``"quaternion"`` U'' = 4 q'ᵀ K q' - |ω|²
+    qᵀ K q with |q'| = |ω| / 2, and for ``"logarithm"`` with equal stiffness: the largest stiffness does.
     """
     B, D, K = (gains6(gains, name) for name in ("inertia", "damping", "stiffness"))
+    K = np.concatenate([np.array(3 * [reduce(maximum, K[:3])]), K[3:]])
     v = away.velocity
     change = period * (B * a - 0.5 * period * K * v) / (B + 0.5 * period * D + 0.25 * period**2 * K)
     step = period * (v + 0.5 * change)
