@@ -13,6 +13,7 @@ from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import (
     CompositeAdaptive,
     ComputedTorque,
+    LinearQuadraticRegulator,
     ModelReferenceAdaptive,
     NaturalAdaptive,
     SlidingMode,
@@ -83,6 +84,14 @@ def test_the_layer_is_as_narrow_as_the_period_allows(arm: ch.Robot, motion: ch.P
     rubbing = arm.with_friction(coulomb=0.9 * law.disturbance)
     end = ch.simulate(rubbing, law, motion, period=PERIOD, progress=False)["error"].isel(time=-1)
     assert (np.abs(end.values) < law.error_bound(arm, motion(design.times).q)).all()
+
+
+@pytest.mark.parametrize("kind", [SlidingMode, LinearQuadraticRegulator])
+def test_a_motion_that_starts_later_has_the_same_gains(kind: Any, arm: ch.Robot) -> None:
+    early, late = (ch.CubicSpline([t, t + 0.5, t + 1.0], [[0.0, 0.0], [0.8, 1.5], [0.2, 2.0]]) for t in (0.0, 5.0))
+    laws = [kind.tuned(arm, motion, PERIOD, frequency=20.0) for motion in (early, late)]
+    for name, value in laws[0].parameters.items():
+        np.testing.assert_allclose(laws[1].parameters[name], value, rtol=1e-9, err_msg=name)
 
 
 @pytest.mark.parametrize("kind", [SlotineLi, SlidingMode])

@@ -164,7 +164,7 @@ class PoleDesign:
     @cached_property
     def times(self) -> Floats:
         """Sample times along the motion, s."""
-        return np.linspace(0.0, self.motion.duration, _MOMENTS)
+        return float(self.motion.start_time) + np.linspace(0.0, self.motion.duration, _MOMENTS)
 
     @cached_property
     def mass_matrices(self) -> Floats:

@@ -70,7 +70,8 @@ def perturbation_gains(design: PoleDesign, reaching: float = 10.0) -> dict[str, 
     frequency = design.attainable
     share = min(reaching * frequency * design.period, 1.0)  # of s that a period takes away
     weight = 0.1 / (design.inertia**2 * share)
-    return {"rate": frequency, "torque_weight": weight, "offset": True, "initial_pose": design.motion(0.0).q}
+    start = design.motion(design.times[0]).q
+    return {"rate": frequency, "torque_weight": weight, "offset": True, "initial_pose": start}
 
 
 def model_reference_gains(design: PoleDesign, learning: float = 1.0) -> dict[str, Any]:

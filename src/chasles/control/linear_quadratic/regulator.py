@@ -114,7 +114,8 @@ class LinearQuadraticRegulator(RobotController):
     @classmethod
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
         """Return weights of `TimeVaryingRegulator` at the pose in the middle of the motion."""
-        return regulator_gains(design) | {"q": design.motion(0.5 * design.motion.duration).q, "period": design.period}
+        middle = 0.5 * (design.times[0] + design.times[-1])
+        return regulator_gains(design) | {"q": design.motion(middle).q, "period": design.period}
 
     @property
     def takes_over(self) -> bool:
