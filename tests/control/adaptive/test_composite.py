@@ -145,6 +145,7 @@ def test_memory_names_and_sizes() -> None:
         ({"prediction": [1.0, 2.0]}, "prediction"),
         ({"forgetting": -1.0}, "forgetting"),
         ({"forgetting": 1.0, "lower": -9.0}, "constant gain"),
+        ({"forgetting": 1.0, "gain_limit": 0.5}, "gain_limit is 0.5; it must be at least 1"),
     ],
 )
 def test_wrong_arguments(options: dict[str, Any], message: str) -> None:

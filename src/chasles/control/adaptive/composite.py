@@ -48,7 +48,7 @@ class CompositeAdaptive(SlotineLi):
         Forgetting rate, 1/s; None for a constant P. The m x m matrix P costs 1.5 n m² multiplications per period, which
         suits about ten parameters, such as those of a payload.
     gain_limit
-        Upper bound on the size of P, as a multiple of its initial size.
+        Upper bound on the size of P, as a multiple of its initial size, at least 1.
 
     Examples
     --------
@@ -66,7 +66,8 @@ class CompositeAdaptive(SlotineLi):
     gain_limit: Array
     bounds: Mapping[str, Bound] = {
         **SlotineLi.bounds,
-        **dict.fromkeys(("bandwidth", "prediction", "forgetting", "gain_limit"), POSITIVE),
+        **dict.fromkeys(("bandwidth", "prediction", "forgetting"), POSITIVE),
+        "gain_limit": Bound(at_least=1.0),
     }
 
     def __init__(
