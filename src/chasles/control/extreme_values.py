@@ -1,8 +1,9 @@
 """How often a process passes a threshold, from one record of it: peaks over a high level, extrapolated.
 
-Peaks that are the largest within a correlation time on both sides are one for each excursion. Whatever the process,
-their excesses y over a high level have nearly a generalised Pareto distribution (J. Pickands, "Statistical inference
-using extreme order statistics", Annals of Statistics 3(1), 1975), and they come like a Poisson process:
+Peaks that are the largest within a correlation time on both sides are one for each excursion. For all common
+distributions, their excesses y over a high level have nearly a generalised Pareto distribution (J. Pickands,
+"Statistical inference using extreme order statistics", Annals of Statistics 3(1), 1975), and they come like a Poisson
+process:
 
     rate(x) = λ (1 + ξ (x - level) / σ)^(-1/ξ)
 

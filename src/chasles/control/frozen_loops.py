@@ -54,7 +54,7 @@ class FrozenLoops:
         self._plants: Complex = np.stack(positions, axis=2)  # (angles, places, vertices, measured positions, n)
 
     def disk(self, law: FrozenLaw, matched: Sequence[FrozenLaw] = ()) -> float:
-        """Return the least disk margin of all frozen loops, cut at the torques; 0 if one is unstable.
+        """Return the least disk margin of all frozen loops, cut at the torques, for loops that are stable.
 
         Source: Seiler, Packard and Gahinet, "An introduction to disk margins", IEEE Control Systems 40(5), 2020.
 

@@ -29,9 +29,9 @@ class HybridForceMotion(CartesianController):
     the commanded force. The acceleration a makes the motion error decay; its component along A is removed, so that Λ a
     does not affect the force. With the inertia m = (A Λ⁻¹ Aᵀ)⁻¹ of the frame along an axis, m x'' + D x' = (1 + kf)
     (f_d - f) + kfi ∫(f_d - f) dt: the frame moves until it makes contact, no faster than (1 + kf) f_d / D without kfi,
-    and then f converges to f_d, on a springy environment if m kfi < (1 + kf) D (Routh). Motion along the other axes
-    obeys the error equations of `ResolvedAcceleration`, disturbed by Λ⁻¹ Aᵀ (λ - f) until the force has converged. Λ, μ
-    and p are those of `OperationalSpace`, also on a floating base.
+    and then f converges to f_d, on a springy environment if m kfi < (1 + kf) D (Routh, in continuous time). Motion
+    along the other axes obeys the error equations of `ResolvedAcceleration`, disturbed by Λ⁻¹ Aᵀ (λ - f) until the
+    force has converged. Λ, μ and p are those of `OperationalSpace`, also on a floating base.
 
     It requires the robot's kinematics and full dynamics, and the axes that the environment blocks. Sources: Lynch and
     Park, Modern Robotics, section 11.6, Hybrid Motion–Force Control; Raibert and Craig, "Hybrid position/force control

@@ -43,12 +43,12 @@ class Impedance(CartesianController):
 
     - ``inertia=None``: B is the arm's natural inertia, and no force is measured. The torques are ``g + M qdd_d + C(q,
       qd) qd_d - Jᵀ (D x' + K x) - kn (M - Jᵀ Λ J) qd``, with the joint motion of the reference, qd_d = J⁺ twist_ref.
-      With the reference at rest, only the work of f can increase the energy of motion and springs, ``qdᵀ M qd / 2 +
-      U``. This holds for every arm in every configuration, including singular ones: the arm is stable in contact with
-      every passive environment.
+      With the reference at rest and no nullspace_stiffness, only the work of f can increase the energy of motion and
+      springs, ``qdᵀ M qd / 2 + U``, in continuous time and within the torque limits. This holds for every arm in every
+      configuration, including singular ones: the arm is stable in contact with every passive environment.
     - a given ``inertia``, B constant: the wrench is measured and cancelled, and the torques are ``ID(q, qd, J⁺ (a - J'
-      qd)) - Jᵀ f``. The equation is then linear. A value of B far from the arm's natural inertia requires a good model,
-      a fast loop and a good sensor.
+      qd)) - Jᵀ f``. The equation of the position is then linear. A value of B far from the arm's natural inertia
+      requires a good model, a fast loop and a good sensor.
 
     At rest K x = f. All quantities are expressed along the axes of the reference or of the world. The orientation
     offset is a rotation S, whose springs store an energy: ``"quaternion"``, 2 vᵀ K v of the quaternion's vector part,

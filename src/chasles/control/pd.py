@@ -20,10 +20,10 @@ from chasles.robot.robot import Robot
 class PD(RobotController):
     """tau = Kp (q_ref - q) + Kd (qd_ref - qd): a spring and a damper in each joint.
 
-    It requires no model, only the number of joints. Without gravity and dry friction, positive gains bring every arm to
-    rest at the goal, in continuous time; with gravity the arm sags by about Kp⁻¹ g. Source: Takegaki and Arimoto, "A
-    new feedback method for dynamic control of manipulators" (1981), for its stability; Lynch and Park, Modern Robotics,
-    section 11.4.
+    It requires no model, only the number of joints. Without gravity and dry friction, positive gains, equal stiffness
+    kp for the axes of a spherical joint, bring every arm to rest at the goal, in continuous time; with gravity the arm
+    sags by about Kp⁻¹ g. Source: Takegaki and Arimoto, "A new feedback method for dynamic control of manipulators"
+    (1981), for its stability; Lynch and Park, Modern Robotics, section 11.4.
 
     Errors of spherical joints are rotation vectors. Free joints, such as a floating base, have no motors.
 

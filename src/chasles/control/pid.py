@@ -37,7 +37,7 @@ class PID(RobotController):
         Robot to control.
     kp, ki, kd
         Gains in N·m/rad, N·m/(rad·s) and N·m·s/rad, not negative, a scalar or one value per joint (prismatic joints:
-        N/m, N/(m s), N·s/m). A single joint of inertia m is stable for ``ki < kp * kd / m``.
+        N/m, N/(m s), N·s/m). A single joint of inertia m is stable for ``ki < kp * kd / m`` in continuous time.
     torque_limits
         Largest torques, N·m (N), positive, a scalar or one value per joint; infinite for no limit. Default: the robot's
         `effort_limits`.

@@ -18,7 +18,7 @@ class Sliding(NamedTuple):
     """Terms of the laws of Slotine and Li, each (n,).
 
     ``variable`` is s = qd - qd_r, with the reference velocity qd_r = qd_ref + rate (q_ref - q) and its derivative
-    qdd_r. Where s = 0 every joint's error e obeys e' = -rate e.
+    qdd_r. Where s = 0 every joint's error e obeys e' = -rate e, with one rate for the axes of a spherical joint.
     """
 
     variable: Array

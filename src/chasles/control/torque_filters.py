@@ -134,8 +134,8 @@ class NotchFilter(TorqueFilter):
     frequency
         ω, rad/s, positive and below π / period, a scalar or one value per joint.
     width
-        Damping ratio of the denominator, positive, a scalar or one value per joint: the gain is below 0.71 in a band of
-        about 2 width ω.
+        Damping ratio of the denominator, positive, a scalar or one value per joint: for depth 0 the gain is below
+        0.71 in a band of about 2 width ω.
     depth
         Gain at ω, from 0 to 1, a scalar or one value per joint; default 0.
 

@@ -107,9 +107,9 @@ class WholeBodyTorque(RobotController):
         |M_a q̈ + h_a - J_aᵀ f| <= τ_max         (motors),
 
     with the rate d of `contact_damping`. Several points of a link that rotates cannot all stay: they move as little as
-    a rigid link allows. If no accelerations meet all constraints, the contact points move instead, as little as the
-    others allow: a warning says so once, and `Forces.contact_slip` by how much. DAQP solves this quadratic program from
-    Python: simulations call the law once a period, and only the plant is compiled.
+    a rigid link allows. If no accelerations meet all constraints, the contact points move instead, at a cost of weight
+    100 beside those of the tasks: a warning says so once, and `Forces.contact_slip` by how much. DAQP solves this
+    quadratic program from Python: simulations call the law once a period, and only the plant is compiled.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class WholeBodyTorque(RobotController):
         return _Problem(cost, linear, self._feasible(contacts, M, h, J), M, h, J, -damping * velocity - drift)
 
     def _minimum(self, problem: _Problem, frames: Sequence[str], q: Floats) -> Floats:
-        """Return (q̈, f) with contact points that stay, or that slip as little as the other constraints allow."""
+        """Return (q̈, f) with contact points that stay, or whose slip has a large cost."""
         cost, linear, feasible, J, kept = problem.cost, problem.linear, problem.feasible, problem.J, problem.kept
         n, has_contacts = J.shape[1], len(J) > 0
         result = minimum(cost, linear, with_contacts(feasible, J, kept) if has_contacts else feasible)

@@ -46,8 +46,8 @@ class NaturalAdaptive(ContinuousLaw):
       bound e_iᵀ J e_i <= b is replaced by the nearest one in D, J - (J_ii - b) / J_ii² J e_i e_iᵀ J. If the true body
       keeps the bound, D does not grow, by the Pythagorean inequality of Bregman projections on convex sets, and V
       neither.
-    - In a period J moves by at most 0.1 in the affine-invariant metric of positive definite matrices, the norm of
-      log(J⁻¹ J_next). The theorem holds for as long as this limit does not act.
+    - In a period J moves, before the projection, by at most 0.103 in the affine-invariant metric of positive definite
+      matrices, the norm of log(J⁻¹ J_next). The theorem holds for as long as this limit does not act.
 
     Source: Lee, Kwon and Park, "A natural adaptive control law for robot manipulators", IEEE/RSJ Int. Conf. Intelligent
     Robots and Systems, 2018; for the projection Bregman, "The relaxation method of finding the common point of convex
@@ -205,7 +205,7 @@ class NaturalAdaptive(ContinuousLaw):
 
 
 def projected(J: Array, bounds: Array) -> Any:
-    """Return the pseudo-inertia with diagonal elements within bounds (4,) that is nearest to J in Bregman's divergence.
+    """Return J with diagonal elements within bounds (4,), projected on one after the other in Bregman's divergence.
 
     Each projection subtracts a positive semidefinite matrix, so that later ones keep the bounds of earlier ones.
 

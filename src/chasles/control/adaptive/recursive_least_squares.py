@@ -74,14 +74,14 @@ def bounded_covariance(covariance: Array, first: Array, limit: Real, forgetting:
     """The covariance, without the last sample's forgetting where it would else have grown too much.
 
     Forgetting makes covariances of what is not excited grow without bound, and estimates burst. As P without forgetting
-    never grows, its trace stays below the limit if it began there.
+    never grows, this mean stays below the limit if it began there.
 
     Parameters
     ----------
     covariance
         P after a sample, (m, m).
-    limit
-        Upper bound of its trace.
+    first, limit
+        Diagonal of the first P, (m,), and upper bound of the mean of P[k, k] / first[k].
     forgetting
         Divisor of P in this step.
     """

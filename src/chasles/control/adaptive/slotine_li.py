@@ -28,7 +28,8 @@ class SlotineLi(ContinuousLaw):
     With e = q_ref - q: qd_r = qd_ref + rate e, s = qd - qd_r, and Y theta = M qdd_r + C qd_r + g + friction evaluated
     with the estimate theta. In continuous time and within the torque limits, the energy-like V = sᵀ M s / 2 + (theta -
     true)ᵀ Gamma⁻¹ (theta - true) / 2 never grows, V' = -sᵀ Kd s, so the tracking error goes to zero whatever the true
-    parameters are. The estimates stay bounded, and converge to the true parameters if the motion excites all of them.
+    values of the unknown parameters are, within lower and upper. The estimates stay bounded, and converge to the true
+    parameters if the motion excites all of them.
 
     In the sampled law, model friction is evaluated at the reference velocity qd_r instead of the measured one, where
     its compensation would be a positive feedback. This removes further energy.

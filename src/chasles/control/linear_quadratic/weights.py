@@ -121,7 +121,7 @@ def frequency_weights(
     period
         Sample period h, s, for regulators whose torques are held between samples, such as `TimeVaryingRegulator`. The
         sampled loop then has the poles exp(s h) for each pole s above. The default, continuous time, gives slower poles
-        when sampled. See `chasles.control.sampled_poles.held_weights`.
+        when sampled. See `chasles.control.pole_design.held_weights`.
 
     Returns
     -------
@@ -261,8 +261,8 @@ def filtered_regulator_gains(design: PoleDesign, filter: float = 10.0, resonance
     with which a load resists, and not as the torque of the plan, which is zero at a joint that carries nothing.
 
     A lasting torque that wanders by λ h times that in a period h, and by no more than that, adds a pole at about -λ for
-    λ well below Ω, and -Ω for λ = Ω: its estimate is as fast. Loads change along the motion, in two cycles of it at
-    most, and faster ones than the loop's poles do not matter: λ is the larger of both rates.
+    λ well below Ω, and -0.83 Ω for λ = Ω: its estimate is nearly as fast. Loads change along the motion, in two cycles
+    of it at most, and faster ones than the loop's poles do not matter: λ is the larger of both rates.
     """
     bandwidth = min(filter * design.attainable, math.pi * real(resonance, "resonance", above=0.0, infinite=True))
     torque_error = bandwidth**2 * ENCODER_NOISE * design.inertia

@@ -55,9 +55,9 @@ class DisturbanceObserver(RobotController):
     -----
     The discrete filter is exact for a disturbance that is constant over a period, so that an observer that compensates
     nothing is stable for every bandwidth. Compensation makes a loop of it: a model that is too heavy takes the torques
-    it has just sent for disturbances. With held torques, velocities measured without delay and slow inner laws, the
-    loop is stable if every eigenvalue of M_true⁻¹ M is below 2 / (1 - exp(-bandwidth period)), from 2 for fast
-    observers. Models that are too light are harmless.
+    it has just sent for disturbances. With held torques, velocities measured without delay, slow inner laws, and one
+    bandwidth and compensation 1 for all joints, the loop is stable if every eigenvalue of M_true⁻¹ M is below
+    2 / (1 - exp(-bandwidth period)), from 2 for fast observers: models that are too light are then harmless.
 
     Examples
     --------
