@@ -13,6 +13,7 @@ from tests.control.calls import called
 import chasles as ch
 from chasles import control
 from chasles.base.errors import ArgumentError
+from chasles.control.floating_base import tracking_error
 from chasles.control.linear_model import linear_model
 from chasles.control.sliding_variable import sliding
 from chasles.geometry import exp_pose, pose
@@ -64,6 +65,24 @@ def test_the_reference_velocity_has_its_exact_derivative() -> None:
     t = 0.31
     difference = (at(t + h).qd_reference - at(t - h).qd_reference) / (2.0 * h)
     np.testing.assert_allclose(at(t).qdd_reference, difference, atol=1e-7)
+
+
+def test_computed_torque_gives_the_error_its_linear_equation_while_the_reference_turns() -> None:
+    """To first order, with unequal gains: e'' + Kd e' + Kp e = 0."""
+    law, motion, h, t = control.ComputedTorque(BALL, kp=[100.0, 200.0, 50.0, 400.0], kd=20.0), curved(), 1e-4, 0.3
+    at, size = motion(t), 1e-4
+    q = np.asarray(BALL.integrate(at.q, size * np.array([1.0, -0.5, 0.8, 0.6])))
+    turned = tracking_error(BALL, q, np.zeros(4), at).velocity
+    qd = turned + size * np.array([2.0, 1.0, -3.0, 1.0])
+    qdd = np.asarray(BALL.forward_dynamics(q, qd, law.evaluate(q, qd, motion, t=t).tau))
+
+    def error(s: float) -> np.ndarray:
+        moved = BALL.integrate(q, s * qd + 0.5 * s**2 * qdd)
+        return np.asarray(tracking_error(BALL, moved, qd + s * qdd, motion(t + s)).velocity)
+
+    now = tracking_error(BALL, q, qd, at)
+    expected = -law.kd * now.velocity - law.kp * now.position
+    np.testing.assert_allclose((error(h) - error(-h)) / (2.0 * h), expected, atol=1e-3 * np.abs(expected).max())
 
 
 def test_linear_models_of_regulators_are_those_of_their_deviations() -> None:

@@ -26,8 +26,7 @@ class ComputedTorque(RobotController):
 
     The inverse dynamics ID of an exact model cancels the robot's own, so that in continuous time each joint error of a
     robot without friction obeys the linear equation e''' + Kd e'' + Kp e' + Ki e = 0 (without integral action e'' + Kd
-    e' + Kp e = 0); that of a spherical joint to first order, with equal gains for its axes. The law requires the full
-    dynamic model.
+    e' + Kp e = 0); that of a spherical joint to first order. The law requires the full dynamic model.
 
     By default, model friction is compensated at the reference velocity. At the measured velocity, the compensation of
     viscous friction D would be a positive feedback with the gain D h / M, for a sample period h and an inertia M; for

@@ -24,7 +24,7 @@ from chasles.engine.linear.symmetric import factor, solve
 from chasles.engine.program.scalar import Real
 from chasles.engine.validators import reals
 from chasles.geometry import adjoint, exp_pose, exp_rotation
-from chasles.geometry.elementary import Array
+from chasles.geometry.elementary import Array, cross, twist_cross
 from chasles.inverse_kinematics.differential.body_tasks import free_velocities
 from chasles.robot.robot import Robot
 from chasles.trajectories.motion import Motion
@@ -107,7 +107,7 @@ class TrackingError(NamedTuple):
     velocity
         Velocity of the reference, seen at q, less qd, (n,).
     acceleration
-        Acceleration of the reference, seen at q, (n,).
+        Rate of change of the reference's velocity, seen at q, (n,): that of `velocity` is this less q̈.
     """
 
     position: Array
@@ -119,7 +119,8 @@ def tracking_error(robot: Robot, q: Array, qd: Array, reference: Motion) -> Trac
     """Difference between a reference and a state, of numbers or traced scalars.
 
     Spherical and free joints give velocities in the axes of the body that they move. Those of the reference are rotated
-    into the axes of the body as it is: by the rotation, or the adjoint of the pose, from one to the other.
+    into the axes of the body as it is: by the rotation R, or the adjoint of the pose, from one to the other. In these
+    axes, which turn at ω, R ω_ref changes by R ω_ref' - ω × R ω_ref.
     """
     if robot.nq == robot.n:
         return TrackingError(reference.q - q, reference.qd - qd, reference.qdd)
@@ -128,11 +129,11 @@ def tracking_error(robot: Robot, q: Array, qd: Array, reference: Motion) -> Trac
     for joint in robot.description.coordinates:
         indices = robot.description.velocity_places(joint.name)
         if joint.has_quaternion and indices.stop:
-            towards: Any = adjoint(exp_pose(error[indices])) if joint.kind == "free" else exp_rotation(error[indices])
-            velocity[indices], acceleration[indices] = (
-                towards @ velocity[indices],
-                towards @ acceleration[indices],
-            )
+            is_free = joint.kind == "free"
+            towards: Any = adjoint(exp_pose(error[indices])) if is_free else exp_rotation(error[indices])
+            turned = np.asarray(towards @ velocity[indices])
+            turning = (twist_cross if is_free else cross)(qd[indices], turned)
+            velocity[indices], acceleration[indices] = turned, towards @ acceleration[indices] - turning
     return TrackingError(error, velocity - qd, acceleration)
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from chasles.control.floating_base import tracking_error
 from chasles.control.load_friction import friction_change
 from chasles.engine.program.scalar import Array
-from chasles.geometry.elementary import cross
 from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
@@ -57,16 +56,10 @@ def sliding(robot: Robot, q: Array, qd: Array, reference: Motion, rate: Array) -
         qd_reference = reference.qd + rate * (reference.q - q)
         return Sliding(qd - qd_reference, qd_reference, reference.qdd + rate * (reference.qd - qd))
     error = tracking_error(robot, q, qd, reference)
-    turned = error.velocity + qd
-    change = np.array(error.acceleration)
-    for joint in robot.description.coordinates:
-        indices = robot.description.velocity_places(joint.name)
-        if joint.kind == "spherical" and indices.stop:
-            change[indices] = change[indices] - cross(qd[indices], turned[indices])
     rates = robot.configuration_rate(q, qd), robot.configuration_rate(reference.q, reference.qd)
     error_rate = robot.difference.specialize().jvp(["q0", "q1"])(q, reference.q, *rates)
-    qd_reference = turned + rate * error.position
-    return Sliding(qd - qd_reference, qd_reference, change + rate * np.asarray(error_rate))
+    qd_reference = error.velocity + qd + rate * error.position
+    return Sliding(qd - qd_reference, qd_reference, error.acceleration + rate * np.asarray(error_rate))
 
 
 def friction_moved(
