@@ -1,7 +1,8 @@
 """Adaptation in continuous time: laws given by the rates of their estimates, and bounds that the estimates keep.
 
 Source: Slotine & Li, Applied Nonlinear Control (1991), chapter 8, on parameters with known bounds. With a gain for each
-parameter by itself, projection never lengthens the parameters' error, so that no proof of stability is lost.
+parameter by itself and true values within the bounds, projection never lengthens the parameters' error, so that no
+proof of stability is lost.
 """
 
 from __future__ import annotations

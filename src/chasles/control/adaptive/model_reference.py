@@ -32,9 +32,10 @@ class ModelReferenceAdaptive(ContinuousLaw):
     Lyapunov equation Aᵀ P + P A = -Q of the reference model. With ``proportional`` a term beta r phi is added to each
     gain K.
 
-    For decoupled joints of constant inertia J, J q'' + b q' + c q + f = tau, the function V = J (e, e') P (e, e')ᵀ +
-    sum of (K - ideal)² / alpha never grows, and the error goes to zero. In an arm, coupling disturbs each joint;
-    ``leakage``, K' = alpha r phi - leakage (K - initial), then keeps the gains bounded as long as the errors are.
+    In continuous time, for all alpha positive and decoupled joints of constant inertia J, J q'' + b q' + c q + f = tau,
+    the function V = J (e, e') P (e, e')ᵀ + sum of (K - ideal)² / alpha never grows, and the error goes to zero. In an
+    arm, coupling disturbs each joint; ``leakage``, K' = alpha r phi - leakage (K - initial), then keeps the gains
+    bounded as long as the errors are.
 
     Source: Seraji, "Decentralized adaptive control of manipulators: theory, simulation, and experimentation", IEEE
     Trans. Robotics and Automation 5(2), 1989; leakage: Ioannou and Kokotovic, "Instability analysis and improvement of

@@ -31,8 +31,8 @@ class LinearQuadraticRegulator(RobotController):
 
     K minimises ∫ (δxᵀ Q δx + δτᵀ R δτ) dt, or its sum over the calls for torques held between them, for the exact
     linear model of the robot at rest in the pose, δx = (δq, δq̇). With ``integral_error`` the integral z of δq is
-    weighted as well, and constant disturbances leave no error. The reference may move near the pose. It requires the
-    full dynamic model.
+    weighted as well, and constant disturbances leave no error at rest. The reference may move near the pose. It
+    requires the full dynamic model.
 
     Source: Anderson and Moore, Optimal Control: Linear Quadratic Methods.
 

@@ -66,8 +66,8 @@ class TimeVaryingRegulator(RobotController):
         delay, rounded up.
     integral_error
         Largest tolerable integral of each joint's deviation, rad·s, which sets its weight by Bryson's rule; None for no
-        integral action. With integral action, constant disturbances leave no error. A joint's integrator is held while
-        its torque exceeds the model's effort limit and the deviation would push it further.
+        integral action. With integral action, constant disturbances leave no error at rest. A joint's integrator is
+        held while its torque exceeds the model's effort limit and the deviation would push it further.
 
     delay
         Design delay from a call to the effect of its torque, in sample periods, 0 to 10: the delay of
