@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.optimize import brentq
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
@@ -51,6 +52,29 @@ def test_drawn_plants_share_their_gains_and_others_judge() -> None:
     assert judged.after < judged.before
     assert judged.change[0] + judged.change[1] < 0.0
     assert "held out, 10 runs" in str(found)
+
+
+def test_the_geometric_mean_counts_each_draw_by_its_factor() -> None:
+    """The best damping of drawn inertias minimises the mean of log(d/k + m/d): sum (d^2 - k m) / (d^2 + k m) = 0."""
+    robot, _ = mass()
+    name = next(name for name in robot.parameters if name.endswith("motor_inertia"))
+    inertias = np.array([0.0, 0.1, 8.0])
+    wanted = brentq(lambda d: float(((d * d - 4.0 * (1.0 + inertias)) / (d * d + 4.0 * (1.0 + inertias))).sum()), 1, 20)
+    law = PD(robot, kp=4.0, kd=1.5)
+    long = ch.PointToPoint([0.0], [0.0], duration=30.0)
+    setup: dict[str, Any] = {"by": ["kd"], "over": {name: inertias}, "start": [1.0], "period": 0.005, "starts": 1}
+    found = ch.tune(robot, law, long, exponent=0.0, **setup)
+    assert found.values["kd"][0] == pytest.approx(wanted, rel=0.01)
+    with pytest.raises(ArgumentError, match=r"positive losses, but the loss of a run is -1; use 1"):
+        ch.tune(robot, law, long, lambda now: 0.0 * now.t - 1.0, exponent=0.0, **setup)
+
+
+def test_a_loss_below_zero_is_minimised() -> None:
+    robot, rest = mass()
+    law = PD(robot, kp=4.0, kd=0.9)
+    setup: dict[str, Any] = {"by": ["kd"], "start": [1.0], "period": 0.004, "starts": 1}
+    found = ch.tune(robot, law, rest, lambda now: square(now) - 1.0, **setup)
+    assert found.values["kd"][0] == pytest.approx(2.0, rel=5e-3)
 
 
 def test_bounds_stop_the_search_and_are_named() -> None:

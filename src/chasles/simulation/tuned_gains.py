@@ -19,7 +19,7 @@ class HeldOut(NamedTuple):
     Attributes
     ----------
     before, after
-        Mean loss with the gains at the start and with those found.
+        Average loss with the gains at the start and with those found.
     change
         Mean of the changes, draw by draw, with half the width of its 95 % interval.
     lost
@@ -45,7 +45,7 @@ class Tuned(NamedTuple):
     values
         The gains, by the names of the law's parameters.
     before, after
-        Mean loss over the training draws at the start and at the end.
+        Average loss over the training draws at the start and at the end.
     held_out
         Loss of the draws that were not trained on; None without such draws.
     margin
@@ -55,7 +55,7 @@ class Tuned(NamedTuple):
     evaluations
         Number of simulations of all training draws, each with its gradient.
     starts
-        Mean loss that was reached from each start.
+        Average loss that was reached from each start.
     """
 
     law: Controller

@@ -1,8 +1,9 @@
-"""Gains found by exact gradients: the least mean loss over drawn plants, with a disk margin and torques kept.
+"""Gains found by exact gradients: the least average loss over drawn plants, with a disk margin and torques kept.
 
-All values are searched on a logarithmic scale by sequential quadratic programming (D. Kraft, "A software package for
-sequential quadratic programming", DFVLR-FB 88-28, 1988), whose gradients are those of whole simulations
-(`chasles.simulation.loss_gradients`).
+All values are searched on a logarithmic scale: by normalised steps (D. P. Kingma and J. Ba, "Adam: a method for
+stochastic optimization", ICLR 2015), then by sequential quadratic programming (D. Kraft, "A software package for
+sequential quadratic programming", DFVLR-FB 88-28, 1988), which alone searches where a margin is kept. The gradients are
+those of whole simulations (`chasles.simulation.loss_gradients`).
 """
 
 from __future__ import annotations
@@ -10,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from chasles.base.progress import is_watched, progress_bar
@@ -39,6 +39,7 @@ def tune(
     over: Mapping[str, ArrayLike] | None = None,
     final: Loss | None = None,
     bounds: Mapping[str, tuple[float, float]] | None = None,
+    exponent: float = 1.0,
     margin: float | None = None,
     torque: float | None = None,
     duration: float | None = None,
@@ -50,14 +51,15 @@ def tune(
     seed: int = 0,
     progress: bool | None = None,
 ) -> Tuned:
-    """Find the gains of a law with the least mean loss over drawn plants, by exact gradients of whole simulations.
+    """Find the gains of a law with the least average loss over drawn plants, by exact gradients of simulations.
 
     Parameters
     ----------
     plant, motion, duration, period, start, integrator
         See `chasles.simulate`, and `chasles.loss_gradient` for steps. Sensors do not round what they read.
     law
-        Law whose gains are the first start.
+        Law whose gains are the first start. Gains that lose more of the training runs, whose loss is then beyond ten
+        times the largest at the start, are never preferred to these.
     loss, final
         See `chasles.loss_gradient`; the default loss is the squared tracking error.
     by
@@ -68,6 +70,10 @@ def tune(
     bounds
         Lowest and highest value of parameters by name, both positive. Default: a hundredth and a hundred times the
         start. A parameter that starts outside, as one that is 0, starts at the nearer bound.
+    exponent
+        Exponent of the power mean of the draws' losses, from 0 to 1. The worst draws decide the mean, 1. The geometric
+        mean, 0, counts each draw by the factor of its change, as a comparison of medians does; 1/2 is the mean RMS
+        error, squared, of squared errors. Losses must be positive unless it is 1.
     margin
         Disk margin that the law must keep on the plant's robot along the motion, see `control.loop_margins`. The law
         must have it at the start. Default: none is asked for.
@@ -86,10 +92,11 @@ def tune(
     ------
     ArgumentError
         The law has no such gains, a gain is not positive and has no bounds, the draws do not fit together, or the law
-        has no such margin at the start.
+        has no such margin at the start; a loss is not positive with an exponent below 1.
 
     Examples
     --------
+    >>> import numpy as np
     >>> import chasles as ch
     >>> arm = ch.load("planar2r")
     >>> motion = ch.PointToPoint([0.0, 0.0], [1.0, 0.5], duration=1.0)
@@ -101,8 +108,9 @@ def tune(
     (True, True)
     """
     training, held_out = split_draws(over or {})
+    power = real(exponent, "exponent", at_least=0.0, at_most=1.0)
     setup = Setup(as_plant(plant), law, motion, duration, period, start, integrator)
-    problem = TuningProblem(setup, loss or _squared_error, final, torque, training, held_out)
+    problem = TuningProblem(setup, loss or _squared_error, final, torque, training, held_out, power)
     box = GainBox.of(law, by, bounds or {})
     search = GainSearch(problem, box)
     least = None if margin is None else real(margin, "margin", above=0.0)
@@ -114,10 +122,10 @@ def tune(
         for x in box.starting_points(count, seed):
             ends.append(search.descend(x, max(1, budget // (2 * count)), least, rounds=1))
             advance(1)
-        losses = [search.cost(x)[0] for x in ends]
-        x = search.descend(ends[int(np.argmin(losses))], budget, least)
+        ranks = [search.cost(x)[0] for x in ends]
+        x = search.descend(ends[ranks.index(min(ranks))], budget, least)
         advance(1)
-    return search.result(x, least, tuple(losses))
+    return search.result(x, least, tuple(rank.loss for rank in ranks))
 
 
 def _squared_error(now: Any) -> Any:
