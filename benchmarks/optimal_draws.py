@@ -1,7 +1,7 @@
 """A thousand drawn reaches with limits, obstacles and exact ends, of three arms, beside IPOPT and judged by Pinocchio.
 
 A tenth of them cannot be solved. What is reported as solved is rolled out by Pinocchio and held against the limits;
-what is reported as impossible, or is not solved, IPOPT tries from three first motions, everything else from one.
+what is not solved, IPOPT tries from three first motions, everything else from one.
 """
 
 from __future__ import annotations
@@ -56,10 +56,11 @@ def tables() -> Iterator[Table]:
 
 def drawn(arms: dict[str, tuple[int, int]]) -> Table:
     """Reaches of arms, so many of each with so many nodes."""
-    counts = "drawn", "solved", "IPOPT", "only ours", "only IPOPT", "lower", "higher", "refuted", "no motion"
+    counts = "drawn", "solved", "IPOPT", "only ours", "only IPOPT", "lower", "higher", "refuted"
+    unsolved = "impossible", "of these IPOPT solves", "locally infeasible", "of these IPOPT solves"
     table = Table(
         "Drawn reaches",
-        ("arm", "nodes", *counts, "of these IPOPT solves", "iterations, median", "IPOPT"),
+        ("arm", "nodes", *counts, *unsolved, "iterations, median", "IPOPT"),
         notes=[
             f"Refuted: Pinocchio's motion by the plan's regulator violates something by more than {REFUTED:g}, scaled.",
             "Lower, higher: both solved it, at costs that differ by more than 1e-6.",
@@ -88,7 +89,10 @@ def outcomes(arm: Arm, count: int) -> list[float]:
         tried.append((plan, motions, bool(plan.success) and arm.violation(plan, reach, limited) > REFUTED))
     ours, theirs = ([plan.success for plan, *_ in tried], [motions[0].solved for _, motions, _ in tried])
     both = [(plan.cost, motions[0].cost) for plan, motions, _ in tried if plan.success and motions[0].solved]
-    none = [motions for plan, motions, _ in tried if plan.status is PlanStatus.NO_MOTION]
+    unsolved: list[float] = []
+    for status in (PlanStatus.IMPOSSIBLE, PlanStatus.LOCALLY_INFEASIBLE):
+        peers_motions = [motions for plan, motions, _ in tried if plan.status is status]
+        unsolved += [len(peers_motions), sum(any(motion.solved for motion in motions) for motions in peers_motions)]
     return [
         count,
         sum(ours),
@@ -98,8 +102,7 @@ def outcomes(arm: Arm, count: int) -> list[float]:
         sum(a < (1.0 - SAME) * b for a, b in both),
         sum(a > (1.0 + SAME) * b for a, b in both),
         sum(is_refuted for *_, is_refuted in tried),
-        len(none),
-        sum(any(motion.solved for motion in motions) for motions in none),
+        *unsolved,
         median([plan.iterations for plan, *_ in tried if plan.success]),
         median([motions[0].iterations for _, motions, _ in tried if motions[0].solved]),
     ]

@@ -43,7 +43,7 @@ def test_what_cannot_be_held_is_named() -> None:
         limits=[],
     )
     plan = problem.solve([0.0, 0.0])
-    assert plan.status == "no motion found"
+    assert plan.status == "locally infeasible"
     (finding,) = plan.findings
     assert "element 0 of what is to be held is 1 instead of 0 at 4 nodes from 1 to 4" in str(finding)
     with pytest.raises(ArgumentError, match="depends on torques"):

@@ -80,7 +80,7 @@ def test_what_is_kept_with_torques_and_what_without_are_told_apart() -> None:
         limits=[],
     )
     plan = problem.solve([0.0, 0.0])
-    assert plan.status == "no motion found"
+    assert plan.status == "locally infeasible"
     (finding,) = plan.findings
     assert "element 1 of what is to be kept is 1 below 0 at 4 nodes from 0 to 3" in str(finding)
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from chasles.base.findings import Finding
 from chasles.control.optimal.certificate import Certificate, certify
+from chasles.control.optimal.impossible import impossible
 from chasles.control.optimal.iterates import Ending, SearchResult
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.plan import PlanStatus, Solved
@@ -54,7 +55,9 @@ def evaluated(
             findings = not_finite(nodes.select(k), W[k])
         elif not certificate.is_feasible[k]:
             pairs = () if clearance is None else clearance.pairs
-            findings = outside_at_start(nodes.rows, nodes.x0[k])
+            findings = impossible(nodes.select(k), pairs)
+            status = PlanStatus.IMPOSSIBLE if findings else status
+            findings += outside_at_start(nodes.rows, nodes.x0[k])
             findings += violations(pairs, nodes.rows, certificate.rows[k])
         elif clearance is not None:
             findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
@@ -73,4 +76,4 @@ def _status(certificate: Certificate, ending: Ending, k: int) -> PlanStatus:
         return PlanStatus.OPTIMAL
     if certificate.is_feasible[k]:
         return PlanStatus.FEASIBLE
-    return PlanStatus.NO_MOTION if ending is Ending.INFEASIBLE else PlanStatus.STOPPED
+    return PlanStatus.LOCALLY_INFEASIBLE if ending is Ending.INFEASIBLE else PlanStatus.STOPPED

@@ -21,8 +21,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.control.optimal.detours import detours
 from chasles.control.optimal.elastic import PRICE_FACTOR
 from chasles.control.optimal.errors import HIGH_PRICE, Errors
+from chasles.control.optimal.impossible import impossible
 from chasles.control.optimal.iterates import Ending, Iterate, SearchResult
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.workspace import Label, Workspace, workspace
@@ -91,20 +93,28 @@ def solve_all(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None =
 
 
 def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None = None) -> SearchResult:
-    """Iterate from a motion; where that ends without one that keeps the constraints, again with other barriers.
+    """Iterate from a motion; where that ends without one that keeps the constraints, with other barriers and `detours`.
 
-    A high barrier leads far away from the first motion, a low one keeps near to it: that none of them finds a motion is
-    better evidence that there is none. A later result counts only if it converges.
+    A high barrier leads far away from the first motion, a low one keeps near to it. A later result counts only if it
+    converges. Where no motion can keep the constraints, the first search is the only one.
     """
     results: list[SearchResult] = []
-    for barrier in _FIRST_BARRIERS:
+    for first, barrier in _first_motions(nodes, W):
         left = iterations - sum(each.iterations for each in results)
-        results.append(solve(nodes, first_iterate(nodes, W, barrier), iterations=left, watch=watch))
-        if results[-1].ending not in (Ending.INFEASIBLE, Ending.STALLED):
+        results.append(solve(nodes, first_iterate(nodes, first, barrier), iterations=left, watch=watch))
+        if results[-1].ending not in (Ending.INFEASIBLE, Ending.STALLED) or impossible(nodes):
             break
     best = results[-1] if results[-1].ending is Ending.CONVERGED else results[0]
     spent, sweeps = (sum(counts) for counts in zip(*((each.iterations, each.sweeps) for each in results), strict=True))
     return replace(best, iterations=spent, sweeps=sweeps)
+
+
+def _first_motions(nodes: Nodes, W: Floats) -> Iterator[tuple[Floats, float]]:
+    """Motions and barriers to begin at, one after the other."""
+    for barrier in _FIRST_BARRIERS:
+        yield W, barrier
+    for detour in detours(nodes, W):
+        yield detour, _FIRST_BARRIERS[0]
 
 
 def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:

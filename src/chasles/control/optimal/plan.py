@@ -24,7 +24,8 @@ class PlanStatus(StrEnum):
 
     OPTIMAL = "optimal"
     FEASIBLE = "feasible"
-    NO_MOTION = "no motion found"
+    IMPOSSIBLE = "impossible"
+    LOCALLY_INFEASIBLE = "locally infeasible"
     STOPPED = "stopped"
     NOT_FINITE = "not finite"
 
@@ -39,9 +40,10 @@ _SAID = 5
 _SENTENCES = {
     PlanStatus.OPTIMAL: "the motion keeps all constraints, and to first order no small change of it costs less",
     PlanStatus.FEASIBLE: "the motion keeps all constraints, but is not optimal to the tolerance",
-    PlanStatus.NO_MOTION: (
-        "no motion within the constraints was found near this start: small changes only make the violations larger; "
-        "another guess may do better"
+    PlanStatus.IMPOSSIBLE: "no motion keeps all constraints, wherever a search begins",
+    PlanStatus.LOCALLY_INFEASIBLE: (
+        "no motion within the constraints was found: small changes of this one only make the violations larger, which "
+        "says nothing of motions far from it; begin at another guess, such as a path of chasles.plan"
     ),
     PlanStatus.STOPPED: "the search ended before the motion kept all constraints",
     PlanStatus.NOT_FINITE: "a value of the problem is not finite along the motion",

@@ -183,7 +183,7 @@ class OptimalControl(Sealed):
         guess: JointTrajectory | Path | None = None,
         reference: JointTrajectory | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
-        iterations: int = 500,
+        iterations: int = 1000,
         watch: Callable[[int, Errors], None] | None = None,
         **values: ArrayLike,
     ) -> Plan:
@@ -203,7 +203,7 @@ class OptimalControl(Sealed):
             by their names in `Robot.parameters`; those that move joints or frames cannot vary. Each set of names is
             compiled once.
         iterations
-            Largest number of iterations.
+            Largest number of iterations, of all searches together.
         watch
             Called with the number of each iteration and the errors of the problems that go on, for progress.
         **values

@@ -126,7 +126,7 @@ def outside_at_start(rows: ConstraintRows, x0: Floats) -> tuple[Finding, ...]:
     excess = np.maximum(x0[:given] - rows.upper[states], rows.lower[states] - x0[:given])
     found: list[Finding] = []
     for index in np.flatnonzero(excess * rows.scale[states] > FEASIBLE):
-        quantity, joint, unit = _element(rows.stage.step, m + int(index))
+        quantity, joint, unit = element_of(rows.stage.step, m + int(index))
         found += _LIMIT.told(excess[index], quantity=quantity, joint=joint, unit=unit, at="node 0, the given start")
     return tuple(found)
 
@@ -176,13 +176,13 @@ def violations(pairs: Sequence[tuple[str, str]], rows: ConstraintRows, values: F
             first, second = pairs[index]
             found += _CLEARANCE.told(1e3 * DISTANCE_SCALE * most, first=first, second=second, at=at)
         else:
-            quantity, joint, unit = _element(rows.stage.step, index)
+            quantity, joint, unit = element_of(rows.stage.step, index)
             value = most / float(rows.scale[index])
             found += _LIMIT.told(value, quantity=quantity, joint=joint, unit=unit, at=at)
     return tuple(found)
 
 
-def _element(step: HeldStep, index: int) -> tuple[str, str, str]:
+def element_of(step: HeldStep, index: int) -> tuple[str, str, str]:
     """Quantity, joint and unit of an element of w = (u, x)."""
     robot, driven = step.robot, np.flatnonzero(step.motors)
     description, names = robot.description, robot.velocity_names

@@ -160,6 +160,21 @@ class Program:
         """Number of scalar operations of one evaluation."""
         return sum(self.operations.values())
 
+    def reads(self, results: Sequence[int]) -> set[int]:
+        """Return the positions of the input scalars that some of the result scalars are computed from.
+
+        >>> from chasles.engine import trace
+        >>> program = trace(lambda x, y: [y * y, 2.0 + x], {"x": (), "y": ()}, name="both")
+        >>> program.reads([0])
+        {1}
+        """
+        needed = _needed(self, [self.results[k] for k in results])
+        return {
+            each[1]
+            for each, is_needed in zip(self.instructions, needed, strict=True)
+            if is_needed and each[0] == "input"
+        }
+
     def replay(self, values: Sequence[Any]) -> list[Any]:
         """Run the program on one number or traced scalar for each input scalar, folding constants.
 
@@ -313,7 +328,7 @@ def operands(instruction: Instruction) -> tuple[int, ...]:
     return instruction[2:] if operation == "call" else instruction[1:]
 
 
-def _needed(graph: Graph, roots: Sequence[int]) -> bytearray:
+def _needed(graph: Graph | Program, roots: Sequence[int]) -> bytearray:
     """Whether the roots depend on each instruction of a graph."""
     needed = bytearray(len(graph.instructions))
     for index in roots:
