@@ -179,13 +179,15 @@ def test_what_no_motor_can_do_is_refused() -> None:
     assert has_motors(ch.load("panda")).all()
 
 
-def test_a_spherical_joint_is_driven_to_an_orientation() -> None:
+@pytest.mark.parametrize("kind", ["ComputedTorque", "SlotineLi", "ModelReferenceAdaptive"])
+def test_a_spherical_joint_is_driven_to_an_orientation(kind: str) -> None:
     from chasles.model import Description, Inertia, Joint, Link
 
     link = Link("ball", Inertia(2.0, [0.0, 0.0, -0.2], np.diag([0.05, 0.06, 0.02])))
     robot = ch.Robot(Description("pendulum", (Link("world"), link), (Joint("hook", "spherical", "world", "ball"),)))
     goal: Any = quaternion_from_rotation(exp_rotation([1.0, -0.5, 0.7]))
     motion = ch.PointToPoint(robot.neutral, goal, 0.5)
-    run = ch.simulate(robot, ch.ComputedTorque(robot, kp=400.0, kd=40.0), motion, duration=0.7)
+    law = getattr(control, kind).tuned(robot, motion, 1e-3, frequency=20.0)
+    run = ch.simulate(robot, law, motion, duration=0.7)
     np.testing.assert_allclose(np.abs(run.q.values[-1] @ goal), 1.0, atol=1e-6)
     assert float(np.abs(run.error).max()) < 5e-3

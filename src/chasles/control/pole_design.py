@@ -15,6 +15,7 @@ from chasles.base.cached import cached_property
 from chasles.engine.validators import real
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
+from chasles.trajectories.joint.closed import on_manifold
 
 Floats = NDArray[np.float64]
 Complex = NDArray[np.complex128]
@@ -160,6 +161,8 @@ class PoleDesign:
             real(getattr(self, name), name, above=0.0)
         real(self.damping_times_period, "damping_times_period", above=0.0, infinite=True)
         real(self.integral, "integral", at_least=0.0)
+        if isinstance(self.motion, JointTrajectory):  # laws of frames may be given the motion of a frame
+            object.__setattr__(self, "motion", on_manifold(self.model, self.motion))
 
     @cached_property
     def times(self) -> Floats:

@@ -171,7 +171,7 @@ def _possible(J: Floats) -> Floats:
 def excitation(design: PoleDesign, unknowns: Unknowns) -> Floats:
     """Return the mean (m, m) of Yᵀ M⁻¹ Y over the motion, and over states as fast as it all around."""
     planned = design.motion(design.times)
-    spread = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *planned.q.shape))
+    spread = np.random.default_rng(0).uniform(-1.0, 1.0, (2, *planned.qd.shape))
     around = [share * np.abs(part).max(axis=0) for share, part in zip(spread, (planned.qd, planned.qdd), strict=True)]
     total: Any = 0.0
     for qd, qdd in ((planned.qd, planned.qdd), around):
