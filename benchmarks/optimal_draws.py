@@ -1,7 +1,8 @@
 """A thousand drawn reaches with limits, obstacles and exact ends, of three arms, beside IPOPT and judged by Pinocchio.
 
-A tenth of them cannot be solved. What is reported as solved is rolled out by Pinocchio and held against the limits;
-what is not solved, IPOPT tries from three first motions, everything else from one.
+Eight of a hundred are drawn to be impossible. More are: limits of torques are a share of a motion's peaks, which of the
+Panda are mostly its weight, and some are too low to carry it. What is reported as solved is rolled out by Pinocchio and
+held against the limits; what is not solved, IPOPT tries from three first motions, all else from one.
 """
 
 from __future__ import annotations
