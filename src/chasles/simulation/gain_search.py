@@ -208,7 +208,7 @@ class GainSearch:
     def descend(self, x: Floats, iterations: int, margin: float | None, rounds: int = _ROUNDS) -> Floats:
         """Return gains that are at least as good, with the margin kept."""
         if margin is None:
-            return self._minimum(self._explored(x, iterations), self.box.limits, -(-iterations // 4))
+            return self._minimum(self._explored(x, iterations), self.box.limits, -(-iterations // 8))
         x = self._with_margin(x, margin)
         for _ in range(rounds):
             at = self.problem.margin(self.box.law_at(x), _SLOPES_AT)
