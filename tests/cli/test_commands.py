@@ -486,11 +486,12 @@ def test_simulate_knows_every_controller_of_studies(kind):
         "operational-space": ["components=x,y"],
         "resolved-acceleration": ["components=x,y"],
         "impedance": ["stiffness=500", "damping=60", "components=x,y"],
-        "elastic-regulator": ["stiffness=800,100", "rotor_inertia=0.3,0.05"],
     }
+    elastic = ("elastic-regulator", "elastic-computed-torque")
+    needed |= {key: ["stiffness=800,100", "rotor_inertia=0.3,0.05"] for key in elastic}
     options = ["planar2r", "--law", kind, "--duration", "0.3", "--period", "0.004", "--json"]
     if kind in needed:
-        asked = {"impedance": "needs a value for", "elastic-regulator": "give --set stiffness=…"}
+        asked = {"impedance": "needs a value for"} | dict.fromkeys(elastic, "give --set stiffness=…")
         said = asked.get(kind, "cannot move the components")
         assert said in error_of("simulate", *options)
     for setting in needed.get(kind, []):
