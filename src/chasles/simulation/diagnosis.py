@@ -52,7 +52,7 @@ DAMPING = Rule(
     "{moves}, and kd·T/M = {value:.2g} must be below {limit:g}: lower kd or shorten the period", "caution",
 )  # fmt: skip
 STIFFNESS = Rule(
-    "stiffness-gain-too-high", 4.0, "a position feedback that is sampled and held is stable below",
+    "stiffness-gain-too-high", 4.0, "a position feedback that is sampled and held is stable only below",
     "{moves}, and kp·T²/M = {value:.2g} must be below {limit:g}: lower kp or shorten the period", "caution",
 )  # fmt: skip
 POSITIVE = Rule(
