@@ -73,40 +73,55 @@ def drawn(arms: dict[str, tuple[int, int]]) -> Table:
     return table
 
 
+class Outcome(NamedTuple):
+    """What came of a drawn reach: our plan, whether Pinocchio refutes it, and IPOPT's motions from each start."""
+
+    plan: Plan
+    is_refuted: bool
+    peers: list[Motion]
+
+    @property
+    def both(self) -> bool:
+        """Whether both solved it, IPOPT from the first motion that was ours."""
+        return bool(self.plan.success) and self.peers[0].solved
+
+
 def outcomes(arm: Arm, count: int) -> list[float]:
     """Counts of a row."""
-    peers: dict[int, IpoptProblem] = {}
-    tried: list[tuple[Plan, list[Motion], bool]] = []
-    for k in range(count):
-        reach = arm.drawn(k)
-        limited = reach.problem.with_limits(reach.limits)
-        plan = limited.solve(reach.q, reach.qd, **reach.values)
-        peer = peers.setdefault(id(reach.problem), IpoptProblem(reach.problem, seconds=PATIENCE))
-        given = [np.asarray(reach.values[value]) for value in limited.values]
-        motions: list[Motion] = []
-        for guess in (None, *(() if plan.success else arm.detours(reach))):
-            nodes, W = limited.posed(Numbers(reach.q, reach.qd, given), guess=guess)
-            motions.append(peer.solve(nodes.x0, W, given, limited))
-        tried.append((plan, motions, bool(plan.success) and arm.violation(plan, reach, limited) > REFUTED))
-    ours, theirs = ([plan.success for plan, *_ in tried], [motions[0].solved for _, motions, _ in tried])
-    both = [(plan.cost, motions[0].cost) for plan, motions, _ in tried if plan.success and motions[0].solved]
+    problems = {key: IpoptProblem(problem, seconds=PATIENCE) for key, problem in arm.problems.items()}
+    tried = [outcome(arm, arm.drawn(k), problems) for k in range(count)]
+    ours, theirs = ([one for one in tried if one.plan.success], [one for one in tried if one.peers[0].solved])
+    both = [(one.plan.cost, one.peers[0].cost) for one in ours if one.both]
     unsolved: list[float] = []
     for status in (PlanStatus.IMPOSSIBLE, PlanStatus.LOCALLY_INFEASIBLE):
-        peers_motions = [motions for plan, motions, _ in tried if plan.status is status]
-        unsolved += [len(peers_motions), sum(any(motion.solved for motion in motions) for motions in peers_motions)]
+        alike = [one for one in tried if one.plan.status is status]
+        unsolved += [len(alike), sum(any(motion.solved for motion in one.peers) for one in alike)]
     return [
         count,
-        sum(ours),
-        sum(theirs),
-        sum(a and not b for a, b in zip(ours, theirs, strict=True)),
-        sum(b and not a for a, b in zip(ours, theirs, strict=True)),
+        len(ours),
+        len(theirs),
+        len(ours) - len(both),
+        len(theirs) - len(both),
         sum(a < (1.0 - SAME) * b for a, b in both),
         sum(a > (1.0 + SAME) * b for a, b in both),
-        sum(is_refuted for *_, is_refuted in tried),
+        sum(one.is_refuted for one in tried),
         *unsolved,
-        median([plan.iterations for plan, *_ in tried if plan.success]),
-        median([motions[0].iterations for _, motions, _ in tried if motions[0].solved]),
+        median([one.plan.iterations for one in ours]),
+        median([one.peers[0].iterations for one in theirs]),
     ]
+
+
+def outcome(arm: Arm, reach: Reach, problems: dict[tuple[bool, bool], IpoptProblem]) -> Outcome:
+    """Solve a reach, by IPOPT too, from more starts where we do not."""
+    limited = reach.problem.with_limits(reach.limits)
+    plan = limited.solve(reach.q, reach.qd, **reach.values)
+    (peer,) = (problems[key] for key, problem in arm.problems.items() if problem is reach.problem)
+    given = [np.asarray(reach.values[value]) for value in limited.values]
+    motions: list[Motion] = []
+    for guess in (None, *(() if plan.success else arm.detours(reach))):
+        nodes, W = limited.posed(Numbers(reach.q, reach.qd, given), guess=guess)
+        motions.append(peer.solve(nodes.x0, W, given, limited))
+    return Outcome(plan, bool(plan.success) and arm.violation(plan, reach, limited) > REFUTED, motions)
 
 
 class Arm:
