@@ -79,7 +79,8 @@ def test_scripts_of_the_original_docstrings(name: str) -> None:
     lines = [line for line in code.splitlines() if not re.match(r"\s*(from|import) ", line)]
     outcomes = []
     # Differences of differences, which the scripts take of the trajectory, multiply its last digit by 1e5.
-    same_trajectory = SimpleNamespace(**{**vars(ours), "JointTrajectory": published.JointTrajectory})
+    functions = {name: getattr(ours, name) for name in ours.__all__}
+    same_trajectory = SimpleNamespace(**functions | {"JointTrajectory": published.JointTrajectory})
     for module in (same_trajectory, published):
         variables: dict[str, Any] = {"np": np, "mr": module}
         with no_plots():
