@@ -25,7 +25,7 @@ except ImportError:
 
 NODES, DURATION, DRAWN = 100, 1.0, 8
 #: Repetitions of a batch, and calls of predictive control.
-TURNS, CALLS = 5, 2000
+TURNS, CALLS = 5, 20_000
 #: Relative difference of costs up to which two optima are the same.
 SAME = 1e-6
 LINKS = [
