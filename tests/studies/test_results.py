@@ -296,6 +296,17 @@ def test_margins_foresee_what_the_runs_then_show() -> None:
     assert differentiated.disk.min() < margins[60.0, 0.0].disk.min() - 0.1  # a velocity half a period old
 
 
+def test_margins_know_elastic_joints_and_the_payload() -> None:
+    """Springs that sway at 2 Hz between rotors and links change the margin, and so does a load."""
+    springs, rigid = (tiny(runs=2, rates=[125.0], rest=0.05, **given).run() for given in ({"resonance": 2.0}, {}))
+    elastic = springs.margins("arm", "computed torque")[125.0, 0.0]
+    (cell,) = springs.cells("arm", "computed torque")
+    assert cell.disk_margin == pytest.approx(elastic.disk.min())
+    plain, loaded = (rigid.margins("arm", "computed torque", payload=mass)[125.0, 0.0] for mass in (0.0, 2.0))
+    assert abs(elastic.disk.min() - plain.disk.min()) > 0.1
+    assert abs(loaded.disk.min() - plain.disk.min()) > 0.01
+
+
 def test_margins_stand_beside_errors_in_every_table(tmp_path: Path) -> None:
     study = tiny(runs=8, rates=[125.0], delays=[0.0, 2.0])
     results = study.run(tmp_path / "results")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
 from chasles.control.friction_rate import fastest_friction_rate
-from chasles.control.loop_margins import loop_margins
+from chasles.control.loop_margins import LoopMargins, loop_margins
 from chasles.control.margin_design import DesignError
 from chasles.control.robot_controller import RobotController
 from chasles.integrators import Steps, Within
@@ -173,22 +173,27 @@ def loop_of(study: Definition, part: RunBatch, controller: Controller) -> Floats
         if not law.traceable or (isinstance(law, RobotController) and law.knows.learns and not law.is_linear):
             return np.full(len(LOOP), np.nan)
         law = law.inner
-    studied, period = bench(study, study.robots[part.robot]), 1.0 / part.rate
     try:
-        springs = nominal_springs(study.factors, studied)
-        margins = loop_margins(
-            studied.model,
-            controller,
-            studied.motion,
-            period=period,
-            delay=part.delay,
-            velocity="measured",
-            elastic_joints=springs,
-            side="link" if springs is None else "motor",
-        )
+        margins = margins_of(study, part, controller)
     except (ArgumentError, np.linalg.LinAlgError):
         return np.full(len(LOOP), np.nan)
-    return np.array([margins.disk.min(), np.log(max(margins.radius.max(), 1e-300)) / period, margins.growth])
+    return np.array([margins.disk.min(), np.log(max(margins.radius.max(), 1e-300)) * part.rate, margins.growth])
+
+
+def margins_of(study: Definition, part: RunBatch, controller: Controller, payload: float = 0.0) -> LoopMargins:
+    """Return the margins of a part's loop; elastic joints have the mean stiffness, and the plant a payload, kg."""
+    studied = bench(study, study.robots[part.robot])
+    springs = nominal_springs(study.factors, studied)
+    return loop_margins(
+        studied.model.with_payload(payload, study.factors.payload_center) if payload else studied.model,
+        controller,
+        studied.motion,
+        period=1.0 / part.rate,
+        delay=part.delay,
+        velocity="measured",
+        elastic_joints=springs,
+        side="link" if springs is None else "motor",
+    )
 
 
 def perform(study: Definition, part: RunBatch, controller: Controller) -> dict[str, Floats]:

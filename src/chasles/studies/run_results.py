@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from chasles.base.cached import cached_property
 from chasles.base.errors import UnknownNameError
-from chasles.control import Controller, LoopMargins, loop_margins
+from chasles.control import Controller, LoopMargins
 from chasles.engine.validators import choice, real
 from chasles.mechanics.plain_coordinates import joint_units
 from chasles.studies.bench import bench
@@ -19,7 +19,7 @@ from chasles.studies.controllers import attained_poles
 from chasles.studies.definition import Definition
 from chasles.studies.design import Runs, draw
 from chasles.studies.effort import NO_EFFORT, Effort
-from chasles.studies.experiment import RunBatch, beyond_motors, controller_of
+from chasles.studies.experiment import RunBatch, beyond_motors, controller_of, margins_of
 from chasles.studies.measures import LOOP, MEASURES, PROFILE
 from chasles.studies.sensitivity import SobolIndices, rank_sensitivities
 from chasles.studies.statistics import (
@@ -320,15 +320,12 @@ class RunResults:
             out.
         """
         robot_index, controller_index = self._numbers(robot, controller)
-        studied = bench(self.study, self.study.robots[robot_index])
-        plant = studied.model.with_payload(real(payload, "payload", at_least=0.0), self.study.factors.payload_center)
+        mass = real(payload, "payload", at_least=0.0)
         margins = {}
         for rate, delay in self.study.factors.cells:
             key = robot_index, controller_index, rate, delay
             if key not in self.refusals:
-                margins[rate, delay] = loop_margins(
-                    plant, self._law(key), studied.motion, period=1.0 / rate, delay=delay, velocity="measured"
-                )
+                margins[rate, delay] = margins_of(self.study, RunBatch(*key, 0, 0), self._law(key), mass)
         return margins
 
     def curve(
