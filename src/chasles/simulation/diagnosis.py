@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import warn
 from chasles.base.findings import Finding, Rule
-from chasles.control.linear_law import LARGE_MEMORY, Velocity
-from chasles.control.loop_margins import disk_margins
+from chasles.control.linear_law import LARGE_MEMORY
 from chasles.control.robot_controller import RobotController, has_rule
 from chasles.simulation.bifurcations import BifurcationWarning, bifurcations
 from chasles.simulation.closed_loop import ClosedLoop
+from chasles.simulation.plant_margin import least_disk_margin
 from chasles.trajectories import JointTrajectory
 
 if TYPE_CHECKING:
@@ -163,12 +163,8 @@ def _low_margin(loop: ClosedLoop, motion: object) -> tuple[Finding, ...]:
     is_known = plant.motors is None and plant.elastic_joints is None and law.memory_layout.size <= LARGE_MEMORY
     if not is_known or type(law).without_margins(plant.robot):
         return ()
-    delay, measured = plant.delay / loop.period, plant.sensors is None or plant.sensors.velocity == "measured"
-    velocity: Velocity = "measured" if measured else "differentiated"
-    disk = disk_margins(
-        plant.robot, law, motion, period=loop.period, delay=delay, velocity=velocity, places=_MARGIN_PLACES
-    ).min()
-    return LOW_MARGIN.below(float(disk), law=type(law).__name__, period=loop.period, delay=delay)
+    disk = least_disk_margin(plant, law, motion, loop.period, _MARGIN_PLACES)
+    return LOW_MARGIN.below(disk, law=type(law).__name__, period=loop.period, delay=plant.delay / loop.period)
 
 
 def _bifurcation(run: Run, loop: ClosedLoop) -> tuple[Finding, ...]:

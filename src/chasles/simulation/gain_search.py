@@ -20,12 +20,11 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.control import Controller
 from chasles.control.gain_box import GainBox
-from chasles.control.linear_law import Velocity
-from chasles.control.loop_margins import disk_margins
 from chasles.engine import maximum
 from chasles.engine.validators import real
 from chasles.simulation.loss_gradients import Loss, RunLoss
 from chasles.simulation.plant.plant import as_plant
+from chasles.simulation.plant_margin import least_disk_margin
 from chasles.simulation.preparation import Setup
 from chasles.simulation.tuned_gains import HeldOut, Tuned
 
@@ -115,21 +114,8 @@ class TuningProblem:
 
     def margin(self, law: Controller, places: int = _KEPT_AT) -> float:
         """Smallest disk margin of a law along the motion."""
-        plant, motion, period = as_plant(self.setup.plant), self.setup.motion, self.setup.period
-        sensors, delay = plant.sensors, plant.delay / period
-        velocity: Velocity = "measured" if sensors is None or sensors.velocity == "measured" else "differentiated"
-        margins = disk_margins(
-            plant.robot,
-            law,
-            motion,
-            period=period,
-            delay=delay,
-            velocity=velocity,
-            places=places,
-            elastic_joints=plant.elastic_joints,
-            side="motor" if sensors is not None and sensors.side == "motor" else "link",
-        )
-        return float(margins.min())
+        setup = self.setup
+        return least_disk_margin(as_plant(setup.plant), law, setup.motion, setup.period, places)
 
 
 def split_draws(over: Mapping[str, ArrayLike]) -> tuple[dict[str, Floats], dict[str, Floats] | None]:
