@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from chasles.control.controller import Controller
 from chasles.control.delayed_hold import MOST_DELAY
 from chasles.control.linear_law import open_loop
-from chasles.control.linear_loop import Side, Springs, loop_along
+from chasles.control.linear_loop import Side, Springs, call_times, loop_along
 from chasles.engine.validators import real, whole_number
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
@@ -107,7 +107,7 @@ def loop_response(
     step, late = real(period, "period", above=0.0), real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
     start, duration = float(motion.start_time), float(motion.duration)
     at = start + 0.5 * duration if time is None else real(time, "time", at_least=start, at_most=start + duration)
-    times = start + step * np.arange(max(2, math.floor(duration / step + 1e-9) + 1), dtype=np.float64)
+    times = call_times(motion, step)
     chosen = np.array([min(round((at - start) / step), len(times) - 1)])
     planned = on_manifold(robot, motion)(times)
     loop = loop_along(robot, controller, times, planned, step, late, elastic_joints=elastic_joints, side=side)

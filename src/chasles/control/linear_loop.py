@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -16,7 +17,7 @@ from chasles.control.linear_law import LinearLaw, Velocity, law_along
 from chasles.control.linear_model import LinearModel, linear_model
 from chasles.engine.validators import choice
 from chasles.robot.robot import Robot
-from chasles.trajectories import Motion
+from chasles.trajectories import JointTrajectory, Motion
 
 Floats = NDArray[np.float64]
 #: Side of elastic joints that encoders measure.
@@ -45,6 +46,19 @@ class LinearLoop(NamedTuple):
     law: LinearLaw
     A: Floats
     B_late: tuple[Floats, ...]
+
+
+def call_times(motion: JointTrajectory, period: float) -> Floats:
+    """Times of a law's calls along a motion, every period from its start to its end, two at least.
+
+    Examples
+    --------
+    >>> from chasles.trajectories import PointToPoint
+    >>> call_times(PointToPoint([0.0], [1.0], 1.0), 0.4)
+    array([0. , 0.4, 0.8])
+    """
+    calls = max(2, math.floor(motion.duration / period + 1e-9) + 1)
+    return float(motion.start_time) + period * np.arange(calls, dtype=np.float64)
 
 
 def loop_along(

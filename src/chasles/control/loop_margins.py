@@ -21,7 +21,7 @@ from chasles.control.linear_law import (
     merged,
     open_loop,
 )
-from chasles.control.linear_loop import Side, Springs, loop_along
+from chasles.control.linear_loop import Side, Springs, call_times, loop_along
 from chasles.engine.validators import real, whole_number
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
@@ -145,9 +145,7 @@ def loop_margins(
     """
     step, late = real(period, "period", above=0.0), real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
     count = whole_number(places, "places", 1, 10_000)
-    times = float(motion.start_time) + step * np.arange(
-        max(2, math.floor(motion.duration / step + 1e-9) + 1), dtype=np.float64
-    )
+    times = call_times(motion, step)
     planned = on_manifold(robot, motion)(times)
     is_large = controller.memory_layout.size > LARGE_MEMORY
     every = -(-len(times) // _LARGE_PLACES) if is_large else 1
@@ -188,9 +186,7 @@ def disk_margins(
 
     Other calls are not linearised.
     """
-    times = float(motion.start_time) + period * np.arange(
-        max(2, math.floor(motion.duration / period + 1e-9) + 1), dtype=np.float64
-    )
+    times = call_times(motion, period)
     every = max(1, (len(times) - 1) // max(1, places - 1))
     planned = on_manifold(robot, motion)(times)
     loop = loop_along(
