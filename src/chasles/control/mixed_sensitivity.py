@@ -319,9 +319,9 @@ class _Search:
         return np.asarray(best.x[: len(inside)]), self._merit(at) - float(best.fun)
 
     def _slopes(self, S: Complex, law_slopes: LawSlopes, w: Floats, M: Complex, sign: float) -> tuple[Floats, Floats]:
-        """Return logarithms (k,) of the largest weighted sizes at each frequency and their slopes (k, p).
+        """Return logarithms (k,) of M's largest weighted sizes at each frequency and their slopes (k, p).
 
-        Of M, which changes by a sign times dS.
+        M changes by a sign times dS.
         """
         size = np.abs(_scaled(w, M))
         bound = (size.sum(axis=-1).max(axis=-1) * size.sum(axis=-2).max(axis=-1)).reshape(len(w), -1)

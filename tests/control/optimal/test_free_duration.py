@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from tests.control.optimal.robots import cart_pole, gantry
@@ -105,7 +107,7 @@ def test_batches_of_free_bodies_of_free_duration() -> None:
 @pytest.mark.parametrize("integrator", ["leapfrog", "semi-implicit-euler"])
 def test_no_fixed_duration_nearby_costs_less(integrator: str) -> None:
     """Costs and ends that depend on time among them."""
-    options: dict[str, object] = {
+    options: dict[str, Any] = {
         "nodes": 20,
         "running": [
             1e-4 * residuals.torque(),
@@ -119,12 +121,12 @@ def test_no_fixed_duration_nearby_costs_less(integrator: str) -> None:
         "integrator": integrator,
     }
     arm, goal = ch.load("planar2r"), np.array([1.5, 0.5])
-    free = OptimalControl(arm, duration=(0.1, 5.0), **options)  # type: ignore[arg-type]
+    free = OptimalControl(arm, duration=(0.1, 5.0), **options)
     plan = free.solve([0.0, 0.0], goal=goal)
     assert plan.success
     costs = []
     for share in (0.99, 1.0, 1.01):
-        problem = OptimalControl(arm, duration=share * plan.duration, **options)  # type: ignore[arg-type]
+        problem = OptimalControl(arm, duration=share * plan.duration, **options)
         fixed = problem.solve([0.0, 0.0], goal=goal, guess=plan)
         assert fixed.success
         costs.append(fixed.cost)

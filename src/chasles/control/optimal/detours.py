@@ -80,7 +80,7 @@ def _along(nodes: Nodes, way: Floats, aside: Floats) -> tuple[Floats, Floats]:
 def _sideways(nodes: Nodes, W: Floats, way: Floats) -> Floats:
     """Unit vector across the straight way, away from what comes nearest to it; else that of the joint that moves least.
 
-    Of one joint it is along the way.
+    The vector of an arm with one joint is along the way.
     """
     n = len(way)
     ahead = way / np.linalg.norm(way)

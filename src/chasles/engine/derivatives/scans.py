@@ -40,7 +40,7 @@ def tangent_scan(program: Program, wrt: Sequence[str]) -> Program:
     Program
         (state and tangent, given, *parameters, *directions) -> (next state and tangent, *tangents of samples). What is
         given is a vector, followed by its direction if it moves; the directions are those of the parameters that move.
-        Of a scan that repeats steps, its ``again`` comes first among the samples.
+        The ``again`` of a scan that repeats steps comes first among the samples.
     """
     state, given, *parameters = program.inputs
     moving = [a for a in parameters if a.name in wrt]
