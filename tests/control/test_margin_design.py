@@ -89,15 +89,26 @@ def test_payload_margin_delay_and_rate_cost_frequency() -> None:
 def test_a_refusal_says_what_can_be_had_and_that_is_had() -> None:
     arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
     with pytest.raises(
-        DesignError, match=r"PID reaches a disk margin of .* where 0.45 is asked for; .* rate of \d+ Hz"
+        DesignError, match=r"torque reaches a disk margin of .* where 0.9 is asked for; .* rate of \d+ Hz, or accept"
     ) as met:
-        ch.control.PID.tuned(arm, motion, 0.01, margin=0.45)
+        ch.ComputedTorque.tuned(arm, motion, 0.01, margin=0.9)
     finding = met.value.finding
-    law = ch.control.PID.tuned(arm, motion, 0.01, margin=np.floor(100.0 * finding.value) / 100.0)
+    law = ch.ComputedTorque.tuned(arm, motion, 0.01, margin=finding.facts["margin"])
     assert law.designed.frequency >= finding.facts["frequency"]
-    assert ch.control.PID.tuned(arm, motion, 1.0 / finding.facts["rate"], margin=0.45).designed.margin >= 0.45
+    assert ch.ComputedTorque.tuned(arm, motion, 1.0 / finding.facts["rate"], margin=0.9).designed.margin >= 0.9
     again = pickle.loads(pickle.dumps(met.value))
     assert str(again) == str(met.value)
+
+
+def test_a_margin_that_leaves_errors_beyond_linear_loops_is_refused_and_not_offered() -> None:
+    """At 100 Hz the planar arm's PID has a margin of 0.26 at a frequency that is too low for its coupling torques."""
+    arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
+    with pytest.raises(DesignError, match=r"expected error of 0\.\d+ rad") as met:
+        ch.control.PID.tuned(arm, motion, 0.01, margin=0.26)
+    assert met.value.finding.rule.code == "too-far-off"
+    with pytest.raises(DesignError, match=r"rate of 200 Hz$"):
+        ch.control.PID.tuned(arm, motion, 0.01, margin=0.45)
+    assert ch.control.PID.tuned(arm, motion, 1.0 / 200.0, margin=0.45).designed.expected_error < 0.25
 
 
 @pytest.mark.slow

@@ -31,6 +31,7 @@ _RATES, _LIGHTER = (
     (2.0, 4.0, 8.0, 16.0, 32.0),
     (0.5, 0.25, 0.0),
 )  # of rate and payload, which are tried for those who are refused
+_LARGEST_ERROR = 0.25  # rad (m), mean: a run may err four times as much, and loops are linear for less than a radian
 _SLOWER, _TRIES = 0.8, 5  # factor of the frequency, and tries, where drawn plants are lost
 
 _UNITS = {"cap": "rad/s", "rate": "Hz", "payload": "kg"}  # of what would allow a margin
@@ -59,6 +60,15 @@ LOSES_PLANTS = Rule(
     "refusal",
 )  # fmt: skip
 
+#: The refusal where the margin leaves errors in which the loops are not those that were judged.
+TOO_FAR_OFF = Rule(
+    "too-far-off", _LARGEST_ERROR,
+    "margins are those of small errors, and a run may err four times as much as the mean",
+    "{law} with a disk margin of {asked:g} follows the motion with an expected error of {value:.2g} rad (m) at "
+    "{frequency:.3g} rad/s, where {limit:g} is the most that linear loops describe",
+    "refusal",
+)  # fmt: skip
+
 
 class DesignError(ArgumentError):
     """No gains have the margin that is asked for; the message says which margin can be had and what would allow more.
@@ -66,17 +76,17 @@ class DesignError(ArgumentError):
     Attributes
     ----------
     finding
-        The refusal: its value is the largest margin that can be had, its facts are ``frequency``, rad/s, and what
-        allows the margin asked for, where something does: ``rate``, Hz, ``payload``, kg, or ``cap``, rad/s.
+        The refusal: its value is the largest margin that can be had, or the expected error. Its facts are
+        ``frequency``, rad/s, and what would do: ``margin`` that can be accepted, or, for the one asked for, ``rate``,
+        Hz, ``payload``, kg, or ``cap``, rad/s.
     """
 
     def __init__(self, finding: Finding) -> None:
         self.finding = finding
-        facts, is_short = finding.facts, finding.rule.code == NO_MARGIN.code
-        margin = math.floor(100.0 * finding.value) / 100.0 if is_short else 0.0
+        facts = finding.facts
         ways = [f"a {name} of {facts[name]:.4g} {unit}" for name, unit in _UNITS.items() if name in facts]
         ways = [f"it is met with {' or '.join(ways)}"] if ways else []
-        ways += [f"accept margin={margin:g}"] if margin > 0.0 else []
+        ways += [f"accept margin={facts['margin']:g}"] if "margin" in facts else []
         super().__init__("; ".join([str(finding), ", or ".join(ways)] if ways else [str(finding)]))
 
     def __reduce__(self) -> tuple[type[DesignError], tuple[Finding]]:
@@ -241,7 +251,9 @@ class MarginSearch:
         candidates = [candidate for candidate in fastest if candidate is not None]
         for _ in range(_TRIES * len(candidates)):
             best = min(candidates, key=lambda candidate: candidate.expected_error, default=None)
-            if best is None or self._survives(best, unknown, demand):
+            if best is None or best.expected_error > _LARGEST_ERROR:
+                return None
+            if self._survives(best, unknown, demand):
                 return best
             candidates.remove(best)
             slower = self._candidate(best.mass, _SLOWER * best.frequency, loops, demand.margin)
@@ -329,9 +341,19 @@ class MarginSearch:
         """Return the largest margin that was met, and the cap, rate and payload that allow the one asked for."""
         best = max(tried, key=lambda candidate: candidate.margin)
         rule = NO_MARGIN if best.margin else NO_STABLE_LOOP
+        value = best.margin
         if best.margin >= demand.margin:
-            rule, best = LOSES_PLANTS, min((one for one in tried if one.margin >= demand.margin), key=_frequency)
+            enough = [one for one in tried if one.margin >= demand.margin]
+            nearest = min(enough, key=lambda candidate: candidate.expected_error)
+            if nearest.expected_error > _LARGEST_ERROR:
+                rule, best, value = TOO_FAR_OFF, nearest, nearest.expected_error
+            else:
+                rule, best = LOSES_PLANTS, min(enough, key=_frequency)
+                value = best.margin
         facts: dict[str, object] = {"law": best.controller.name, "frequency": best.frequency, "asked": demand.margin}
+        rounded = math.floor(100.0 * best.margin) / 100.0
+        if 0.0 < rounded < demand.margin and best.expected_error <= _LARGEST_ERROR:
+            facts["margin"] = rounded
         wide = replace(demand, cap=max(demand.cap, _FASTEST / demand.period))
         if (faster := self._with_less(self._unknown, wide, slowest=demand.cap)) is not None:
             facts["cap"] = faster.frequency
@@ -342,7 +364,7 @@ class MarginSearch:
         lighter = [replace(self._unknown, payload=share * self._unknown.payload) for share in shares]
         if (loaded := _mildest(lighter, lambda one: self._with_less(one, demand))) is not None:
             facts["payload"] = loaded.payload
-        (finding,) = rule.told(best.margin, least=_SLOWEST, **facts)
+        (finding,) = rule.told(value, least=_SLOWEST, **facts)
         return finding
 
     def _with_less(self, unknown: Uncertainty, demand: Demand, slowest: float = _SLOWEST) -> Candidate | None:
