@@ -110,7 +110,9 @@ def cell(robot: ch.Robot, law: Any, rate: float, delay: float) -> tuple[str, Flo
     try:
         tuned = law.tuned(robot, motion, h, payload=PAYLOAD, delay=delay, integral=0.3)
     except ch.control.DesignError as refused:
-        return f"refused, {refused.finding.value:.2f}", np.full(PLANTS, np.nan)
+        finding = refused.finding
+        why = f"{finding.value:.2f}" if finding.rule.code == "no-margin" else finding.rule.code
+        return f"refused, {why}", np.full(PLANTS, np.nan)
     unknown = tuned.designed.unknown.drawn(robot, motion, PLANTS, np.random.default_rng(1))
     sensors = ch.Sensors(robot, velocity="differentiated")
     plant = ch.Plant(robot, sensors=sensors, delay=delay * h, effort_limits=False)

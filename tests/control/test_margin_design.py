@@ -103,12 +103,12 @@ def test_a_refusal_says_what_can_be_had_and_that_is_had() -> None:
 def test_a_margin_that_leaves_errors_beyond_linear_loops_is_refused_and_not_offered() -> None:
     """At 100 Hz the planar arm's PID has a margin of 0.26 at a frequency that is too low for its coupling torques."""
     arm, motion = ch.load("planar2r"), ch.PointToPoint([0.0, 0.0], [1.0, 0.5], 1.0)
-    with pytest.raises(DesignError, match=r"expected error of 0\.\d+ rad") as met:
+    with pytest.raises(DesignError, match=r"leaves an error of \d\.\d+ rad") as met:
         ch.control.PID.tuned(arm, motion, 0.01, margin=0.26)
     assert met.value.finding.rule.code == "too-far-off"
     with pytest.raises(DesignError, match=r"rate of 200 Hz$"):
         ch.control.PID.tuned(arm, motion, 0.01, margin=0.45)
-    assert ch.control.PID.tuned(arm, motion, 1.0 / 200.0, margin=0.45).designed.expected_error < 0.25
+    assert ch.control.PID.tuned(arm, motion, 1.0 / 200.0, margin=0.45).designed.expected_error < 0.2
 
 
 @pytest.mark.slow

@@ -107,8 +107,8 @@ class FrozenLoops:
         radii = (np.abs(np.linalg.eigvals(place)).max() for maps in loops for place in maps)
         return all(radius <= 1.0 + MARGINAL for radius in radii)
 
-    def expected_error(self, law: FrozenLaw) -> float:
-        """Return the root mean square joint error that unknown torques leave in the frozen loops, rad (m).
+    def expected_errors(self, law: FrozenLaw) -> tuple[float, float]:
+        """Return the root mean square and the largest joint error that unknown torques leave in frozen loops, rad (m).
 
         They are the torques that the vertices need beyond those that the law gives without error, at half a cycle, one
         and two cycles of a motion.
@@ -118,7 +118,8 @@ class FrozenLoops:
         F = _positions(law, self._z[:slow])[:, :, None]
         missing = np.moveaxis(self._torque - law.torque, 0, 1)[..., None]
         error = np.linalg.solve(np.eye(plants.shape[-2]) + plants @ F, plants @ missing)[..., : self.n, :]
-        return float(np.sqrt((np.abs(error) ** 2).mean()))
+        size = np.abs(error)
+        return float(np.sqrt((size**2).mean())), float(size.max())
 
 
 def _positions(law: FrozenLaw, z: Complex) -> Complex:

@@ -31,7 +31,7 @@ _RATES, _LIGHTER = (
     (2.0, 4.0, 8.0, 16.0, 32.0),
     (0.5, 0.25, 0.0),
 )  # of rate and payload, which are tried for those who are refused
-_LARGEST_ERROR = 0.25  # rad (m), mean: a run may err four times as much, and loops are linear for less than a radian
+_LARGEST_ERROR = 0.5  # rad (m): a torque that sets in leaves twice as much at first, and linear loops hold for a radian
 _SLOWER, _TRIES = 0.8, 5  # factor of the frequency, and tries, where drawn plants are lost
 
 _UNITS = {"cap": "rad/s", "rate": "Hz", "payload": "kg"}  # of what would allow a margin
@@ -63,9 +63,9 @@ LOSES_PLANTS = Rule(
 #: The refusal where the margin leaves errors in which the loops are not those that were judged.
 TOO_FAR_OFF = Rule(
     "too-far-off", _LARGEST_ERROR,
-    "margins are those of small errors, and a run may err four times as much as the mean",
-    "{law} with a disk margin of {asked:g} follows the motion with an expected error of {value:.2g} rad (m) at "
-    "{frequency:.3g} rad/s, where {limit:g} is the most that linear loops describe",
+    "margins are those of small errors, and a torque that sets in leaves twice as much at first",
+    "{law} with a disk margin of {asked:g} leaves an error of {value:.2g} rad (m) to a joint under the largest unknown "
+    "torques, at {frequency:.3g} rad/s, where {limit:g} is the most that linear loops describe",
     "refusal",
 )  # fmt: skip
 
@@ -76,7 +76,7 @@ class DesignError(ArgumentError):
     Attributes
     ----------
     finding
-        The refusal: its value is the largest margin that can be had, or the expected error. Its facts are
+        The refusal: its value is the largest margin that can be had, or the largest error. Its facts are
         ``frequency``, rad/s, and what would do: ``margin`` that can be accepted, or, for the one asked for, ``rate``,
         Hz, ``payload``, kg, or ``cap``, rad/s.
     """
@@ -159,13 +159,19 @@ class Demand:
 
 
 class Candidate(NamedTuple):
-    """A law with a design payload and gains of one frequency, its least margin (0: unstable) and its expected error."""
+    """A law with a design payload and gains of one frequency, its least margin (0: unstable) and expected errors."""
 
     controller: Controller
     mass: float
     frequency: float
     margin: float
     expected_error: float
+    largest_error: float
+
+    @property
+    def is_near(self) -> bool:
+        """Whether the errors are small enough for the loops that were judged."""
+        return self.largest_error <= _LARGEST_ERROR
 
 
 _Asked = TypeVar("_Asked")
@@ -248,18 +254,16 @@ class MarginSearch:
         """
         loops = self._loops(unknown, demand)
         fastest = [self._fastest(mass, loops, demand, tried, slowest) for mass in masses]
-        candidates = [candidate for candidate in fastest if candidate is not None]
+        candidates = [candidate for candidate in fastest if candidate is not None and candidate.is_near]
         for _ in range(_TRIES * len(candidates)):
             best = min(candidates, key=lambda candidate: candidate.expected_error, default=None)
-            if best is None or best.expected_error > _LARGEST_ERROR:
-                return None
-            if self._survives(best, unknown, demand):
+            if best is None or self._survives(best, unknown, demand):
                 return best
             candidates.remove(best)
             slower = self._candidate(best.mass, _SLOWER * best.frequency, loops, demand.margin)
             if slower.margin >= demand.margin and slower.frequency > slowest:
                 tried.append(slower)
-                candidates.append(slower)
+                candidates += [slower] if slower.is_near else []
         return None
 
     def _fastest(
@@ -309,8 +313,8 @@ class MarginSearch:
             unloaded, *loaded = self._functions[mass].frozen_with(matching, *where)
             matched = [*UNLOADED * [unloaded], *loaded][: loops.vertices]
             margin = loops.disk(frozen, matched) if loops.is_stable(*matched) else 0.0
-        error = loops.expected_error(frozen) if margin >= least else math.inf
-        return Candidate(controller, mass, frequency, margin, error)
+        errors = loops.expected_errors(frozen) if margin >= least else (math.inf, math.inf)
+        return Candidate(controller, mass, frequency, margin, *errors)
 
     def _law(self, mass: float, period: float, frequency: float) -> tuple[Controller, FrozenLaw]:
         """Return a law for a design payload and a frequency, and what it is at the places of the motion."""
@@ -344,15 +348,15 @@ class MarginSearch:
         value = best.margin
         if best.margin >= demand.margin:
             enough = [one for one in tried if one.margin >= demand.margin]
-            nearest = min(enough, key=lambda candidate: candidate.expected_error)
-            if nearest.expected_error > _LARGEST_ERROR:
-                rule, best, value = TOO_FAR_OFF, nearest, nearest.expected_error
+            nearest = min(enough, key=lambda candidate: candidate.largest_error)
+            if not nearest.is_near:
+                rule, best, value = TOO_FAR_OFF, nearest, nearest.largest_error
             else:
                 rule, best = LOSES_PLANTS, min(enough, key=_frequency)
                 value = best.margin
         facts: dict[str, object] = {"law": best.controller.name, "frequency": best.frequency, "asked": demand.margin}
         rounded = math.floor(100.0 * best.margin) / 100.0
-        if 0.0 < rounded < demand.margin and best.expected_error <= _LARGEST_ERROR:
+        if 0.0 < rounded < demand.margin and best.is_near:
             facts["margin"] = rounded
         wide = replace(demand, cap=max(demand.cap, _FASTEST / demand.period))
         if (faster := self._with_less(self._unknown, wide, slowest=demand.cap)) is not None:
