@@ -111,7 +111,7 @@ def cell(robot: ch.Robot, law: Any, rate: float, delay: float) -> tuple[str, Flo
         tuned = law.tuned(robot, motion, h, payload=PAYLOAD, delay=delay, integral=0.3)
     except ch.control.DesignError as refused:
         finding = refused.finding
-        why = f"{finding.value:.2f}" if finding.rule.code == "no-margin" else finding.rule.code
+        why = finding.rule.code if finding.rule.code == "too-far-off" else f"{finding.value:.2f}"
         return f"refused, {why}", np.full(PLANTS, np.nan)
     unknown = tuned.designed.unknown.drawn(robot, motion, PLANTS, np.random.default_rng(1))
     sensors = ch.Sensors(robot, velocity="differentiated")
