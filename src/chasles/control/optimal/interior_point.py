@@ -123,6 +123,11 @@ def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
     return Iterate(W, costates, np.zeros((3, nodes.rows.count)), _FIRST_PRICE, mu)
 
 
+def determines_positions(H: Floats) -> bool:
+    """Whether costs determine all positions, by second derivatives H (n, n) without those of residuals."""
+    return bool(np.isfinite(H).all() and np.linalg.matrix_rank(H, hermitian=True) == len(H))
+
+
 class _Search:
     """The iterations on one problem."""
 
@@ -217,9 +222,7 @@ class _Search:
         """Take the second derivatives of Gauss and Newton, if the costs of a node determine all positions by them."""
         space = self.space
         space.run("gauss-newton")
-        positions = space.stages["positions"][0]
-        determined = np.isfinite(positions).all() and np.linalg.matrix_rank(positions, hermitian=True) == len(positions)
-        if not determined:
+        if not determines_positions(space.stages["positions"][0]):
             space.numbers["may_fall_back"][...] = 0.0
             return "curvature"
         for H, part in ((space.stages["weights"], space.stages), (space.last["weights"], space.last)):

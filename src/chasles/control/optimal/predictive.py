@@ -12,29 +12,26 @@ from numpy.typing import ArrayLike, NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding, Rule
-from chasles.control.delayed_hold import MOST_DELAY, pending_count
+from chasles.control.delayed_hold import MOST_DELAY
 from chasles.control.now import Now
-from chasles.control.optimal.first_motion import along, first_motion, inside, usual_scale
-from chasles.control.optimal.interior_point import first_iterate, solve
-from chasles.control.optimal.iterates import Ending, Iterate, SearchResult
+from chasles.control.optimal.first_motion import along, first_motion, holding_torques, inside, usual_scale
+from chasles.control.optimal.interior_point import determines_positions, first_iterate, solve
+from chasles.control.optimal.iterates import Ending, SearchResult
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.numbers import require_values
+from chasles.control.optimal.predictive_call import PredictiveCall, memory_shapes, predictive_call
+from chasles.control.optimal.predictive_programs import CallPrograms
 from chasles.control.optimal.problem import OptimalControl
-from chasles.control.optimal.receding import Held, Horizon, cut, later, moved, until_effect
+from chasles.control.optimal.receding import interpolated
 from chasles.control.optimal.workspace import workspace
-from chasles.control.pid import saturated
 from chasles.control.robot_controller import RobotController
-from chasles.engine import Record
 from chasles.engine.validators import real, reals, whole_number
-from chasles.mechanics.plain_coordinates import require_plain_coordinates
 from chasles.trajectories.motion import Motion
 
 Floats = NDArray[np.float64]
 #: Iterations of the first call, which a robot makes before it moves, and its first barrier.
 _FIRST_ITERATIONS, _FIRST_BARRIER = 300, 0.1
 _MOST_ITERATIONS = 1000
-#: Parts of the memory that are the horizon of the last call, in the order of `Horizon`.
-_CARRIED = ("motion", "costates", "gains", "rows", "last_rows")
 
 _LATE = Rule(
     "late-solve",
@@ -130,12 +127,6 @@ class ModelPredictive(RobotController):
     ) -> None:
         if not isinstance(problem, OptimalControl):
             raise ArgumentError(f"problem must be a chasles.OptimalControl, not {problem!r}")
-        require_plain_coordinates(problem.robot, "chasles.ModelPredictive")
-        if problem.step.by_rates:
-            raise ArgumentError(
-                "the problem limits or weighs rates of torques, and its state has the torques then; a law "
-                "measures positions and velocities alone, so plan the motion instead"
-            )
         if problem.span.is_free:
             raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")
         if problem.step.contacts is not None:
@@ -154,28 +145,15 @@ class ModelPredictive(RobotController):
                 raise ArgumentError(
                     f"'{name}' cannot be the name of a value: every controller has a member of that name"
                 )
-        super().__init__(problem.robot, checked, self._first_memory(problem))
+        super().__init__(problem.robot, checked, self._first_memory())
 
-    def _first_memory(self, problem: OptimalControl) -> dict[str, Any]:
-        n, m, N, rows = problem.robot.n, int(problem.motors.sum()), problem.nodes, problem.rows
-        zero = np.zeros(())
-        return {
-            "motion": np.zeros((N + 1, m + 2 * n)),
-            "costates": np.zeros((N + 1, 2 * n)),
-            "gains": np.zeros((N, m, 2 * n)),
-            "rows": np.zeros((N, 3, rows.stage.rows)),
-            "last_rows": np.zeros((3, rows.last.rows)),
-            "price": zero,
-            "scale": zero,
-            "start": np.zeros(n),
-            "pending": np.zeros((pending_count(self.delay), n)),
-            "predicted": np.zeros(n),
-            "load": np.zeros(n),
-            "calls": zero,
-            "late": zero,
-            "failed": zero,
-            "longest": zero,
-        }
+    def _first_memory(self) -> dict[str, Any]:
+        shapes = memory_shapes(self._programs(1.0)) | dict.fromkeys(("calls", "late", "failed", "longest"), ())
+        return {name: np.zeros(shape) for name, shape in shapes.items()}
+
+    def _programs(self, period: float) -> CallPrograms:
+        """Return the programs of calls at a sample period."""
+        return CallPrograms(self.problem, period, self.delay, self.observer)
 
     def schedule(self, times: Floats, motion: Motion) -> Floats:
         """Motion to follow over the horizon of each call, (k, N + 1, 3n); beyond the last call it rests there."""
@@ -185,46 +163,23 @@ class ModelPredictive(RobotController):
         h = problem.step.h
         period = (times[-1] - times[0]) / max(1, len(times) - 1)
         ahead = self.delay * period + h * np.arange(problem.nodes + 1)
-        at_nodes = _interpolated(times, motion, times[:, None] + ahead)
-        in_steps = _interpolated(times, motion, times[:, None] + ahead + 0.5 * h)
+        at_nodes = interpolated(self.robot, times, motion, times[:, None] + ahead)
+        in_steps = interpolated(self.robot, times, motion, times[:, None] + ahead + 0.5 * h)
         tau = np.asarray(problem.robot.inverse_dynamics(*in_steps))
         return np.concatenate([at_nodes.q, at_nodes.qd, tau], axis=-1)
 
     def law(self, now: Now) -> Any:
         """Return the torques of the law."""
         begin = perf_counter()
-        memory, problem, m = now.memory, self.problem, int(self.problem.motors.sum())
+        memory, problem = now.memory, self.problem
         if now.period > problem.duration:
             raise ArgumentError(
                 f"the period of {now.period:g} s is longer than the problem's horizon of {problem.duration:g} s"
             )
+        programs = self._programs(now.period)
         is_first = not memory.calls
-        if is_first:
-            self._begin(now)
-        x = np.concatenate([now.q, now.qd])
-        load = self._estimate_load(now)
-        acting = until_effect(memory.pending, self.delay, now.period)
-        x0 = moved(problem.robot, x, [Held(tau + load, span) for tau, span in acting], problem.step.integrator)
-        if is_first:
-            result = self._from_nothing(now, x0)
-            before = later(self._horizon(result), 0.0, problem.step)
-        else:
-            horizon = Horizon(*(memory[name] for name in _CARRIED))
-            before = later(horizon, now.period / problem.step.h, problem.step)
-            result = self._following(now, x0, before)
-        if _is_sound(result):
-            self._keep(memory, self._horizon(result))
-            memory.price = np.array(result.iterate.price)
-            u = result.iterate.W[0, :m]
-        else:
-            memory.failed += 1.0
-            self._keep(memory, before)
-            away = x0 - before.W[0, m:]
-            u = np.clip(before.W[0, :m] - before.gains[0] @ away, problem.lower[:m], problem.upper[:m])
-        tau = problem.step.of_motors(u) - load * problem.motors
-        if is_first and len(memory.pending):
-            tau = memory.pending[0]  # in force already before it arrives: a torque that moves would act twice
-        self._send(now, x, acting, tau)
+        with predictive_call(programs, self.iterations, self.barrier) as call:
+            tau = self._first(now, programs) if is_first else self._following(now, call)
         memory.calls += 1.0
         if not is_first:
             took = perf_counter() - begin
@@ -232,85 +187,67 @@ class ModelPredictive(RobotController):
             memory.longest = np.maximum(memory.longest, took)
         return tau
 
-    def _begin(self, now: Now) -> None:
-        """Assume that the torques on their way hold the robot where it is."""
-        memory, hold = now.memory, np.asarray(self.robot.gravity_torque(now.q)) * self.problem.motors
-        memory.start = now.q
+    def _following(self, now: Now, call: PredictiveCall) -> Floats:
+        """Go on from the call before."""
+        planned = now.schedule if self.problem.takes_reference else 0.0
+        values = {f"value of {name}": getattr(self, name) for name in self.problem.values}
+        call.take({"t": now.t, "q": now.q, "qd": now.qd, "planned": planned, **values}, now.memory)
+        call.run()
+        call.give(now.memory)
+        now.memory.failed += call.failed
+        return call.tau.copy()
+
+    def _first(self, now: Now, programs: CallPrograms) -> Floats:
+        """Find a motion without another one to begin at; the torques on their way hold the robot where it is."""
+        memory, problem, step = now.memory, self.problem, self.problem.step
+        m, q, qd = step.inputs, np.asarray(now.q), np.asarray(now.qd)
+        memory.start = q
+        hold = np.asarray(self.robot.gravity_torque(q)) * problem.motors
         memory.pending = np.broadcast_to(hold, memory.pending.shape).copy()
-        memory.predicted = now.qd
-
-    def _estimate_load(self, now: Now) -> Floats:
-        """Return the torques that explain what the last prediction of velocities misses, a low-pass filter of them."""
-        memory = now.memory
-        if self.observer:
-            share = -np.expm1(-self.observer * now.period)
-            missed = (now.qd - memory.predicted) / now.period
-            memory.load = memory.load + share * (np.asarray(self.robot.mass_matrix(now.q)) @ missed)
-        return np.asarray(memory.load)
-
-    def _send(self, now: Now, x: Floats, acting: list[Held], tau: Floats) -> None:
-        """Put torques on their way, and predict velocities at the next call."""
-        memory = now.memory
-        if not (len(memory.pending) or self.observer):
-            return
-        tau = saturated(tau, self.problem.robot.effort_limits)
+        memory.torque = holding_torques(step, q, qd, None)
+        load = np.zeros(self.robot.n)
+        _, x0, centre = programs.arrive(q, qd, qd, load, memory.pending, memory.torque)
+        nodes, result = self._found(now, x0, centre)
+        iterate, gains = result.iterate, result.gains
+        W, costates = iterate.W, iterate.costates
+        if centres := step.coordinates.centres(nodes.instants)[:1]:
+            gains = np.asarray(programs.recentre_gains(W[:-1], centres[0][:-1], gains))
+            W, memory.centres, costates = programs.recentre(W, centres[0], costates)
+        memory.motion, memory.costates, memory.gains = W, costates, gains
+        stages, memory.last_rows = problem.rows.by_node(iterate.rows)
+        memory.rows, memory.price, memory.scale = stages, np.array(iterate.price), nodes.scale
+        of_cost = np.asarray(problem.rows.stage.costs.gauss_newton(iterate.W[0], nodes.instants[0], *nodes.given))
+        positions = slice(m, m + self.robot.n)
+        memory.determined = np.array(float(determines_positions(of_cost[positions, positions])))
+        sent = programs.send(iterate.W[0, :m], q, qd, load, memory.pending, memory.torque)
+        tau, pending, memory.predicted, memory.torque = sent
         if len(memory.pending):
-            memory.pending = np.concatenate([tau[None], memory.pending[:-1]])
-        if self.observer:
-            following = cut([*acting, Held(tau, now.period)], now.period)
-            loaded = [Held(each.tau + memory.load, each.span) for each in following]
-            memory.predicted = moved(self.problem.robot, x, loaded, self.problem.step.integrator)[self.robot.n :]
+            tau = memory.pending[0]  # in force already before it arrives: a torque that moves would act twice
+        memory.pending = pending
+        memory.failed += float(not _is_sound(result))
+        return np.asarray(tau)
 
-    def _at_nodes(self, now: Now, x0: Floats, load: Floats) -> Nodes:
-        """Return the problem of a call."""
-        problem, N = self.problem, self.problem.nodes
-        times = now.t + self.delay * now.period + problem.step.h * np.arange(N + 1)
-        planned = now.schedule if problem.takes_reference else np.zeros((N + 1, 3 * self.robot.n))
-        moments = np.concatenate([times[:, None], planned], axis=1)
+    def _found(self, now: Now, x0: Floats, centre: Floats) -> tuple[Nodes, SearchResult]:
+        """Return the problem of the first call with its scale, and its best motion."""
+        problem, step, N = self.problem, self.problem.step, self.problem.nodes
+        times = now.t + self.delay * now.period + step.h * np.arange(N + 1)
+        planned = now.schedule if problem.takes_reference else np.zeros((N + 1, step.robot.nq + 2 * step.robot.n))
+        parts = [times[:, None], planned]
+        if not step.coordinates.is_plain:
+            centres = planned[:, : step.robot.nq] if problem.takes_reference else np.repeat(centre[None], N + 1, axis=0)
+            parts.append(step.coordinates.of_nodes(np.asarray(centres)))
+            x0 = x0.copy()
+            x0[: step.robot.n] = step.coordinates.of(centre, centres[0])
         values = [np.asarray(getattr(self, name)) for name in problem.values]
-        scale = float(now.memory.scale) or 1.0
-        start = np.asarray(now.memory.start)
-        nodes = problem.at_nodes(moments, x0, start, values, scale)
-        if not load.any():
-            return nodes
-        m = nodes.inputs
-        shift = np.concatenate([load[problem.motors], np.zeros(len(problem.lower) - m)])
-        return replace(nodes, rows=replace(nodes.rows, lower=nodes.rows.lower + shift, upper=nodes.rows.upper + shift))
-
-    def _from_nothing(self, now: Now, x0: Floats) -> SearchResult:
-        """Find a motion without another one to begin at, and the scale of the costs."""
-        nodes = self._at_nodes(now, x0, np.zeros(self.robot.n))
+        nodes = problem.at_nodes(np.concatenate(parts, axis=1), x0, np.asarray(now.memory.start), values)
         W = first_motion(nodes, None)
-        if self.problem.takes_reference:
-            W = inside(nodes, along(self.problem.step, nodes.instants))
-        scale = usual_scale(nodes, W)
-        now.memory.scale = scale
-        nodes = replace(nodes, given=(scale, *nodes.given[1:]))
+        if problem.takes_reference:
+            W = inside(nodes, along(step, nodes.instants))
+        nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
         with workspace(nodes) as space:
             space.compile()
         begin = first_iterate(nodes, W, _FIRST_BARRIER)
-        return solve(nodes, begin, iterations=_FIRST_ITERATIONS, barrier=self.barrier)
-
-    def _following(self, now: Now, x0: Floats, before: Horizon) -> SearchResult:
-        """Iterate from the motion of the call before."""
-        memory, nodes = now.memory, self._at_nodes(now, x0, np.asarray(now.memory.load))
-        m, rows = nodes.inputs, nodes.rows
-        W = before.W.copy()
-        W[0, m:] = x0
-        W[:-1, :m] = _within(nodes, W[:-1, :m])
-        elastic = rows.joined(before.rows.swapaxes(0, 1), before.last_rows)
-        begin = Iterate(W, before.costates, elastic, float(memory.price), self.barrier)
-        return solve(nodes, begin, iterations=self.iterations, barrier=self.barrier, judges=False)
-
-    def _horizon(self, result: SearchResult) -> Horizon:
-        """Return what the iterations have found."""
-        stages, last = self.problem.rows.by_node(result.iterate.rows)
-        return Horizon(result.iterate.W, result.iterate.costates, result.gains, stages.swapaxes(0, 1), last)
-
-    def _keep(self, memory: Record, horizon: Horizon) -> None:
-        """Remember the motion for the next call."""
-        for name, part in zip(_CARRIED, horizon, strict=True):
-            setattr(memory, name, part)
+        return nodes, solve(nodes, begin, iterations=_FIRST_ITERATIONS, barrier=self.barrier)
 
     def findings_after(self, memory: Mapping[str, Floats]) -> tuple[Finding, ...]:
         """Return how many solves were late, and how many failed."""
@@ -326,14 +263,6 @@ class ModelPredictive(RobotController):
         return f"{type(self).__name__}({self.problem!r})"
 
 
-def _within(nodes: Nodes, u: Floats) -> Floats:
-    """Return torques (N, m) strictly within their limits, which may have moved with the load."""
-    m, tiny = nodes.inputs, 1e-9
-    lower, upper = nodes.rows.lower[:m], nodes.rows.upper[:m]
-    room = tiny * np.where(np.isfinite(upper - lower), upper - lower, 1.0)
-    return np.clip(u, lower + room, upper - room)
-
-
 def _is_sound(result: SearchResult) -> bool:
     """Whether the iterations gave torques that may be sent."""
     W = result.iterate.W
@@ -344,22 +273,3 @@ def _checked_values(problem: OptimalControl, values: Mapping[str, ArrayLike]) ->
     """Return the values that the residuals name, in their order."""
     require_values(problem.values, values)
     return {name: reals(values[name], name, shape) for name, shape in problem.values.items()}
-
-
-def _interpolated(times: Floats, motion: Motion, wanted: Floats) -> Motion:
-    """Return a motion sampled at the times of calls at others (...), by cubics; beyond the last call it rests."""
-    if len(times) == 1:
-        q = np.broadcast_to(motion.q[0], (*wanted.shape, motion.q.shape[-1]))
-        return Motion(q, np.zeros_like(q), np.zeros_like(q))
-    period = (times[-1] - times[0]) / (len(times) - 1)
-    place = np.clip((wanted - times[0]) / period, 0.0, len(times) - 1.0)
-    first = np.minimum(place.astype(int), len(times) - 2)
-    s = (place - first)[..., None]
-    q0, q1 = motion.q[first], motion.q[first + 1]
-    v0, v1 = period * motion.qd[first], period * motion.qd[first + 1]
-    a, b = 2.0 * (q0 - q1) + v0 + v1, 3.0 * (q1 - q0) - 2.0 * v0 - v1
-    q = ((a * s + b) * s + v0) * s + q0
-    qd = ((3.0 * a * s + 2.0 * b) * s + v0) / period
-    qdd = (1.0 - s) * motion.qdd[first] + s * motion.qdd[first + 1]
-    over = (wanted > times[-1] + 1e-9 * period)[..., None]
-    return Motion(q, np.where(over, 0.0, qd), np.where(over, 0.0, qdd))

@@ -1,4 +1,4 @@
-"""What a receding horizon carries from one call to the next: the motion a period later, and the state after a delay."""
+"""What a receding horizon sees: torques on their way until a call's own torque acts, and the motion to follow ahead."""
 
 from __future__ import annotations
 
@@ -9,67 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.control.delayed_hold import pending_count
-from chasles.control.optimal.step import HeldStep, Integrator
 from chasles.robot.robot import Robot
+from chasles.trajectories.motion import Motion
 
 Floats = NDArray[np.float64]
-
-
-class Horizon(NamedTuple):
-    """A motion over the horizon with its regulator.
-
-    Attributes
-    ----------
-    W
-        Torques and states at the nodes, (N + 1, m + 2n).
-    costates
-        Costates of the nodes, (N + 1, 2n).
-    gains
-        Gains of the steps, (N, m, 2n).
-    rows
-        Slacks, excesses and multipliers of the rows at the nodes but the last, (N, 3, rows of a node).
-    last_rows
-        Those at the last node, (3, rows of that node).
-    """
-
-    W: Floats
-    costates: Floats
-    gains: Floats
-    rows: Floats
-    last_rows: Floats
-
-
-def later(horizon: Horizon, share: float, step: HeldStep) -> Horizon:
-    """Return the motion a share of a step later; beyond its end the last torques go on.
-
-    Parameters
-    ----------
-    horizon
-        The motion.
-    share
-        Time that has passed, in steps; it may be more than one.
-    step
-        Step of the dynamics.
-    """
-    m = horizon.gains.shape[1]
-    whole, rest = int(share + 1e-9), max(0.0, share - int(share + 1e-9))
-    W = horizon.W.copy()
-    W[-1, :m] = W[-2, :m]
-    for _ in range(whole + 1):
-        W = np.concatenate([W, np.concatenate([W[-1, :m], step(W[-1, m:], W[-1, :m])])[None]])
-    parts = [W]
-    for part in (horizon.costates, horizon.gains, horizon.rows):
-        parts.append(np.concatenate([part, np.repeat(part[-1:], whole + 1, axis=0)]))
-    motion, costates, gains, rows = (_between(part, whole, rest, whole + 1) for part in parts)
-    moved = Horizon(motion, costates, gains, rows, horizon.last_rows)
-    moved.W[-1, :m] = 0.0
-    return moved
-
-
-def _between(part: Floats, first: int, rest: float, beyond: int) -> Floats:
-    """Return the elements from `first` on, moved by a share of a step towards the following ones."""
-    count = len(part) - beyond
-    return np.asarray((1.0 - rest) * part[first : first + count] + rest * part[first + 1 : first + 1 + count])
 
 
 class Held(NamedTuple):
@@ -113,9 +56,27 @@ def cut(acting: Sequence[Held], span: float) -> list[Held]:
     return result
 
 
-def moved(robot: Robot, x: Floats, acting: Sequence[Held], integrator: Integrator) -> Floats:
-    """Return the state (2n,) after torques of all joints have acted one after the other."""
-    everywhere = np.ones(robot.n, dtype=bool)
-    for tau, span in acting:
-        x = HeldStep(robot, everywhere, span, integrator)(x, tau)
-    return x
+def interpolated(robot: Robot, times: Floats, motion: Motion, wanted: Floats) -> Motion:
+    """Return a motion sampled at the times of calls at others (...), by cubics; beyond the last call it rests.
+
+    Between configurations that are no vectors the cubics are those of the displacement.
+    """
+    if len(times) == 1:
+        q = np.broadcast_to(motion.q[0], (*wanted.shape, motion.q.shape[-1]))
+        rest = np.zeros((*wanted.shape, robot.n))
+        return Motion(q, rest, rest)
+    period = (times[-1] - times[0]) / (len(times) - 1)
+    place = np.clip((wanted - times[0]) / period, 0.0, len(times) - 1.0)
+    first = np.minimum(place.astype(int), len(times) - 2)
+    s = (place - first)[..., None]
+    is_vector = robot.nq == robot.n
+    displacements = motion.q[1:] - motion.q[:-1] if is_vector else robot.difference(motion.q[:-1], motion.q[1:])
+    d = np.asarray(displacements)[first]
+    v0, v1 = period * motion.qd[first], period * motion.qd[first + 1]
+    a, b = v0 + v1 - 2.0 * d, 3.0 * d - 2.0 * v0 - v1
+    away = ((a * s + b) * s + v0) * s
+    q = motion.q[first] + away if is_vector else np.asarray(robot.integrate(motion.q[first], away))
+    qd = ((3.0 * a * s + 2.0 * b) * s + v0) / period
+    qdd = (1.0 - s) * motion.qdd[first] + s * motion.qdd[first + 1]
+    over = (wanted > times[-1] + 1e-9 * period)[..., None]
+    return Motion(q, np.where(over, 0.0, qd), np.where(over, 0.0, qdd))

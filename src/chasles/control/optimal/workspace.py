@@ -7,7 +7,7 @@ violations, shifts give the step no minimum, or the line search finds no better 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Literal, cast
 from weakref import WeakKeyDictionary
@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from chasles.base.cached import cached_property
 from chasles.control.optimal.backward_pass import Chain
 from chasles.control.optimal.curvature import add_curvature
 from chasles.control.optimal.errors import EMPTY, Errors, judge, lower_barrier, totals
@@ -36,6 +37,8 @@ Label = Literal[
     "begin", "restore", "roll out", "differentiate", "go on", "lower", "press", "step", "curvature", "gauss-newton"
 ]  # fmt: skip
 Stop = Literal["end", "enough", "pressed", "asks for other curvature", "no minimum", "refused", "done"]
+#: Labels to which the iterations go where a decision is rare.
+STOPS = ("end", "pressed", "asks for other curvature", "no minimum", "refused")
 Arrays = dict[str, Floats]
 
 
@@ -104,15 +107,16 @@ class Workspace:
         self._totals, self._sizes = np.zeros(Errors.SUMS + Errors.LARGEST), np.zeros(2)
         self._context = stage.step.context_count
         self._rolled = np.zeros((N, 1, *stage.step.rollout.program.inputs[1].shape))
-        parts = Part(self, rows, is_last=False), Part(self, rows, is_last=True)
-        self.stages, self.last = (part.arrays for part in parts)
-        self._schedule = self._iteration(*parts)
+        self.parts = Part(self, rows, is_last=False), Part(self, rows, is_last=True)
+        self.stages, self.last = (part.arrays for part in self.parts)
+        self._shared = {"totals": self._totals, "sizes": self._sizes, "pairs": np.zeros((PAIRS, 2))}
+        self._shared |= {"progress": np.zeros(3), "trial": np.zeros(2), "gain": self.chain.first_gain}
 
     def pose(self, nodes: Nodes, start: Iterate) -> None:
         """Take the numbers of a problem and a first iterate."""
         rows = nodes.rows
         self.rows["present"][...], self.bounds[...] = rows.present, rows.bounds
-        self._sizes[...] = self.costates[1:].size, rows.present.sum()
+        self.count_rows(rows.present)
         self.instants[...] = nodes.instants
         for array, part in zip(self.given.values(), nodes.given, strict=True):
             array[...] = part
@@ -124,6 +128,10 @@ class Workspace:
             self.numbers[name][...] = 0.0
         self.numbers["may_fall_back"][...] = 1.0
         self.forget()
+
+    def count_rows(self, present: NDArray[np.bool_]) -> None:
+        """Take the numbers of equations of motion, and of rows that count."""
+        self._sizes[...] = self.costates[1:].size, present.sum()
 
     def forget(self) -> None:
         """Empty the filter."""
@@ -167,91 +175,103 @@ class Workspace:
         if np.isfinite(self._rolled[:, 0, :size]).all() and np.isfinite(self._end).all():
             self.W[:-1], self.W[-1, -len(self._end) :] = self._rolled[:, 0, :size], self._end
 
-    def _iteration(self, stages: Part, last: Part) -> Schedule:
-        """Write an iteration down."""
-        to, parts = Schedule(), (stages, last)
-        numbers = self.numbers | {"totals": self._totals, "sizes": self._sizes, "pairs": np.zeros((PAIRS, 2))}
-        numbers |= {"progress": np.zeros(3), "trial": np.zeros(2), "gain": self.chain.first_gain}
+    @cached_property
+    def _schedule(self) -> Schedule:
+        """The iterations, which stop where a decision is rare."""
+        to = Schedule()
+        self.add_iterations(to)
+        to.stop("enough")
+        for stop in STOPS:
+            to.label(stop)
+            to.stop(stop)
+        self.add_repairs(to)
+        self.add_gauss_newton(to)
+        to.stop("done")
+        to.label("roll out")
+        size, step = self.W.shape[1], self.parts[0].programs.step
+        self._end = np.zeros(step.states)
+        to.call(step.rollout, [self.W[0, size - step.states :], self._rolled], [self._end, self._rolled[:, 0, :size]])
+        to.stop("done")
+        return to
 
-        def over_nodes(scan: Function[Any], name: str, result: str) -> None:
-            to.call(scan, [last.arrays[name], stages.arrays[name][:, None]], [numbers[result]])
+    def call(self, to: Schedule, function: Function[Any], **others: Floats) -> None:
+        """Add a call of a program on numbers of the iterations, and other arrays by name, to a schedule."""
+        _call(to, function, self.numbers | self._shared | others)
 
-        def differentiate() -> None:
-            for part in parts:
-                part.call(to, part.programs.model)
-            over_nodes(totals, "errors", "totals")
+    def _over_nodes(self, to: Schedule, scan: Function[Any], name: str, result: str) -> None:
+        to.call(scan, [self.last[name], self.stages[name][:, None]], [self._shared[result]])
 
+    def _differentiate(self, to: Schedule) -> None:
+        for part in self.parts:
+            part.call(to, part.programs.model)
+        self._over_nodes(to, totals, "errors", "totals")
+
+    def add_iterations(self, to: Schedule) -> None:
+        """Write the iterations down; they go to the labels of `STOPS`, or have come to their last one at the end."""
+        numbers = self.numbers
         to.label("begin")
-        for part in parts:
+        for part in self.parts:
             part.call(to, part.programs.begin)
         to.label("differentiate")
-        differentiate()
-        _call(to, judge, numbers)
+        self._differentiate(to)
+        self.call(to, judge)
         to.jump("end", numbers["ends"])
         to.label("go on")
         to.jump("pressed", numbers["pressed"])
         to.jump("step", numbers["stays"])
         to.label("lower")
-        _call(to, lower_barrier, numbers)
-        for part in parts:
+        self.call(to, lower_barrier)
+        for part in self.parts:
             part.call(to, part.programs.lower, slopes=part.arrays["weights"][..., :-1, -1])
+        last = self.parts[1]
         last.call(to, last.programs.lower, slopes=last.arrays["weights"][-1, :-1])
         to.jump("lower", numbers["again"])
         to.label("step")
         self.chain.add_to(to)
         to.label("curvature")
-        _call(to, add_curvature, numbers)
+        self.call(to, add_curvature)
         to.jump("shift", numbers["repeats"])
         to.jump("asks for other curvature", numbers["asks"])
         to.jump("no minimum", numbers["gives_up"])
-        for part in parts:
+        for part in self.parts:
             part.call(to, part.programs.move)
-        over_nodes(sum_and_largest, "progress", "progress")
-        _call(to, shares, numbers)
+        self._over_nodes(to, sum_and_largest, "progress", "progress")
+        self.call(to, shares)
         to.label("try")
-        for part in parts:
+        for part in self.parts:
             part.call(to, part.programs.trial)
-        over_nodes(sums, "merit", "trial")
-        _call(to, accept, numbers)
+        self._over_nodes(to, sums, "merit", "trial")
+        self.call(to, accept)
         to.jump("try", numbers["again"])
         to.jump("refused", numbers["refused"])
-        for part in parts:
+        for part in self.parts:
             part.call(to, part.programs.follow)
         to.jump("differentiate", numbers["judges"])
         to.jump("differentiate", numbers["left"])
-        to.stop("enough")
-        for stop in ("end", "pressed", "asks for other curvature", "no minimum", "refused"):
-            to.label(stop)
-            to.stop(stop)
-        self._add_what_is_rare(to, differentiate, parts)
-        return to
 
-    def _add_what_is_rare(self, to: Schedule, differentiate: Callable[[], None], parts: tuple[Part, Part]) -> None:
-        """Add what the stops ask for."""
+    def add_repairs(self, to: Schedule) -> None:
+        """Write down what goes back into the iterations: more curvature, a higher price, slacks that fit the motion."""
         always = np.ones(())
         to.label("shift")
-        for part in parts:
+        for part in self.parts:
             diagonal = np.einsum("...ii->...i", part.arrays["weights"])[..., :-1]
             part.call(to, part.programs.shift, diagonal=diagonal)
         to.jump("step", always)
         to.label("press")
-        for part in parts:
+        for part in self.parts:
             part.call(to, part.programs.press)
-        differentiate()
+        self._differentiate(to)
         to.jump("step", always)
         to.label("restore")
-        for part in parts:
+        for part in self.parts:
             part.call(to, part.programs.restore)
         to.jump("differentiate", always)
+
+    def add_gauss_newton(self, to: Schedule) -> None:
+        """Write down Gauss and Newton's second derivatives."""
         to.label("gauss-newton")
-        for part in parts:
+        for part in self.parts:
             part.call(to, part.programs.gauss_newton)
-        to.stop("done")
-        to.label("roll out")
-        size, step = self.W.shape[1], parts[0].programs.step
-        self._end = np.zeros(step.states)
-        to.call(step.rollout, [self.W[0, size - step.states :], self._rolled], [self._end, self._rolled[:, 0, :size]])
-        to.stop("done")
 
 
 def _call(to: Schedule, function: Function[Any], arrays: Arrays) -> None:
