@@ -151,5 +151,3 @@ def test_configurations_that_do_not_exist_are_refused() -> None:
         problem.solve(np.zeros(robot.nq))
     with pytest.raises(ArgumentError, match="8 coordinates and 7 velocities"):
         problem.solve(robot.home, guess=ch.PointToPoint(np.zeros(8), np.ones(8), 1.0))
-    with pytest.raises(ArgumentError, match="ModelPredictive takes robots"):
-        ch.ModelPredictive(problem)

@@ -74,5 +74,3 @@ def test_what_rates_cannot_be_combined_with() -> None:
     options = {"duration": 0.4, "nodes": 4, "running": [residuals.torque_rate()]}
     with pytest.raises(ArgumentError, match="depend on forces"):
         ch.OptimalControl(hopper(), keep=[PhasedContact("foot", phases=[(0, 2)])], **options)
-    with pytest.raises(ArgumentError, match="positions and velocities alone"):
-        ch.ModelPredictive(ch.OptimalControl(gantry(), **options))

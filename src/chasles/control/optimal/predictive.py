@@ -58,9 +58,14 @@ class ModelPredictive(RobotController):
     The limits keep a distance from the motion that is of the order of the barrier. Where the iterations fail, the last
     motion's torques and its regulator, u - K (x - x_plan), stand in.
 
+    Robots may have a free base, spherical joints or loops. Where the problem limits or weighs rates of torques, torques
+    are states: a call sends those that the call before has chosen, and chooses those of the next one, so that rates are
+    kept from call to call.
+
     A call that takes longer than the period counts as late: `Run.findings` says how often. The simulation uses its
     torques nevertheless, so that runs do not depend on the machine. The first call finds a motion from nothing and
-    does not count. The law runs in Python: simulations call it once a period, and only the plant is compiled.
+    does not count. Simulations call the law once a period; a call is one schedule of compiled programs
+    (`chasles.control.optimal.predictive_call`).
 
     Source: Diehl, Bock and Schlöder, A real-time iteration scheme for nonlinear optimization in optimal feedback
     control (2005); Wills and Heath, Barrier function based model predictive control (2004); Pannocchia and Rawlings,
@@ -89,7 +94,8 @@ class ModelPredictive(RobotController):
     Raises
     ------
     ArgumentError
-        A value is missing, is not finite, or has a wrong shape; or a simulation's period is longer than the horizon.
+        A value is missing, is not finite, or has a wrong shape; or a simulation's period is longer than the horizon, or
+        than a step of a problem whose torques are states.
     UnknownNameError
         No residual takes a value of this name.
 
@@ -175,6 +181,11 @@ class ModelPredictive(RobotController):
         if now.period > problem.duration:
             raise ArgumentError(
                 f"the period of {now.period:g} s is longer than the problem's horizon of {problem.duration:g} s"
+            )
+        if problem.step.by_rates and now.period > problem.step.h * (1.0 + 1e-9):
+            raise ArgumentError(
+                f"the period of {now.period:g} s is longer than a step of the problem, {problem.step.h:g} s, whose "
+                "torques change at each node; give it fewer nodes, or call it more often"
             )
         programs = self._programs(now.period)
         is_first = not memory.calls

@@ -1,8 +1,8 @@
 """What a call of model predictive control computes beside the iterations, as compiled programs.
 
 Before them: the load that the measured state tells, the state in which the torque acts, and the motion of the last call
-a period later. After them: the torque, what is on its way, and the velocities that the next call should measure. Motions
-of robots with quaternions or loops have their own configurations as centres of their coordinates.
+a period later. After them: the torque, what is on its way, and the velocities that the next call should measure.
+Motions of robots with quaternions or loops have their own configurations as centres of their coordinates.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from chasles.control.optimal.problem import OptimalControl
 from chasles.control.optimal.receding import Held, cut, until_effect
 from chasles.control.optimal.step import HeldStep
 from chasles.control.pid import saturated
-from chasles.engine import Function, trace
+from chasles.engine import Function, maximum, minimum, trace
 from chasles.engine.function import inlined
 from chasles.engine.program.scalar import Array
 
@@ -149,7 +149,7 @@ class CallPrograms:
 
         def held(w: Array) -> Array:
             rates = np.arange(self.step.inputs) < self._rates
-            return np.where(rates, 0.0, w[: self.step.inputs])
+            return np.asarray(np.where(rates, 0.0, w[: self.step.inputs]))
 
         return _function(held, {"w": (self.size,)}, ["u"])
 
@@ -211,7 +211,7 @@ class CallPrograms:
             away = x - w[m:]
             if not self.coordinates.is_plain:
                 away = np.concatenate([self.step.robot.difference(planned_centre, centre), away[n:]])
-            return np.minimum(np.maximum(w[:m] - K @ away, floor), ceiling)
+            return np.asarray(minimum(maximum(w[:m] - K @ away, floor), ceiling))
 
         shapes = {"w": (self.size,), "K": (m, self.step.states), "x": (self.step.states,)}
         shapes |= {"centre": self.centre, "planned_centre": self.centre, "floor": (m,), "ceiling": (m,)}
@@ -260,7 +260,7 @@ class CallPrograms:
                 return w[:m]
             later = ahead[places] + share * (following[places] - ahead[places])
             rates = (later - w[places]) / self.period
-            return np.minimum(np.maximum(np.concatenate([rates, w[len(rates) : m]]), floor), ceiling)
+            return np.asarray(minimum(maximum(np.concatenate([rates, w[len(rates) : m]]), floor), ceiling))
 
         w = (self.size,)
         return _function(chosen, {"w": w, "ahead": w, "following": w, "floor": (m,), "ceiling": (m,)}, ["u"])
@@ -294,7 +294,7 @@ class CallPrograms:
             return torque
         places, limits = self.step.torque_places, self.step.robot.effort_limits[self.step.motors]
         later = saturated(torque + self.period * u[: self._rates], limits)
-        return np.minimum(np.maximum(later, self.problem.lower[places]), self.problem.upper[places])
+        return np.asarray(minimum(maximum(later, self.problem.lower[places]), self.problem.upper[places]))
 
 
 def _function(work: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], outputs: list[str]) -> Function[Any]:
