@@ -261,6 +261,17 @@ def test_walking_biped(run: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_periodic_gait(run: Any, tmp_path: Path) -> None:
+    """One step leads to the next; the work is less than that of lifting the weight by a third of the way."""
+    printed, numbers = run(26)
+    assert printed.startswith("optimal: the motion keeps all constraints")
+    assert numbers["speed [m/s]"] * numbers["step [s]"] == pytest.approx(0.3, abs=1e-3)
+    assert 0.02 < numbers["cost of transport"] < 0.3
+    assert numbers["largest change of a velocity from step to step [rad/s]"] < 0.03
+    assert (tmp_path / "periodic_gait.html").stat().st_size > 1000
+
+
+@pytest.mark.slow
 def test_live_reach(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A drag is a configuration that the page sends: the arm goes there by itself, until the page is closed."""
     arm = ch.load("planar2r")

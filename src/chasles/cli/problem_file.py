@@ -40,7 +40,7 @@ _PROBLEM = (
     "coulomb_velocity",
 )
 _RESIDUAL = ("residual", "weight", "target", "at", "frame")
-_WITHOUT_TARGET = {"time": residuals.time, "torque_rate": residuals.torque_rate}
+_WITHOUT_TARGET = {"time": residuals.time, "torque_rate": residuals.torque_rate, "periodic": residuals.periodic}
 _KINDS = ("pose", "position", "velocity", "torque", *_WITHOUT_TARGET)
 
 

@@ -60,10 +60,10 @@ def joined(
 
 
 def solved(
-    A: np.ndarray, B: np.ndarray, weights: np.ndarray, terminal: np.ndarray, *, chooses_last: bool = False
+    A: np.ndarray, B: np.ndarray, weights: np.ndarray, terminal: np.ndarray, *, chosen: np.ndarray | None = None
 ) -> Chain:
     N, s_1, m = B.shape
-    chain = Chain(N, s_1 - 1, m, chooses_last=chooses_last)
+    chain = Chain(N, s_1 - 1, m, chosen=chosen)
     chain.A[...], chain.B[...], chain.weights[...], chain.terminal[...] = A, B, weights, terminal
     chain.solve()
     return chain
@@ -89,32 +89,37 @@ def test_the_backward_pass_solves_the_optimality_conditions(
         np.testing.assert_allclose(torques, chain.dW[:-1, :m], atol=1e-9 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize(("N", "s", "m"), [(1, 1, 1), (5, 3, 2), (7, 4, 1)])
-def test_the_last_element_of_the_first_state_may_be_free(N: int, s: int, m: int) -> None:
-    """Torques and this element are the least squares of the cost over all motions; without curvature there is none."""
+@pytest.mark.parametrize(("N", "s", "m", "count"), [(1, 1, 1, 1), (5, 3, 2, 1), (7, 4, 1, 3), (4, 5, 2, 5)])
+def test_directions_of_the_first_state_may_be_free(N: int, s: int, m: int, count: int) -> None:
+    """Torques and what is free are the least squares of the cost over all motions; without curvature there is none."""
     A, B, d, H, g = drawn_chain(21, N, s, m)
+    chosen = np.random.default_rng(22).normal(size=(s, count))
 
     def motion(free: np.ndarray) -> np.ndarray:
-        x, w = free[-1] * np.eye(s)[-1], np.zeros((N + 1, m + s))
+        x, w = chosen @ free[N * m :], np.zeros((N + 1, m + s))
         for k in range(N):
             w[k] = np.concatenate([free[k * m : (k + 1) * m], x])
             x = A[k] @ x + B[k] @ w[k, :m] + d[k]
         w[N, m:] = x
         return w
 
-    begin = motion(np.zeros(N * m + 1))
-    moves = np.array([motion(unit) - begin for unit in np.eye(N * m + 1)])
-    hessian = np.einsum("ika,kab,jkb->ij", moves, H, moves)
+    begin = motion(np.zeros(N * m + count))
+    moves = np.array([motion(unit) - begin for unit in np.eye(N * m + count)])
+    stays = 1e-6 * np.diag(np.arange(N * m + count) >= N * m)  # the weight by which a free start stays
+    hessian = np.einsum("ika,kab,jkb->ij", moves, H, moves) + stays
     expected = np.linalg.solve(hessian, -np.einsum("ika,ka->i", moves, np.einsum("kab,kb->ka", H, begin) + g))
     convex = joined(A, B, d, H.copy(), g)
-    H[0, -1, -1] -= hessian[-1, -1]
-    chain = solved(*convex, chooses_last=True)
-    computed = np.append(chain.dW[:-1, :m], chain.dW[0, -1])
+    direction = chosen[:, 0] / (chosen[:, 0] @ chosen[:, 0])
+    H[0, m:, m:] -= 2.0 * hessian[N * m, N * m] * np.outer(direction, direction)
+    chain = solved(*convex, chosen=chosen)
+    computed = np.append(chain.dW[:-1, :m], chain.dW[0, m:])
+    expected = np.append(expected[: N * m], chosen @ expected[N * m :])
     np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
-    assert abs(chain.costates[0, -1]) < 1e-9 * np.abs(chain.costates).max()
+    scale = np.abs(chain.costates).max() + np.abs(computed).max()
+    np.testing.assert_allclose(chosen.T @ chain.costates[0], 0.0, atol=1e-5 * scale)
     curved = joined(A, B, d, H, g)
     assert [solved(*each).has_minimum for each in (convex, curved)] == [True, True]
-    assert not solved(*curved, chooses_last=True).has_minimum
+    assert not solved(*curved, chosen=chosen).has_minimum
 
 
 def test_negative_curvature_is_no_minimum() -> None:

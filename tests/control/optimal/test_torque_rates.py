@@ -72,5 +72,5 @@ def test_torques_begin_as_those_that_hold_the_start() -> None:
 
 def test_what_rates_cannot_be_combined_with() -> None:
     options = {"duration": 0.4, "nodes": 4, "running": [residuals.torque_rate()]}
-    with pytest.raises(ArgumentError, match="depend on forces"):
+    with pytest.raises(ArgumentError, match="or the contacts"):
         ch.OptimalControl(hopper(), keep=[PhasedContact("foot", phases=[(0, 2)])], **options)

@@ -94,9 +94,9 @@ def optimize(
         residual = "pose"
         at = [1.0, 0.5]
 
-    Residuals are pose, position, velocity, torque, torque_rate and time, with weight, target and frame; the lists are
-    running, final and exact_end. With duration = [0.2, 3.0] it is free between the two. A table [limits] gives numbers,
-    such as torque = 60.0 or torque_rate = 500.0. The exit code is 1 unless the motion is optimal.
+    Residuals are pose, position, velocity, torque, torque_rate, time and periodic, with weight, target and frame; the
+    lists are running, final and exact_end. With duration = [0.2, 3.0] it is free between both. A table [limits] gives
+    numbers, such as torque = 60.0 or torque_rate = 500.0. The exit code is 1 unless the motion is optimal.
 
     For example:
 

@@ -31,19 +31,22 @@ from chasles.engine.matrix_calls import MatrixCall
 from chasles.engine.schedule import Schedule
 
 Floats = NDArray[np.float64]
+#: Weight of changes of what is free of the first state, far below the curvature of costs of the order of 1: where a
+#: start counts for nothing, as a position of a robot that is the same everywhere, it stays.
+_STAYS = 1e-6
 
 
 class Chain:
     """A linear-quadratic problem along the steps of a motion, and its solution, in arrays that stay where they are.
 
-    The first state is 0. Where its last element is free, one more step before the first one has it as its input.
+    The first state is 0, but for what is free of it: that are the inputs of steps before the first one.
 
     Parameters
     ----------
     steps, states, inputs
         N, s and m.
-    chooses_last
-        Whether the last element of x at the first node is free.
+    chosen
+        Directions in which x at the first node is free, (s, number); default none.
 
     Attributes
     ----------
@@ -62,15 +65,17 @@ class Chain:
         A number, (), that is NaN where the problem has no minimum.
     """
 
-    def __init__(self, steps: int, states: int, inputs: int, *, chooses_last: bool = False) -> None:
-        before, s_1, m = int(chooses_last), states + 1, inputs
+    def __init__(self, steps: int, states: int, inputs: int, *, chosen: Floats | None = None) -> None:
+        directions = np.zeros((0, states)) if chosen is None else chosen.T
+        before, s_1, m = -(-len(directions) // inputs), states + 1, inputs
         N = steps + before
         A, B, weights = np.zeros((N, s_1, s_1)), np.zeros((N, s_1, m)), np.zeros((N, m + s_1, m + s_1))
         dW, costates, K = np.zeros((N + 1, m + states)), np.zeros((N + 1, states)), np.zeros((N, m, s_1))
         self.terminal = np.zeros((s_1, s_1))
-        if chooses_last:  # of the inputs of the step before, only the first one does something
-            A[0], B[0, states - 1, 0] = np.eye(s_1), 1.0
-            weights[0, range(1, m), range(1, m)] = 1.0
+        for k in range(before):
+            some = directions[k * m : (k + 1) * m]
+            A[k], B[k, :-1, : len(some)] = np.eye(s_1), some.T
+            weights[k, range(m), range(m)] = np.where(np.arange(m) < len(some), _STAYS, 1.0)
         self._call = _linear_quadratic(s_1, m)
         self._inputs = [A, B, weights, self.terminal, np.eye(s_1)[-1][:, None], np.zeros((N, s_1, s_1))]
         self._outputs = [K, dW[:-1, :m, None], dW[1:, m:, None], costates[1:, :, None]]

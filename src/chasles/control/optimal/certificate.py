@@ -37,7 +37,7 @@ class Certificate:
     violation
         Largest violation of a constraint, scaled.
     reduced_gradient
-        Largest change of the Lagrangian per unit of a torque, or of the stretch of time where the duration is free.
+        Largest change of the Lagrangian per unit of a torque, or of what is free of the first state.
     size
         Largest costate.
     slackness
@@ -101,7 +101,7 @@ def certify(nodes: Nodes, W: Floats, z: Floats, K: Floats | None = None) -> Cert
     size = np.maximum(np.abs(by_w[..., -1, m:]).max(axis=-1), np.abs(costates).max(axis=(-1, -2)))
     products = np.where(rows.kinds.ends, 0.0, rows.present * z * values.rows)
     violation = rows.violations(values.rows).max(axis=-1, initial=0.0)
-    of_stretch = np.abs(first[..., nodes.step.given_states :]).max(axis=-1, initial=0.0)
-    gradient = np.maximum(np.abs(reduced).max(axis=(-1, -2)), of_stretch)
+    of_start = np.abs(first @ nodes.step.chosen).max(axis=-1, initial=0.0)
+    gradient = np.maximum(np.abs(reduced).max(axis=(-1, -2)), of_start)
     slackness = np.abs(products).max(axis=-1, initial=0.0)
     return Certificate(values.cost, values.rows, violation, gradient, size, slackness)

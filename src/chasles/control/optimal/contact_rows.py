@@ -118,6 +118,8 @@ class Contacts(Sealed):
         Number N of steps.
     h
         Time of a step, s.
+    free_start
+        Whether the start is free: points then are where they touch down at node 0 too.
 
     Raises
     ------
@@ -127,8 +129,10 @@ class Contacts(Sealed):
         A phase ends after the motion, phases of one frame overlap, or a point cannot move along its normal.
     """
 
-    def __init__(self, contacts: Sequence[PhasedContact], robot: Robot, nodes: int, h: float) -> None:
-        self.robot, self.nodes, self.h = robot, nodes, h
+    def __init__(
+        self, contacts: Sequence[PhasedContact], robot: Robot, nodes: int, h: float, *, free_start: bool = False
+    ) -> None:
+        self.robot, self.nodes, self.h, self.free_start = robot, nodes, h, free_start
         points: list[Point] = []
         for contact in contacts:
             self._require_possible(contact, [point.contact for point in points])
@@ -267,12 +271,13 @@ class Contacts(Sealed):
     def _held_in(self, point: Point, phase: Phase) -> Iterator[Rows]:
         node = np.arange(self.nodes + 1)
         frame, plane = point.contact.frame, point.contact.height * point.contact.normal
-        is_known = phase.first == 0 or phase.foothold is not None
+        stands = phase.first == 0 and not self.free_start
+        is_known = stands or phase.foothold is not None
         axes = point.axes if is_known else point.axes[:1]
 
         def missed(known: Mapping[str, Any], axes: Floats) -> Array:
             place = phase.foothold
-            if phase.first == 0:
+            if stands:
                 place = self._position(known["start"], frame)
             target = plane if place is None else place
             return np.asarray(axes @ (self._position(known["q"], frame) - target))
@@ -284,7 +289,7 @@ class Contacts(Sealed):
 
         words = f"'{frame}' moves at {{:.3g}} m/s in contact"
         yield Rows(words, len(point.axes), moves, (phase.first <= node) & (node <= phase.last))
-        if phase.first:
+        if not stands:
             words = f"'{frame}' touches down {{:.3g}} m beside its place"
             yield Rows(words, len(axes), lambda known: missed(known, axes), node == phase.first)
 

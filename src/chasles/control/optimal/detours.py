@@ -25,7 +25,7 @@ _ASIDE = (-1.0, 1.0, -0.5, 0.5)
 def detours(nodes: Nodes, W: Floats) -> Iterator[Floats]:
     """Yield first motions (N + 1, m + 2n) of one problem beside the straight way from its start to its end.
 
-    There are none where no end is known, in contact, or where velocities are not the rates of coordinates.
+    There are none where no end or start is known, in contact, or where velocities are not the rates of coordinates.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def detours(nodes: Nodes, W: Floats) -> Iterator[Floats]:
         Its first motion, of which torques and the stretch of time are kept.
     """
     m, n = nodes.inputs, nodes.step.robot.n
-    if nodes.step.contacts is not None or not nodes.step.coordinates.is_plain:
+    if nodes.step.free_start or nodes.step.contacts is not None or not nodes.step.coordinates.is_plain:
         return
     way = end_state(nodes)[:n] - nodes.x0[:n]
     length = np.linalg.norm(way)

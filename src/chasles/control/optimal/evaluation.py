@@ -57,7 +57,7 @@ def evaluated(
             pairs = () if clearance is None else clearance.pairs
             findings = impossible(nodes.select(k), pairs)
             status = PlanStatus.IMPOSSIBLE if findings else status
-            findings += outside_at_start(nodes.rows, nodes.x0[k])
+            findings += () if step.free_start else outside_at_start(nodes.rows, nodes.x0[k])
             findings += violations(pairs, nodes.rows, certificate.rows[k])
         elif clearance is not None:
             findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)

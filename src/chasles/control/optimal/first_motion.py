@@ -130,9 +130,9 @@ def first_motion(nodes: Nodes, guess: JointTrajectory | None) -> Floats:
     W[..., -1, :m] = 0.0
     if step.by_rates:
         torques = W[..., step.torque_places]
-        torques[..., 0, :] = nodes.x0[..., 2 * robot.n : step.given_states]
+        torques[..., 0, :] = nodes.x0[..., 2 * robot.n : step.moving_states]
         W[..., :-1, : step.motor_count] = np.diff(torques, axis=-2) / step.h
-    W[..., m + step.given_states :] = nodes.x0[..., None, step.given_states :]
+    W[..., m + step.moving_states :] = nodes.x0[..., None, step.moving_states :]
     return inside(nodes, W)
 
 

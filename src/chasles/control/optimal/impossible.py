@@ -71,7 +71,7 @@ def impossible(nodes: Nodes, pairs: Sequence[tuple[str, str]] = ()) -> tuple[Fin
     pairs
         Names of the bodies of each distance.
     """
-    if nodes.step.contacts is not None or not nodes.step.coordinates.is_plain:
+    if nodes.step.free_start or nodes.step.contacts is not None or not nodes.step.coordinates.is_plain:
         return ()
     return _of_first_step(nodes) + _of_ends(nodes, pairs)
 

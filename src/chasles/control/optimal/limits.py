@@ -48,7 +48,10 @@ def motors_of(robot: Robot, names: Sequence[str] | None) -> NDArray[np.bool_]:
 def bounds(
     step: HeldStep, limits: Sequence[str] | Mapping[str, ArrayLike | None], duration: Duration
 ) -> tuple[Floats, Floats, Floats]:
-    """Lower and upper limits of (u, x), none of contact forces, and the scale of their rows, each (m + states,)."""
+    """Lower and upper limits of (u, x), and the scale of their rows, each (m + states,).
+
+    Contact forces and the constants of a free start have none: the limits of these are those of node 0.
+    """
     robot, motors, n, forces = step.robot, step.motors, step.robot.n, step.force_count
     if isinstance(limits, str):
         raise ArgumentError(f"limits must be a list of names, not {limits!r}; write [{limits!r}]")
@@ -92,9 +95,12 @@ def bounds(
     inputs, states = torque, torque[:0]
     if step.by_rates:
         inputs, states = largest(_RATE, none)[motors], torque
-    scale = [_inverse(inputs), np.ones(forces + n), _inverse(velocity), _inverse(states), np.ones(len(longest))]
+    first = np.full(step.states - step.moving_states - len(longest), np.inf)
+    constants = np.ones(len(first) + len(longest))
+    scale = [_inverse(inputs), np.ones(forces + n), _inverse(velocity), _inverse(states), constants]
     inputs = np.concatenate([inputs, np.full(forces, np.inf)])
-    lower, upper = [-inputs, low, -velocity, -states, shortest], [inputs, high, velocity, states, longest]
+    lower = [-inputs, low, -velocity, -states, -first, shortest]
+    upper = [inputs, high, velocity, states, first, longest]
     return np.concatenate(lower), np.concatenate(upper), np.concatenate(scale)
 
 

@@ -75,17 +75,19 @@ class NodePrograms(Sealed):
         self.kinds = Kinds(ends, np.concatenate([can_be_kept, can_be_kept, np.zeros(self.general, dtype=bool)]))
 
     def _is_stretch(self, elements: NDArray[np.int_]) -> NDArray[np.bool_]:
-        """Whether elements of w are the stretch of time."""
-        return np.asarray(elements >= self.inputs + self.step.given_states)
+        """Whether elements of w are the stretch of time, the only constant with limits."""
+        return np.asarray(elements >= self.inputs + self.step.moving_states)
 
     def present(self, limits: tuple[NDArray[np.bool_], NDArray[np.bool_]], begins: bool) -> NDArray[np.bool_]:
         """Whether each row counts (rows,): limits that are finite, and at the first node none of the given state.
 
-        The stretch of time is a constant, whose limits count at the first node.
+        The stretch of time is a constant, whose limits count at the first node; where the start is free, all do.
         """
         general = np.ones(self.general, dtype=bool)
         counts = ~self._is_stretch(self.limited)
-        if begins:
+        if begins and self.step.free_start:
+            counts[:] = True
+        elif begins:
             counts = (self.limited < self.inputs) | ~counts
             general &= np.arange(self.general) >= self.distances.count
         low, high = (each[self.limited] & counts for each in limits)
@@ -296,8 +298,7 @@ class NodePrograms(Sealed):
             H = H + step.curvature
             defect = step.following - following
             of_w = of_w + np.concatenate([step.B.T @ ahead, step.A.T @ ahead])
-            given_ends = m + self.step.given_states  # the stretch of time is free at the first node too
-            of_w = np.concatenate([of_w[:m], free * of_w[m:given_ends], of_w[given_ends:]])
+            of_w = np.concatenate([of_w[:m], self._of_free(of_w[m:], free)])
             A = np.concatenate([np.concatenate([step.A, defect[:, None]], axis=1), np.eye(self.states + 1)[-1:]])
             model = (A, np.concatenate([step.B, np.zeros((1, m))]))
         g = gradient - of_rows + self._transposed(G, D * r, bounds) + mu * pull
@@ -313,6 +314,18 @@ class NodePrograms(Sealed):
         most = [largest(np.abs(of_w)), largest(np.abs(misses)), largest(violation), product, lowest, pressure]
         some = G if self.general else np.zeros((1, self.size))  # kernels are quicker without empty arrays
         return (*model, weights, pull, gradient, some, r, np.array(sums + most))
+
+    def _of_free(self, of_x: Array, free: Any) -> Array:
+        """What must vanish of the derivatives to a state; at the first node, where `free` is 0, of those to a choice.
+
+        Both copies of a free start move together, so that the sum of their derivatives vanishes.
+        """
+        moving, n = self.step.moving_states, self.step.robot.n
+        states, constants = of_x[:moving], of_x[moving:]
+        if not self.step.free_start:
+            return np.concatenate([free * states, constants])
+        copies, stretch = constants[: 2 * n], constants[2 * n :]
+        return np.concatenate([states + (1.0 - free) * copies, free * copies, stretch])
 
     def _values(self, w: Array, present: Array, bounds: Array, given: Sequence[Any]) -> tuple[Any, Array]:
         """Cost and rows."""

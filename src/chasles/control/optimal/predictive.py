@@ -135,6 +135,8 @@ class ModelPredictive(RobotController):
             raise ArgumentError(f"problem must be a chasles.OptimalControl, not {problem!r}")
         if problem.span.is_free:
             raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")
+        if problem.step.free_start:
+            raise ArgumentError("the problem's start is free, but a law measures it; plan the motion instead")
         if problem.step.contacts is not None:
             raise ArgumentError(
                 "the problem has contacts with known phases, but a horizon recedes; plan the motion instead"

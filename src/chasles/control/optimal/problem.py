@@ -35,7 +35,7 @@ from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.numbers import Numbers, checked_numbers
 from chasles.control.optimal.plan import ManifoldPlan, PlainPlan, Plan, Solved
-from chasles.control.optimal.residuals import REFERENCE, Residual, as_residuals, shapes_of_values, stacked
+from chasles.control.optimal.residuals import FIRST, REFERENCE, Residual, as_residuals, shapes_of_values, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.control.optimal.smoothness import require_robot, require_smooth_dynamics
 from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator
@@ -71,7 +71,8 @@ class OptimalControl(Sealed):
     final
         Residuals of the final cost, of q and qd.
     exact_end
-        Residuals of q and qd that must be zero at the end.
+        Residuals of q and qd that must be zero at the end. Where one of them, or of the others, is of the first state,
+        as `residuals.periodic` and `residuals.at_start` are, the start is free.
     limits
         Limits of the robot that hold: ``"position"``, ``"velocity"``, ``"torque"``; or a mapping from these names to
         bounds of the absolute values, a number or (n,), or None for those of the robot. A mapping may limit
@@ -162,16 +163,19 @@ class OptimalControl(Sealed):
                 "the duration is free, but no cost depends on it; add one to running, such as residuals.time()"
             )
         given = (*self.running, *self.final, *self.exact_end, *self.keep)
-        by_rates = "torque_rate" in limits or any("tau_rate" in each.arguments for each in given)
+        taken = {name for each in given for name in each.arguments}
+        by_rates, free_start = "torque_rate" in limits or "tau_rate" in taken, not taken.isdisjoint(FIRST)
         h = self.duration / self.nodes
-        self.step = HeldStep(robot, self.motors, h, integrator, self.span.is_free, by_rates=by_rates)
-        if contacts and by_rates:
+        if by_rates and (contacts or free_start):
             raise ArgumentError(
-                "torques begin as those that hold the start, which with contacts depend on forces; leave rates of "
-                "torques out, or the contacts"
+                "torques whose rates count begin as those that hold the start, which must be given, without contacts; "
+                "leave rates of torques out, or the " + ("contacts" if contacts else "residuals of the first state")
             )
+        self.step = HeldStep(
+            robot, self.motors, h, integrator, self.span.is_free, by_rates=by_rates, free_start=free_start
+        )
         if contacts:
-            self.step = replace(self.step, contacts=Contacts(contacts, robot, self.nodes, h))
+            self.step = replace(self.step, contacts=Contacts(contacts, robot, self.nodes, h, free_start=free_start))
         self.lower, self.upper, self.scale = bounds(self.step, limits, self.span)
         self.values = shapes_of_values(given, robot)
 
@@ -192,7 +196,8 @@ class OptimalControl(Sealed):
         Parameters
         ----------
         start, velocity
-            Initial positions (..., nq) and velocities (..., n); leading axes are a batch of problems.
+            Initial positions (..., nq) and velocities (..., n), or where the start is free those at which the search
+            begins; leading axes are a batch of problems.
         guess
             Motion to begin at, with its velocities and the torques that it needs, or a path of `chasles.plan`; default
             the reference, or the robot held at `start`.
@@ -227,7 +232,7 @@ class OptimalControl(Sealed):
         batch, numbers = checked_numbers(parameters, start, velocity, vary or {}, self.values, values)
         reference = self._reference(reference)
         guess = reference if guess is None else as_motion(guess, None if self.span.is_free else self.duration)
-        if self.step.contacts is not None:
+        if self.step.contacts is not None and not self.step.free_start:
             self.step.contacts.require_start(numbers.q, numbers.qd)
         solved, stretches = problem._solved(numbers, reference, guess, most, watch)
         durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
@@ -330,11 +335,15 @@ class OptimalControl(Sealed):
         times = np.linspace(0.0, self.duration, self.nodes + 1)
         guess = None if guess is None else one_motion(guess, self.robot, "guess")
         centres = centres_along(self.robot, node_times(self.nodes, self.step, guess), guess, q)
+        if centres is not None and self.step.free_start:
+            centres = np.concatenate([q[..., None, :], centres[..., 1:, :]], axis=-2)
         of_nodes = instants(self.step, times, reference, centres, parameters)
         p = self.step.coordinates.of(q, *(() if centres is None else (centres[..., 0, :],)))
         stretch = self.span.first_stretch(guess)
         torques = holding_torques(self.step, q, qd, parameters)
-        x0 = np.concatenate([p, qd, torques, np.broadcast_to(stretch, (*q.shape[:-1], len(stretch)))], axis=-1)
+        constants = [p, qd] if self.step.free_start else []
+        constants.append(np.broadcast_to(stretch, (*q.shape[:-1], len(stretch))))
+        x0 = np.concatenate([p, qd, torques, *constants], axis=-1)
         nodes = self.at_nodes(of_nodes, x0, q, values)
         return nodes, first_motion(nodes, guess)
 

@@ -22,7 +22,8 @@ from chasles.robot.robot import Robot
 
 #: Names of what every residual may take; all others are values given to `OptimalControl.solve`.
 REFERENCE = ("q_reference", "qd_reference", "tau_reference")
-KNOWN = ("robot", "q", "qd", "tau", "tau_rate", "forces", "t", "start", *REFERENCE)
+FIRST = ("first_q", "first_qd")
+KNOWN = ("robot", "q", "qd", "tau", "tau_rate", "forces", "t", "start", *FIRST, *REFERENCE)
 #: Of these, what acts over a step.
 _ACTING = {"tau", "tau_rate", "forces"}
 #: Names of arguments, which no value can have.
@@ -40,9 +41,10 @@ class Residual(Sealed):
     function
         Function that returns the residual, a number or an array (m,), in operations that `chasles.function` traces. It
         takes what it needs by name: ``q`` (nq,), ``qd``, ``tau`` (n,), ``tau_rate`` (the rates of torques, (n,)),
-        ``t`` (s), ``start`` (the initial positions, (nq,)), ``robot``, ``forces`` (of the contacts in `keep`, in world
-        axes, (contacts, 3)), ``q_reference``, ``qd_reference``, ``tau_reference`` (the motion to follow and the torques
-        that it needs in the middle of a step), and the values named below.
+        ``t`` (s), ``start`` (the initial positions, (nq,)), ``first_q``, ``first_qd`` (the state at the first node,
+        which then is free), ``robot``, ``forces`` (of the contacts in `keep`, in world axes, (contacts, 3)),
+        ``q_reference``, ``qd_reference``, ``tau_reference`` (the motion to follow and the torques that it needs in the
+        middle of a step), and the values named below.
     weight
         Weight w of ½ w r², one number or (m,), not negative. In running costs it is a rate, per second.
     arguments
@@ -286,6 +288,54 @@ def held(residual: Residual | Callable[..., Any]) -> Residual:
     if same.takes_torques:
         raise ArgumentError(f"{same!r} depends on torques; only residuals of q and qd can be held")
     return Residual(same.function, weight=same.weight, arguments=same.arguments, is_held=True, **same.values)
+
+
+def at_start(residual: Residual | Callable[..., Any]) -> Residual:
+    """The same residual of the state at the first node, which then is free: for `exact_end` and `final`.
+
+    Parameters
+    ----------
+    residual
+        Residual or function of q and qd.
+
+    Examples
+    --------
+    The motion begins at rest, wherever that is best:
+
+    >>> at_start(velocity())
+    <Residual of robot, first_qd, weight 1>
+    """
+    (same,) = as_residuals([residual], "residual")
+    if same.takes_torques:
+        raise ArgumentError(f"{same!r} depends on torques; only residuals of q and qd can be of the start")
+    arguments = [{"q": FIRST[0], "qd": FIRST[1]}.get(name, name) for name in same.arguments]
+    return Residual(
+        lambda *known: same.function(*known), weight=same.weight, arguments=arguments, is_held=False, **same.values
+    )
+
+
+def periodic(image: Callable[[Array, Array], tuple[Array, Array]] | None = None) -> Residual:
+    """State at the end less that at the first node, which then is free, (2n,): for `exact_end`.
+
+    Parameters
+    ----------
+    image
+        Function (q, qd) of the first state that returns what the last one is to be, such as that with left and right
+        exchanged, moved on by a step; default the first state itself.
+
+    Examples
+    --------
+    An array as weight tells which elements return, here all but the first position, which advances as far as is best:
+
+    >>> np.array([0.0, 1.0, 1.0, 1.0]) * periodic()
+    <Residual of robot, q, qd, first_q, first_qd, weight [0.0, 1.0, 1.0, 1.0]>
+    """
+
+    def missed(robot: Robot, q: Array, qd: Array, first_q: Array, first_qd: Array) -> Array:
+        aim_q, aim_qd = (first_q, first_qd) if image is None else image(first_q, first_qd)
+        return np.concatenate([np.asarray(robot.difference(aim_q, q)), np.asarray(qd - aim_qd)])
+
+    return Residual(missed)
 
 
 def time() -> Residual:

@@ -4,9 +4,10 @@ The step is explicit and symplectic, and needs the forward dynamics a = FD(q, q�
 
     q½ = q + σ h q̇,   q̇⁺ = q̇ + h FD(q½, q̇, τ),   q⁺ = q½ + (1 - σ) h q̇⁺.
 
-The state x is (p, q̇) with the coordinates p of q (see `coordinates`), or (p, q̇, s) where the duration is free: then
-each step lasts s h, and s is a constant. Where rates r of torques are limited or cost, they are the inputs, and the
-torques are states too, (p, q̇, τ, s) with τ⁺ = τ + h r.
+The state x is (p, q̇) with the coordinates p of q (see `coordinates`). Where rates r of torques are limited or cost,
+they are the inputs, and the torques are states too, (p, q̇, τ) with τ⁺ = τ + h r. Constants that the solution chooses
+are states after these: where the start is free, the first positions and velocities, which ends may depend on; and last
+the stretch s where the duration is free: each step then lasts s h.
 
 With σ = ½ it is the leapfrog (position Verlet) method: the acceleration is constant between two nodes, so that the
 motion is a parabola through both. With σ = 0 it is the semi-implicit Euler method.
@@ -83,6 +84,8 @@ class HeldStep:
         Names of the robot's parameters that are numbers of the problem.
     by_rates
         Whether the inputs are the rates of torques, and the torques are states.
+    free_start
+        Whether the first positions and velocities are free.
     """
 
     robot: Robot
@@ -93,16 +96,30 @@ class HeldStep:
     contacts: Contacts | None = None
     varied: tuple[str, ...] = ()
     by_rates: bool = False
+    free_start: bool = False
 
     @property
     def states(self) -> int:
         """Number of elements of the state."""
-        return self.given_states + self.stretches
+        return self.moving_states + self.free_start * 2 * self.robot.n + self.stretches
 
     @property
-    def given_states(self) -> int:
-        """Number of elements of the state but for the stretch, which are given at the first node."""
+    def moving_states(self) -> int:
+        """Number of elements of the state but for the constants after them."""
         return 2 * self.robot.n + self.by_rates * self.motor_count
+
+    @property
+    def chosen(self) -> Floats:
+        """Directions in which the first state is free, (states, number): both copies of a free start, the stretch."""
+        unit, first = np.eye(self.states), 2 * self.robot.n * self.free_start
+        start = unit[:, :first] + unit[:, self.moving_states : self.moving_states + first]
+        return np.concatenate([start, unit[:, self.states - self.stretches :]], axis=1)
+
+    def first_state(self, w: Array) -> tuple[Array, Array]:
+        """Coordinates and velocities of a free start, (..., n) each, from w = (..., x)."""
+        n = self.robot.n
+        end = w.shape[-1] - self.stretches
+        return w[..., end - 2 * n : end - n], w[..., end - n : end]
 
     @property
     def drift(self) -> float:
@@ -141,7 +158,7 @@ class HeldStep:
     def _efforts(self, q: Array, x: Array, u: Array) -> Array:
         """Torques of all joints (..., n) by motors and contact forces at configurations."""
         tau = self.of_motors(
-            x[..., 2 * self.robot.n : self.given_states] if self.by_rates else u[..., : self.motor_count]
+            x[..., 2 * self.robot.n : self.moving_states] if self.by_rates else u[..., : self.motor_count]
         )
         return tau if self.contacts is None else tau + self.contacts.torques(q, u[..., self.motor_count :])
 
@@ -204,8 +221,8 @@ class HeldStep:
         h, n = self._span(x), self.robot.n
         qd_next = self._velocities(x) + h * qdd
         p_next = self.coordinates.moved(self._drifted(x, *centres), (1.0 - self.drift) * h * qd_next, *centres)
-        torques, stretch = x[..., 2 * n : self.given_states], x[..., self.given_states :]
-        return np.concatenate([p_next, qd_next, torques + h * rates, stretch], axis=-1)
+        torques, constants = x[..., 2 * n : self.moving_states], x[..., self.moving_states :]
+        return np.concatenate([p_next, qd_next, torques + h * rates, constants], axis=-1)
 
     def _displaced(self, x: Array, q: Array, *centres: Array) -> Array:
         """Displacement from q to the configuration at which the dynamics are taken."""

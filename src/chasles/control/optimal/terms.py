@@ -26,8 +26,8 @@ _MOVING = ("w", "twists")
 class Terms(Sealed):
     """Cost ½ |r(w)|² and rows c(w) of a node, for w = (u, p, q̇), or w = (p, q̇) where no torque acts.
 
-    Where the duration is free, w ends with the stretch of time, which running costs are multiplied by. Where torques
-    are states, u is their rates, and w = (u, p, q̇, τ).
+    Where torques are states, u is their rates, and w = (u, p, q̇, τ). Where the start is free, its p and q̇ follow. Where
+    the duration is free, w ends with the stretch of time, which running costs are multiplied by.
 
     The functions take a scale of the cost, so that a solver can work with costs of the order of its constraints.
 
@@ -73,8 +73,11 @@ class Terms(Sealed):
         known = {"robot": robot, "q": q, "qd": w[m + n : m + 2 * n], "t": t, "start": start}
         ends = 1 + np.cumsum([self.robot.nq, n, n])
         known |= dict(zip(REFERENCE, np.split(instant[1 : ends[-1]], ends[:-1] - 1), strict=True))
+        if step.free_start:
+            p, known["first_qd"] = step.first_state(w)
+            known["first_q"] = step.coordinates.configuration(p, *() if step.coordinates.is_plain else (start,))
         if step.by_rates:
-            known["tau"] = step.of_motors(w[m + 2 * n : m + step.given_states])
+            known["tau"] = step.of_motors(w[m + 2 * n : m + step.moving_states])
         if m:
             inputs = step.of_motors(w[: step.motor_count])
             known |= {"tau_rate": inputs} if step.by_rates else {"tau": inputs}

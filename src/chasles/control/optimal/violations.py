@@ -121,7 +121,7 @@ def between_nodes(clearance: Clearance, states: Floats, h: float) -> tuple[Findi
 
 def outside_at_start(rows: ConstraintRows, x0: Floats) -> tuple[Finding, ...]:
     """Return the limits that the given start (states,) exceeds, which do not count there, but from the next node on."""
-    m, given = rows.inputs, rows.stage.step.given_states
+    m, given = rows.inputs, rows.stage.step.moving_states
     states = slice(m, m + given)
     excess = np.maximum(x0[:given] - rows.upper[states], rows.lower[states] - x0[:given])
     found: list[Finding] = []
