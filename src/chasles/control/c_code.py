@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from chasles.base.errors import ArgumentError
 from chasles.control.controller import Controller
+from chasles.control.optimal.predictive import ModelPredictive
+from chasles.control.optimal.predictive_c import predictive_to_c
 from chasles.control.traced_law import TracedLaw, traced_law
 from chasles.engine import Program
 from chasles.engine.targets.c import lower
@@ -136,10 +138,13 @@ def controller_to_c(
     torques. After the end of the motion the last reference is held. The code allocates no memory; motion and schedule
     are constant tables, and parameters are constants.
 
+    `chasles.ModelPredictive` is written with all its iterations, as many at each call; its state is larger, and begins
+    with the plan from the start of the motion.
+
     Parameters
     ----------
     controller
-        Traceable law for joint motions, adaptive or not.
+        Traceable law for joint motions, adaptive or not, or a predictive one without contacts.
     motion
         The planned motion.
     period
@@ -167,6 +172,10 @@ def controller_to_c(
     if not (isinstance(name, str) and re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,50}", name)):
         raise ArgumentError(f"name must be a C identifier of at most 51 characters, not {name!r}")
     step = real(period, "period", above=0.0)
+    if isinstance(controller, ModelPredictive) and type(controller).law is ModelPredictive.law:
+        if kind != "double":
+            raise ArgumentError("model predictive control is written in double precision alone; leave precision out")
+        return predictive_to_c(controller, motion, period=step, name=name)
     law = _law(controller, motion, step)
     program = law.program
     named = Program(

@@ -32,6 +32,13 @@ class MatrixCall:
     inputs, outputs
         Names of the arrays that the call takes, the first one of steps, and gives. What scans hand to one another
         may be an input: an array that is written to, which a batch may share.
+
+    Attributes
+    ----------
+    signature
+        Names and dimensions of the arrays.
+    scans
+        The scans.
     """
 
     def __init__(self, name: str, scans: Sequence[MatrixScan], inputs: Sequence[str], outputs: Sequence[str]) -> None:
@@ -41,7 +48,7 @@ class MatrixCall:
             shapes |= {each: scan.state for each in (scan.start, scan.end) if each}
         taken, given = (tuple(CoreArray(each, shapes[each]) for each in names) for names in (inputs, outputs))
         self.signature = Signature(name, taken, given, np.dtype("float64"))
-        self._scans = tuple(scans)
+        self.scans = tuple(scans)
         sizes = [size for dims in shapes.values() for size in dims if isinstance(size, int)]
         self._can_be_compiled = min(sizes) >= 1 and max(sizes) <= LARGEST
 
@@ -55,7 +62,7 @@ class MatrixCall:
         """Compute the outputs of each sample in NumPy, step by step."""
         bound = self.signature.bind(arguments)
         arrays = dict(zip((core.name for core in self.signature.inputs), bound.arrays, strict=True))
-        for scan in self._scans:
+        for scan in self.scans:
             shapes: dict[str, tuple[int, ...]] = {scan.end: scan.state} if scan.end else {}
             for name, sample in scan.written.samples.items():
                 shapes[name] = (bound.sizes["s"], *sample.shape)
@@ -74,8 +81,8 @@ class MatrixCall:
 
         arrays = (*self.signature.inputs, *self.signature.outputs)
         axes, lanes = {core.name: len(core.dims) for core in arrays}, machine.lanes("float64")
-        content = f"{axes} {lanes} {[scan.text() for scan in self._scans]}"
-        code = machine.loaded(content, [ENTRY], lambda: [write_matrix_scans(self._scans, axes, lanes)])
+        content = f"{axes} {lanes} {[scan.text() for scan in self.scans]}"
+        code = machine.loaded(content, [ENTRY], lambda: [write_matrix_scans(self.scans, axes, lanes)])
         return code.address(ENTRY), code
 
     @cached_property

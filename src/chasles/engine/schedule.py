@@ -28,15 +28,17 @@ _RUN = ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_void_p, ctypes.c_int64)
 
 
 @dataclass
-class _Entry:
+class Entry:
     """One line of the list: a call, or a jump to a label where a number is positive, or a stop.
 
     Attributes
     ----------
     work
         What a call does in Python; None for jumps and stops.
-    function, arrays
-        Function whose loop in machine code does the same, while that has not been looked for, and its arrays.
+    function, inputs, outputs
+        Function that a call calls, and its arrays.
+    is_compiled
+        Whether a loop in machine code has been looked for.
     flag
         Number that a jump looks at.
     label
@@ -45,7 +47,9 @@ class _Entry:
 
     work: Callable[[], object] | None = None
     function: Callee | None = None
-    arrays: Sequence[Floats] = ()
+    inputs: Sequence[Floats] = ()
+    outputs: Sequence[Floats] = ()
+    is_compiled: bool = False
     flag: Floats | None = None
     label: str = ""
 
@@ -74,7 +78,7 @@ class Schedule:
     """
 
     def __init__(self) -> None:
-        self._entries: list[_Entry] = []
+        self._entries: list[Entry] = []
         self._labels: dict[str, int] = {}
         self._needed: list[object] = []  # what the table has addresses of
         self._table: NDArray[np.int64] | None = None
@@ -97,19 +101,19 @@ class Schedule:
         _samples(function, arrays)
         if not any(array.size for array in outputs):
             return
-        self._entries.append(_Entry(lambda: function.general_call(*inputs, out=given), function, arrays))
+        self._entries.append(Entry(lambda: function.general_call(*inputs, out=given), function, inputs, outputs))
 
     def python(self, work: Callable[[], object]) -> None:
         """Call something in Python."""
-        self._entries.append(_Entry(work))
+        self._entries.append(Entry(work))
 
     def jump(self, label: str, flag: Floats) -> None:
         """Go on at a label if a number is positive."""
-        self._entries.append(_Entry(flag=flag, label=label))
+        self._entries.append(Entry(flag=flag, label=label))
 
     def stop(self, name: str) -> None:
         """End the run."""
-        self._entries.append(_Entry(label=name))
+        self._entries.append(Entry(label=name))
 
     def run(self, label: str) -> str:
         """Go through the list from a label on, to a stop; return its name.
@@ -121,7 +125,7 @@ class Schedule:
             if table is not None:
                 at = _loop_through()(_address(table), at)
             entry = self._entries[at]
-            if table is not None and entry.function is not None:
+            if table is not None and not entry.is_compiled:
                 self._compile(entry, table[at])
                 if table[at, 0]:
                     continue
@@ -139,6 +143,25 @@ class Schedule:
             for entry, words in zip(self._entries, table, strict=True):
                 self._compile(entry, words)
 
+    def reached(self, label: str) -> dict[int, Entry]:
+        """Return the entries that a run from a label may come to, by their places; jumps lead to `place`."""
+        result: dict[int, Entry] = {}
+        ahead = [self.place(label)]
+        while ahead:
+            at = ahead.pop()
+            while at not in result and at < len(self._entries):
+                entry = result[at] = self._entries[at]
+                if entry.flag is not None:
+                    ahead.append(self.place(entry.label))
+                elif entry.label:
+                    break
+                at += 1
+        return dict(sorted(result.items()))
+
+    def place(self, label: str) -> int:
+        """Return the place of the entry after a label."""
+        return self._labels[label]
+
     def _compiled_table(self) -> NDArray[np.int64] | None:
         """Rows of six words: a call's four, the address of a jump's number and where it leads; zeros until known.
 
@@ -151,23 +174,24 @@ class Schedule:
                     words[4:] = _address(entry.flag), self._labels[entry.label]
         return self._table
 
-    def _compile(self, entry: _Entry, words: NDArray[np.int64]) -> None:
+    def _compile(self, entry: Entry, words: NDArray[np.int64]) -> None:
         """Write the addresses of a call's loop, arguments, dimensions and strides, if there is a loop."""
-        function, entry.function = entry.function, None
-        if function is None:
+        function, arrays = entry.function, (*entry.inputs, *entry.outputs)
+        is_new, entry.is_compiled = not entry.is_compiled, True
+        if function is None or not is_new:
             return
-        filled = _filled(function, entry.arrays)
-        count, sizes = _samples(function, entry.arrays)
+        filled = _filled(function, arrays)
+        count, sizes = _samples(function, arrays)
         loop = function.loop(count)
         if loop is None:
             return
-        arrays, leading = [array for array, _ in filled], [array.ndim - len(core.dims) for array, core in filled]
-        strides = [array.strides[0] if lead else 0 for array, lead in zip(arrays, leading, strict=True)]
-        inner = [step for array, lead in zip(arrays, leading, strict=True) for step in array.strides[lead:]]
+        leading = [(array, array.ndim - len(core.dims)) for array, core in filled]
+        strides = [array.strides[0] if lead else 0 for array, lead in leading]
+        inner = [step for array, lead in leading for step in array.strides[lead:]]
         tables = [
             np.array(each, dtype=np.int64)
             for each in (
-                [_address(array) for array in arrays],
+                [_address(array) for array, _ in filled],
                 [count, *sizes.values()],
                 strides + inner,
             )
@@ -177,7 +201,8 @@ class Schedule:
         words[:4] = address, *map(_address, tables)
 
 
-def _signature(function: Callee) -> Signature:
+def signature_of(function: Callee) -> Signature:
+    """Return the arrays of a function."""
     if isinstance(function, MatrixCall):
         return function.signature
     kernel = function.kernel
@@ -186,7 +211,7 @@ def _signature(function: Callee) -> Signature:
 
 def _filled(function: Callee, arrays: Sequence[Floats]) -> list[tuple[Floats, CoreArray]]:
     """Arrays that are not empty, with what a function knows of each: machine code takes no others."""
-    signature = _signature(function)
+    signature = signature_of(function)
     cores = (*signature.inputs, *signature.outputs)
     return [(array, core) for array, core in zip(arrays, cores, strict=True) if array.size]
 
@@ -202,7 +227,7 @@ def _samples(function: Callee, arrays: Sequence[Floats]) -> tuple[int, dict[int 
         for dim, size in zip(core.dims, array.shape[lead:], strict=True) if fits else ():
             fits &= sizes.setdefault(dim, size if isinstance(dim, str) else dim) == size
         if not fits:
-            name = _signature(function).name
+            name = signature_of(function).name
             raise ArgumentError(f"{name}: {core.name} has shape {array.shape}, which does not fit")
     return max(counts, default=1), sizes
 

@@ -253,11 +253,10 @@ def test_bad_input() -> None:
         PredictiveTracking.tuned(gantry(), ch.PointToPoint([0.0, 0.0], [1.0, 0.0], 1.0), PERIOD)
 
 
-def test_it_goes_to_c_code_only_with_a_sentence() -> None:
+def test_it_is_no_program_of_one_call() -> None:
+    """Its iterations are a schedule of many, which C code has and other exports do not."""
     with pytest.raises(ArgumentError, match="model predictive control' is plain Python"):
-        ch.control.controller_to_c(
-            ModelPredictive(regulated()[0]), ch.PointToPoint(2 * [0.0], 2 * [1.0], 1.0), period=0.1
-        )
+        ch.control.law_program(ModelPredictive(regulated()[0]), ch.PointToPoint(2 * [0.0], 2 * [1.0], 1.0), period=0.1)
 
 
 @pytest.mark.slow

@@ -65,7 +65,7 @@ class ModelPredictive(RobotController):
     A call that takes longer than the period counts as late: `Run.findings` says how often. The simulation uses its
     torques nevertheless, so that runs do not depend on the machine. The first call finds a motion from nothing and
     does not count. Simulations call the law once a period; a call is one schedule of compiled programs
-    (`chasles.control.optimal.predictive_call`).
+    (`chasles.control.optimal.predictive_call`), which `chasles.control.controller_to_c` writes as C code.
 
     Source: Diehl, Bock and Schlöder, A real-time iteration scheme for nonlinear optimization in optimal feedback
     control (2005); Wills and Heath, Barrier function based model predictive control (2004); Pannocchia and Rawlings,

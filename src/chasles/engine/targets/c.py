@@ -95,16 +95,15 @@ def lower(program: Program, precision: str = "double") -> tuple[str, str]:
     """
     if precision not in ("double", "float"):
         raise ArgumentError(f"precision must be 'double' or 'float', not {precision!r}")
-    names = _Names()
+    names = Names()
     name = names.take(program.name, "function")
     macro = names.take(f"{name.upper()}_H", "HEADER")
     inputs = [names.take(a.name, "input") for a in program.inputs]
     outputs = [names.take(a.name, "output") for a in program.outputs]
-    writer = _Writer(precision, names, name)
+    writer = Writer(precision, names, name)
     prototype = writer.prototype(name, inputs, outputs)
     body = writer.function(program, prototype, _places(inputs, program.inputs), _places(outputs, program.outputs))
-    unused = [f"    (void){parameter};" for parameter in (*inputs, *outputs) if not _mentions(body, parameter)]
-    body[2:2] = unused
+    body[2:2] = _unused(body, [*inputs, *outputs])
     comment = _comment(program, inputs, outputs)
     source = [comment, f'#include "{name}.h"', "", "#include <math.h>", "", *writer.definitions, *body, ""]
     header = [
@@ -120,16 +119,17 @@ def identifier(name: str) -> str:
     >>> identifier("inverse dynamics (arm)"), identifier("double")
     ('inverse_dynamics_arm', 'double_')
     """
-    return _Names().take(name, "function")
+    return Names().take(name, "function")
 
 
-class _Names:
+class Names:
     """Gives each thing a C identifier of its own."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
 
     def take(self, wanted: str, otherwise: str) -> str:
+        """Return a C identifier like a name, or like another one where no letter of that can be kept."""
         name = re.sub(r"[^A-Za-z0-9_]+", "_", wanted).strip("_")[:100].rstrip("_") or otherwise
         if not name[0].isalpha():
             name = f"{otherwise}_{name}"
@@ -145,23 +145,39 @@ class _Names:
 
 
 @dataclass
-class _Writer:
+class Writer:
     """Writes functions; what they need stands in ``definitions``, in order."""
 
     real: str
-    names: _Names
+    names: Names
     prefix: str
 
     def __post_init__(self) -> None:
         self.definitions: list[str] = []
         self._helpers: dict[str, str] = {}
         self._called: dict[str, str] = {}
+        self._added: dict[str, str] = {}
+
+    def add(self, program: Program) -> str:
+        """Write a program as a static function of its arrays, once; return the function's name."""
+        if program.digest not in self._added:
+            name = self.names.take(f"{self.prefix}_{program.name}", "function")
+            inputs = [f"x{k}" for k in range(len(program.inputs))]
+            outputs = [f"y{k}" for k in range(len(program.outputs))]
+            prototype = f"static {self.prototype(name, inputs, outputs)}"
+            body = self.function(program, prototype, _places(inputs, program.inputs), _places(outputs, program.outputs))
+            body[2:2] = _unused(body, [*inputs, *outputs])
+            self.definitions += [*body, ""]
+            self._added[program.digest] = name
+        return self._added[program.digest]
 
     def prototype(self, name: str, inputs: Sequence[str], outputs: Sequence[str]) -> str:
+        """Return the prototype of a function of arrays."""
         parameters = [f"const {self.real} *{x}" for x in inputs] + [f"{self.real} *{y}" for y in outputs]
         return f"void {name}({', '.join(parameters) or 'void'})"
 
     def function(self, program: Program, prototype: str, inputs: Sequence[str], outputs: Sequence[str]) -> list[str]:
+        """Return the lines of a function that computes a program from elements of arrays to others."""
         lines = [prototype, "{"]
         values: list[str] = []
         for index, instruction in enumerate(program.instructions):
@@ -222,7 +238,7 @@ class _Writer:
             outputs = [f"y[{k}]" for k in range(len(called.results))]
             prototype = f"static void {name}(const {self.real} *x, {self.real} *y)"
             lines = self.function(called, prototype, inputs, outputs)
-            lines[2:2] = [f"    (void){parameter};" for parameter in "xy" if not _mentions(lines, parameter)]
+            lines[2:2] = _unused(lines, ["x", "y"])
             self.definitions += [*lines, ""]
             self._called[called.digest] = name
         return self._called[called.digest]
@@ -241,6 +257,10 @@ class _Writer:
 
 def _places(names: Sequence[str], arguments: Sequence[Argument]) -> list[str]:
     return [f"{name}[{k}]" for name, a in zip(names, arguments, strict=True) for k in range(a.size)]
+
+
+def _unused(body: Sequence[str], parameters: Iterable[str]) -> list[str]:
+    return [f"    (void){parameter};" for parameter in parameters if not _mentions(body, parameter)]
 
 
 def _mentions(lines: Iterable[str], parameter: str) -> bool:

@@ -1,0 +1,93 @@
+"""Predictive laws in C: compiled without a warning, and call by call what they do in Python."""
+
+from __future__ import annotations
+
+import ctypes
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.control.optimal.robots import gantry, hanging_body
+
+import chasles as ch
+from chasles.base.errors import ArgumentError
+from chasles.control import ModelPredictive, PredictiveTracking, controller_to_c
+from chasles.control.now import Now
+from chasles.control.optimal import OptimalControl, residuals
+from chasles.trajectories.joint.geodesic import GeodesicMotion
+
+_FLAGS = ["-std=c99", "-O1", "-ffp-contract=off", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+
+
+def compiled(folder: Path, law: ch.Controller, motion: ch.JointTrajectory, period: float) -> ctypes.CDLL:
+    source, header = controller_to_c(law, motion, period=period, name="law")
+    size = f"{source}\nunsigned long law_size(void);\nunsigned long law_size(void) {{ return sizeof(law_state); }}\n"
+    (folder / "law.c").write_text(size)
+    (folder / "law.h").write_text(header)
+    command = ["cc", *_FLAGS, "-shared", "-fPIC", "-o", "law.so", "law.c", "-lm"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return ctypes.CDLL(str(folder / "law.so"))
+
+
+def agree(folder: Path, law: ModelPredictive, plant: ch.Robot, motion: ch.JointTrajectory, period: float) -> np.ndarray:
+    """Let Python control a plant over 100 calls, and C compute the same beside it; return Python's torques."""
+    library, n, start = compiled(folder, law, motion, period), plant.n, motion(0.0)
+    state = ctypes.create_string_buffer(library.law_size())
+    library.law_init(state)
+    times = period * np.arange(-1.0, 100.0)
+    rows = law.schedule(times, motion(np.maximum(times, 0.0)))
+    memory = ch.engine.Record({name: np.array(part) for name, part in law.memory.items()})
+    law.law(Now(times[0], start.q, start.qd, start, memory, period, rows[0]))
+    q, qd, tau, result = start.q.copy(), start.qd.copy(), np.zeros(n), []
+    for t, row in zip(times[1:], rows[1:], strict=True):
+        expected = law.law(Now(t, q, qd, start, memory, period, row))
+        library.law_step(state, *(ctypes.c_void_p(part.ctypes.data) for part in (q, qd, tau)))
+        np.testing.assert_allclose(tau, expected, rtol=0, atol=1e-10 * max(1.0, np.abs(expected).max()))
+        for _ in range(4):
+            qd = qd + period / 4 * np.asarray(plant.forward_dynamics(q, qd, expected))
+            q = np.asarray(plant.integrate(q, period / 4 * qd))
+        result.append(expected)
+    assert not memory.failed
+    return np.array(result)
+
+
+def test_a_law_with_rates_and_limits_is_the_same_in_c(tmp_path: Path) -> None:
+    problem = OptimalControl(
+        gantry(),
+        duration=1.0,
+        nodes=8,
+        running=[residuals.position("goal"), 0.1 * residuals.velocity(), 1e-3 * residuals.torque()],
+        limits={"torque": 4.0, "velocity": 0.6, "torque_rate": 10.0},
+    )
+    law = ModelPredictive(problem, goal=[1.0, -0.5])
+    rest = ch.PointToPoint([0.0, 0.0], [1e-9, 0.0], 1.0)
+    tau = agree(tmp_path, law, gantry(), rest, 0.05)
+    assert np.abs(np.diff(tau, axis=0)).max() > 0.4
+    assert "double goal[2];" in (tmp_path / "law.h").read_text()
+
+
+@pytest.mark.slow
+def test_tracking_with_a_delay_and_a_load_is_the_same_in_c(tmp_path: Path) -> None:
+    arm = ch.load("planar2r")
+    motion = ch.PointToPoint([0.2, 0.4], [1.0, 0.6], 0.6)
+    limit = 0.9 * np.abs(arm.inverse_dynamics(*motion(np.linspace(0.0, 0.6, 100)))).max(axis=0)
+    law = PredictiveTracking(arm, limits={"torque": limit}, delay=1.5, observer=10.0, iterations=2)
+    tau = agree(tmp_path, law, arm.with_payload(1.0), motion, 0.01)
+    assert (np.abs(tau).max(axis=0) > 0.9 * limit).any()
+    with pytest.raises(ArgumentError, match=r"no whole number of periods of 0\.015 s"):
+        controller_to_c(law, motion, period=0.015)
+    with pytest.raises(ArgumentError, match="in double precision alone"):
+        controller_to_c(law, motion, period=0.01, precision="float")
+
+
+@pytest.mark.slow
+def test_tracking_on_a_ball_joint_is_the_same_in_c(tmp_path: Path) -> None:
+    robot = hanging_body("spherical")
+    goal = robot.integrate(robot.home, np.array([0.4, 0.7, -0.3]))
+    motion = GeodesicMotion(robot, robot.home, goal, 0.8)
+    law = PredictiveTracking(robot, horizon=0.3, nodes=10, limits={"torque": 6.0}, iterations=2)
+    assert np.abs(agree(tmp_path, law, robot, motion, 0.01)).max() > 2.0
+    run = ch.simulate(robot, law, motion, duration=1.0, period=0.01)
+    assert np.abs(run.error).max() < 2e-3
