@@ -5,9 +5,9 @@ In reading order: `program`, how tracing makes programs; `derivatives` of progra
 CPython's and NumPy's objects; `running`, which compiles and calls; `matrices`, steps on whole matrices, whose
 recursions `matrix_calls` runs.
 `function` is the one kind of callable and `family` one whose options choose programs; `functions` are those that
-algorithms call; `schedule` repeats calls without Python in between, in C too (`schedule_in_c`); `arguments` and `validators` check what callers
-give. `identity` says what a computation is, as a digest of its content, by which `trace_cache` finds programs that an
-earlier process traced.
+algorithms call; `schedule` repeats calls without Python in between, which `schedule_in_c` writes as C code; `arguments`
+and `validators` check what callers give. `identity` says what a computation is, as a digest of its content, by which
+`trace_cache` finds programs that an earlier process traced.
 """
 
 from chasles.base import lazy
