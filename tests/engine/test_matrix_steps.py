@@ -12,7 +12,7 @@ from chasles.base.errors import ArgumentError
 from chasles.engine import trace
 from chasles.engine.kernels.shapes import Kernel
 from chasles.engine.matrices.scan import MatrixScan
-from chasles.engine.matrices.steps import Given, beside, eliminate, solve
+from chasles.engine.matrices.steps import Given, above, beside, eliminate, solve
 from chasles.engine.matrix_calls import MatrixCall
 from chasles.engine.targets.numpy import compile_kernel as compile_numpy
 
@@ -31,7 +31,16 @@ def parts(X: Any, U: Any, V: Any, c: Any) -> tuple[Any, dict[str, Any]]:
     joined = beside(beside(V, X), U)
     middle = joined[..., 1:, 2:]
     square = middle @ middle.mT
-    return 0.05 * X + X, {"middle": middle, "square": square, "corner": square[..., :-1, 1:], "gram": U.mT @ joined}
+    results = {"middle": middle, "square": square, "corner": square[..., :-1, 1:], "gram": U.mT @ joined}
+    return 0.05 * X + X, results
+
+
+def stacks(X: Any, U: Any, V: Any, c: Any) -> tuple[Any, dict[str, Any]]:
+    """Matrices above one another, with zeros among them."""
+    stacked = above(above(0.0 * U.mT, V.mT @ X), 0.5 * X)
+    beyond = X.mT @ X + above(0.0 * X[..., :1, :], X[..., 1:, :])
+    results = {"stacked": stacked, "gram": stacked.mT @ stacked, "beyond": beyond, "column": above(X @ c, c)}
+    return 0.05 * X + above(X[..., 1:, :], c.mT @ X), results | {"joined": beside(beside(0.0 * V, X), 0.0 * c)}
 
 
 def columns(X: Any, U: Any, V: Any, c: Any) -> tuple[Any, dict[str, Any]]:
@@ -62,7 +71,7 @@ def drawn(n: int, m: int, batch: tuple[int, ...] = (), steps: int = 3) -> list[n
 
 
 @pytest.mark.parametrize("lanes", [2, 4, 8])
-@pytest.mark.parametrize("step", [products, parts, columns, eliminations])
+@pytest.mark.parametrize("step", [products, parts, stacks, columns, eliminations])
 @pytest.mark.parametrize(
     ("n", "m"),
     [(3, 1), (5, 3), pytest.param(9, 8, marks=pytest.mark.slow), pytest.param(21, 13, marks=pytest.mark.slow)],
@@ -107,6 +116,17 @@ def test_elimination_and_solution_are_those_of_the_inverse(jit: str, monkeypatch
     np.testing.assert_array_equal(rest[0], rest[0].T)
     np.testing.assert_allclose(solved[0], inverse @ V[0], rtol=0.0, atol=1e-12)
     np.testing.assert_allclose(one[0], inverse @ c[0], rtol=0.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("jit", ["1", "0"])
+def test_what_follows_nan_is_nan(jit: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CHASLES_JIT", jit)
+    arguments = drawn(5, 3, batch=(2,))
+    arguments[0][1, 1] = np.nan
+    results = call(columns, 5, 3)(*arguments)
+    assert all(np.isfinite(each[0]).all() for each in results)
+    assert np.isnan(results[0][1]).all()
+    assert all(np.isfinite(each[1, 0]).all() and np.isnan(each[1, 2]).all() for each in results[1:])
 
 
 @pytest.mark.parametrize("jit", ["1", "0"])

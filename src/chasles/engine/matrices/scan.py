@@ -37,6 +37,8 @@ class WrittenStep(NamedTuple):
 class MatrixScan:
     """A recursion over matrices.
 
+    A step must make NaN of NaN: machine code does not compute what follows a state whose first element is NaN.
+
     Attributes
     ----------
     step

@@ -115,6 +115,14 @@ class Joined(Matrix):
 
 
 @dataclass(frozen=True, eq=False)
+class Stacked(Matrix):
+    """Two matrices, the first above the second."""
+
+    first: Matrix
+    second: Matrix
+
+
+@dataclass(frozen=True, eq=False)
 class Elimination(Matrix):
     """The first rows of a matrix eliminated: in machine code there is one for all that it gives."""
 
@@ -142,6 +150,19 @@ def beside(first: M, second: M) -> M:
     batch = np.broadcast_shapes(first.shape[:-2], second.shape[:-2])
     parts = [np.broadcast_to(part, batch + part.shape[-2:]) for part in (first, second)]
     return np.concatenate(parts, axis=-1)
+
+
+def above(first: M, second: M) -> M:
+    """Return two matrices, the first above the second.
+
+    >>> above(np.zeros((1, 2)), np.ones((1, 2)))
+    array([[0., 0.],
+           [1., 1.]])
+    """
+    if isinstance(first, Matrix):
+        other = _matrix(second)
+        return cast("M", Stacked((first.shape[0] + other.shape[0], first.shape[1]), first, other))
+    return beside(first.mT, second.mT).mT
 
 
 def eliminate(matrix: M, count: int) -> tuple[M, M]:

@@ -14,6 +14,7 @@ from chasles.engine.matrices.steps import (
     Multiple,
     Part,
     Product,
+    Stacked,
     Sum,
     Transposed,
     operands,
@@ -60,14 +61,21 @@ class ExpressionWriter:
         if value in self._places or isinstance(value, Part | Transposed):
             self.writer.copy(self._rows_in_memory(value), target, rows, columns)
         elif isinstance(value, Joined):
-            joined = [(self._rows_in_memory(part), part.shape[1]) for part in operands(value)]
-            self.writer.join(joined, target, rows)
+            sources = [(None if _is_zero(part) else self._rows_in_memory(part), part) for part in self._joined(value)]
+            self.writer.join([(view, part.shape[1]) for view, part in sources], target, rows)
         elif isinstance(value, Eliminated):
             self._write_rest(value, target)
             self._places[value] = target
         else:
             self._write_rows(value, target)
             self._places[value] = target
+
+    def _joined(self, value: Matrix) -> list[Matrix]:
+        """Return what is joined, with the parts of those that are needed only here."""
+        parts: list[Matrix] = []
+        for part in operands(value):
+            parts += self._joined(part) if isinstance(part, Joined) and self._uses[part] == 1 else [part]
+        return parts
 
     def reads(self, value: Matrix, given: Given) -> bool:
         """Whether computing an expression would still read a given matrix."""
@@ -114,7 +122,7 @@ class ExpressionWriter:
             self._eliminate(value)
         elif isinstance(value, Eliminated):
             self._prepare(value.by)
-        elif isinstance(value, Sum | Multiple | Part):
+        elif isinstance(value, Sum | Multiple | Part | Stacked):
             for part in operands(value):
                 self._make_ready(part)
 
@@ -127,13 +135,13 @@ class ExpressionWriter:
 
     def _write_rows(self, value: Matrix, target: View) -> None:
         rows, columns = value.shape
-        parts = self.writer.partition(columns)
+        parts, written_out = self.writer.partition(columns), self._is_stacked(value)
         if columns == 1:
-            for first, count in self.writer.each_block(rows, self.writer.lanes):
+            for first, count in self.writer.each_block(rows, self.writer.lanes, written_out=written_out):
                 self.writer.store_column(self._rows(value, first, count, parts), target, first)
             return
         size = max(1, self.writer.accumulators // len(parts))
-        for first, count in self.writer.each_block(rows, size):
+        for first, count in self.writer.each_block(rows, size, written_out=written_out):
             vectors = self._rows(value, first, count, parts)
             place = self.writer.part(target, first, 0)
             for k in range(count):
@@ -152,6 +160,10 @@ class ExpressionWriter:
                 first += value.top
             columns = [Columns(value.left + k, size) for k, size in columns]
             return self._rows(value.of, first, count, columns)
+        if isinstance(value, Stacked):
+            return self._stacked_rows(value, first, count, columns)
+        if _is_zero(value):
+            return ["zeroinitializer"] * (count * len(columns))
         if isinstance(value, Multiple):
             if isinstance(value.of, Product) and value.of not in self._places:
                 return self._added(["zeroinitializer"] * (count * len(columns)), value, first, columns)
@@ -159,6 +171,22 @@ class ExpressionWriter:
         if isinstance(value, Sum):
             return self._added(self._rows(value.first, first, count, columns), value.second, first, columns)
         return self._added(["zeroinitializer"] * (count * len(columns)), value, first, columns)
+
+    def _stacked_rows(self, value: Stacked, first: str | int, count: int, columns: Sequence[Columns]) -> list[str]:
+        """Return rows of matrices above one another, of which the first is known."""
+        assert isinstance(first, int)
+        height = value.first.shape[0]
+        upper = min(count, max(0, height - first))
+        vectors = self._rows(value.first, first, upper, columns) if upper else []
+        if upper < count:
+            vectors += self._rows(value.second, first + upper - height, count - upper, columns)
+        return vectors
+
+    def _is_stacked(self, value: Matrix) -> bool:
+        """Whether rows of an expression come from matrices above one another."""
+        if value in self._places:
+            return False
+        return isinstance(value, Stacked) or any(self._is_stacked(part) for part in operands(value))
 
     def _added(self, sums: list[str], value: Matrix, first: str | int, columns: Sequence[Columns]) -> list[str]:
         """Add rows of an expression to others."""
@@ -172,7 +200,7 @@ class ExpressionWriter:
                 return writer.add_dots(sums, left, right, inner, factor)
             return writer.add_product(sums, left, right, inner, columns, factor)
         others = self._rows(value, first, len(sums) // len(columns), columns)
-        return [writer.value(f"fadd {writer.real} {a}, {b}") for a, b in zip(sums, others, strict=True)]
+        return [writer.sum(a, b) for a, b in zip(sums, others, strict=True)]
 
     def _eliminate(self, by: Elimination) -> Factors:
         if by in self._factors:
@@ -216,3 +244,7 @@ class ExpressionWriter:
                 for i, row in enumerate(rows):
                     writer.store(vectors[i * len(columns) : (i + 1) * len(columns)], target, row, columns)
         writer.mirror(target, size)
+
+
+def _is_zero(value: Matrix) -> bool:
+    return isinstance(value, Multiple) and value.factor == 0.0

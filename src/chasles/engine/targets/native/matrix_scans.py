@@ -87,7 +87,12 @@ class _ScansWriter(MatrixWriter):
                 if name in scan.given:
                     with self.when(self.value(f"icmp ne i64 {stride}, 0")):
                         self._fetch_next(address, stride, shape[0] * shape[1], scan.backward)
-            self._write_step(scan.written, now, place, next_place)
+            is_known = self.value(f"fcmp ord double {self.value(f'load double, ptr {place.address}')}, 0.0")
+            with self.when(is_known):
+                self._write_step(scan.written, now, place, next_place)
+            with self.unless(is_known):
+                for name, value in scan.written.samples.items():
+                    self._fill(now[name], *value.shape)
         if scan.end:
             end = self.address(self._bases[scan.end], (sample, self._strides[scan.end]))
             self.copy(place, _dense(end, scan.state), *scan.state)
@@ -108,6 +113,14 @@ class _ScansWriter(MatrixWriter):
         for name, value in samples.items():
             if value is following:
                 self.copy(place, now[name], *state.shape)
+
+    def _fill(self, view: View, rows: int, columns: int) -> None:
+        """Fill a matrix with NaN: what follows a state that is NaN need not be computed."""
+        if columns == 1:
+            view, rows, columns = view.mT, 1, rows
+        parts, nan = self.partition(columns), self.repeated("double", self.lanes, float("nan"))
+        with self.loop(rows) as row:
+            self.store([nan] * len(parts), view, row, parts)
 
     def _fetch_next(self, matrix: str, stride: str, size: int, backward: bool) -> None:
         """Have the matrix of the next step fetched into the cache; an address outside of an array does no harm."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from chasles.engine.targets.native.transposition import transposed
 from chasles.engine.targets.native.writer import ALIGNMENT, LlvmWriter, literal
 
 ITEM = 8
@@ -88,10 +89,10 @@ class MatrixWriter(LlvmWriter):
         size = max(1, self.accumulators // vectors)
         return [range(rows)[k : k + size] for k in range(0, rows, size)]
 
-    def each_block(self, rows: int, size: int) -> Iterator[tuple[str | int, int]]:
+    def each_block(self, rows: int, size: int, *, written_out: bool = False) -> Iterator[tuple[str | int, int]]:
         """Write blocks of rows, in a loop if they are many; yields the first row of each and how many they are."""
         whole = rows // size
-        if whole > _MOST_BLOCKS_WRITTEN_OUT:
+        if whole > _MOST_BLOCKS_WRITTEN_OUT and not written_out:
             with self.loop(whole * size, size) as row:
                 yield row, size
         else:
@@ -116,7 +117,7 @@ class MatrixWriter(LlvmWriter):
         v, intrinsic = self.real, f"@llvm.masked.load.v{self.lanes}f64.p0"
         return self.value(f"call {v} {intrinsic}(ptr {address}, i32 8, {self._mask(lanes)}, {v} {others})")
 
-    def store(self, vectors: Sequence[str], view: View, row: int, columns: Sequence[Columns]) -> None:
+    def store(self, vectors: Sequence[str], view: View, row: str | int, columns: Sequence[Columns]) -> None:
         """Store vectors of a row, from the left to the right: what lies past the end of one is the next one's."""
         for vector, part in zip(vectors, columns, strict=True):
             address = self.at(view, row, part.first)
@@ -144,21 +145,21 @@ class MatrixWriter(LlvmWriter):
             source, target, rows, columns = source.mT, target.mT, 1, rows
         self.join([(source, columns)], target, rows)
 
-    def join(self, sources: Sequence[tuple[View, int]], target: View, rows: int) -> None:
-        """Copy matrices, each with its number of columns, side by side."""
+    def join(self, sources: Sequence[tuple[View | None, int]], target: View, rows: int) -> None:
+        """Copy matrices, or zeros, each with its number of columns, side by side."""
         parts = self.partition(sum(columns for _, columns in sources))
         for first, count in self.each_block(rows, max(1, self.lanes // len(parts))):
-            places = [(self.part(source, first, 0), columns) for source, columns in sources]
+            places = [(source and self.part(source, first, 0), columns) for source, columns in sources]
             into = self.part(target, first, 0)
             for k in range(count):
                 self.store([self._joined(places, k, part) for part in parts], into, k, parts)
 
-    def _joined(self, sources: Sequence[tuple[View, int]], row: int, part: Columns) -> str:
+    def _joined(self, sources: Sequence[tuple[View | None, int]], row: int, part: Columns) -> str:
         """Load a vector of a row of matrices side by side."""
         vector, left = "zeroinitializer", 0
         for source, columns in sources:
             first, last = max(part.first, left), min(part.first + part.size, left + columns)
-            if first < last:
+            if source is not None and first < last:
                 address = self.at(source, row, part.first - left)
                 vector = self._load(address, range(first - part.first, last - part.first), vector)
             left += columns
@@ -173,12 +174,25 @@ class MatrixWriter(LlvmWriter):
     def mirror(self, view: View, size: int) -> None:
         """Copy the upper triangle of a matrix to the lower one."""
         if size > _LARGEST_WRITTEN_OUT:
-            with self.loop(size) as i, self.loop(i) as j:
-                self._copy_number(self.at(view, j, i), self.at(view, i, j))
-            return
-        for row in range(1, size):
-            for column in range(row):
+            with self.loop(size) as row, self.loop(row) as column:
                 self._copy_number(self.at(view, column, row), self.at(view, row, column))
+            return
+        parts = self.partition(size)
+        for k, columns in enumerate(parts):
+            top, count = columns
+            rows = [self.load(view, top + i, parts[k:]) for i in range(count)]
+            for q, part in enumerate(parts[k:]):
+                block = [vectors[q] for vectors in rows] + ["zeroinitializer"] * (self.lanes - count)
+                turned = transposed(self, self.lanes, self.real, block)[: part.size]
+                if not q:
+                    turned = [self._below(i, turned[i], vectors[0]) for i, vectors in enumerate(rows)]
+                for i, vector in enumerate(turned):
+                    self.store([vector], view, part.first + i, [columns])
+
+    def _below(self, count: int, vector: str, other: str) -> str:
+        """Return the first lanes of a vector, and those after them of another one."""
+        v = self.real
+        return self.value(f"select <{self.lanes} x i1> {self._bits(range(count))}, {v} {vector}, {v} {other}")
 
     def _copy_number(self, source: str, target: str) -> None:
         number = self.value(f"load double, ptr {source}")
@@ -277,11 +291,17 @@ class MatrixWriter(LlvmWriter):
         """Return one number of a vector."""
         return self.value(f"extractelement {self.real} {vector}, i32 {lane}")
 
+    def sum(self, a: str, b: str) -> str:
+        """Return a + b."""
+        return a if b == "zeroinitializer" else self.value(f"fadd {self.real} {a}, {b}")
+
     def fma(self, a: str, b: str, c: str) -> str:
         """Return a · b + c."""
         v = self.real
         return self.value(f"call {v} @llvm.fma.v{self.lanes}f64({v} {a}, {v} {b}, {v} {c})")
 
     def _mask(self, lanes: range) -> str:
-        bits = ", ".join(f"i1 {'true' if k in lanes else 'false'}" for k in range(self.lanes))
-        return f"<{self.lanes} x i1> <{bits}>"
+        return f"<{self.lanes} x i1> {self._bits(lanes)}"
+
+    def _bits(self, lanes: range) -> str:
+        return f"<{', '.join(f'i1 {str(k in lanes).lower()}' for k in range(self.lanes))}>"

@@ -29,9 +29,8 @@ def declarations(module: LlvmModule) -> list[str]:
     return texts
 
 
-def transposed(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], up_to: int | None = None) -> list[str]:
+def transposed(w: LlvmWriter, lanes: int, v: str, rows: Sequence[str], up_to: int | None = None) -> list[str]:
     """Transpose a square block of vectors: 2 × 2 blocks of size 1, 2, 4, … below ``up_to`` change places in turn."""
-    lanes, v = module.lanes, module.real
     block = list(rows)
     size = 1
     while size < (up_to or lanes):
@@ -70,7 +69,7 @@ def gathered(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], count: int 
                 halves.append(w.value(f"call {part} {intrinsic}(ptr {address}, i32 1, {mask}, {part} undef)"))
         for upper, lower in zip(halves[:half], halves[half:], strict=True):
             block.append(w.value(f"shufflevector {part} {upper}, {part} {lower}, <{module.lanes} x i32> <{order}>"))
-    return transposed(w, module, block, half)[:wanted]
+    return transposed(w, module.lanes, module.real, block, half)[:wanted]
 
 
 def load(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], size: int, buffer: str, position: int) -> None:
@@ -107,7 +106,7 @@ def store(w: LlvmWriter, module: LlvmModule, rows: Sequence[str], size: int, buf
             place = w.address(buffer, (w.value(f"add i64 {first}, {position + k}"), module.vector_size))
             vectors.append(w.value(f"load {v}, ptr {place}"))
         offset = w.value(f"mul i64 {first}, {item}")
-        for row, numbers in zip(rows, transposed(w, module, vectors), strict=True):
+        for row, numbers in zip(rows, transposed(w, lanes, v, vectors), strict=True):
             address = w.value(f"getelementptr i8, ptr {row}, i64 {offset}")
             if count == lanes:
                 w.emit(f"store {v} {numbers}, ptr {address}, align 1")
