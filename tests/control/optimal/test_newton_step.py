@@ -49,24 +49,34 @@ def dense_solution(
 
 def joined(
     A: np.ndarray, B: np.ndarray, d: np.ndarray, H: np.ndarray, g: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The chain with one more state that is 1; of the weights of steps the upper triangles."""
     N, s, m = B.shape
-    A_1 = np.zeros((N, s + 1, s + 1))
-    A_1[:, :s, :s], A_1[:, :s, s], A_1[:, s, s] = A, d, 1.0
     W = np.zeros((N + 1, m + s + 1, m + s + 1))
     W[:, :-1, :-1], W[:, :-1, -1], W[:, -1, :-1] = H, g, g
-    return A_1, np.concatenate([B, np.zeros((N, 1, m))], axis=1), np.triu(W[:-1]), W[-1, m:, m:]
+    return np.concatenate([B, A, d[..., None]], axis=2), np.triu(W[:-1]), W[-1, m:, m:]
 
 
 def solved(
-    A: np.ndarray, B: np.ndarray, weights: np.ndarray, terminal: np.ndarray, *, chosen: np.ndarray | None = None
+    transition: np.ndarray, weights: np.ndarray, terminal: np.ndarray, *, chosen: np.ndarray | None = None
 ) -> Chain:
-    N, s_1, m = B.shape
-    chain = Chain(N, s_1 - 1, m, chosen=chosen)
-    chain.A[...], chain.B[...], chain.weights[...], chain.terminal[...] = A, B, weights, terminal
+    N, s, size = transition.shape
+    chain = Chain(N, s, size - s - 1, chosen=chosen)
+    chain.model["transition"][...], chain.weights[...], chain.terminal[...] = transition, weights, terminal
     chain.solve()
     return chain
+
+
+def assert_solves(chain: Chain, drawn: tuple[np.ndarray, ...]) -> None:
+    N, _, m = drawn[1].shape
+    assert chain.has_minimum
+    expected, multipliers = dense_solution(*drawn)
+    computed = np.concatenate([chain.dW[:-1, :m], chain.dW[1:, m:]], axis=1)
+    np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
+    np.testing.assert_allclose(chain.costates[1:], multipliers, atol=1e-9 * np.abs(multipliers).max())
+    x = np.concatenate([chain.dW[:-1, m:], np.ones((N, 1))], axis=1)
+    torques = -(chain.K @ x[..., None])[..., 0]
+    np.testing.assert_allclose(torques, chain.dW[:-1, :m], atol=1e-9 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("plain", [False, True])
@@ -78,15 +88,30 @@ def test_the_backward_pass_solves_the_optimality_conditions(
         monkeypatch.setenv("CHASLES_JIT", "0")
     for seed in (11, 12):
         drawn = drawn_chain(seed, N, s, m)
-        chain = solved(*joined(*drawn))
-        assert chain.has_minimum
-        expected, multipliers = dense_solution(*drawn)
-        computed = np.concatenate([chain.dW[:-1, :m], chain.dW[1:, m:]], axis=1)
-        np.testing.assert_allclose(computed, expected, atol=1e-9 * np.abs(expected).max())
-        np.testing.assert_allclose(chain.costates[1:], multipliers, atol=1e-9 * np.abs(multipliers).max())
-        x = np.concatenate([chain.dW[:-1, m:], np.ones((N, 1))], axis=1)
-        torques = -(chain.K @ x[..., None])[..., 0]
-        np.testing.assert_allclose(torques, chain.dW[:-1, :m], atol=1e-9 * np.abs(expected).max())
+        assert_solves(solved(*joined(*drawn)), drawn)
+
+
+@pytest.mark.parametrize("plain", [False, True])
+@pytest.mark.parametrize(
+    ("N", "n", "m", "drift"), [(1, 1, 1, (0.0, 0.1)), (5, 3, 2, (0.2, 0.3)), (4, 7, 7, (0.5, 0.5))]
+)
+def test_positions_that_follow_from_velocities_have_no_rows(
+    N: int, n: int, m: int, drift: tuple[float, float], plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if plain:
+        monkeypatch.setenv("CHASLES_JIT", "0")
+    A, B, d, H, g = drawn_chain(31, N, 2 * n, m)
+    gap = np.random.default_rng(5).normal(size=(N, n))
+    p, v, (h1, h2) = slice(n), slice(n, 2 * n), drift
+    A[:, p] = np.concatenate([np.eye(n), h1 * np.eye(n)], axis=1) + h2 * A[:, v]
+    B[:, p], d[:, p] = h2 * B[:, v], gap + h2 * d[:, v]
+    transition, weights, terminal = joined(A, B, d, H, g)
+    chain = Chain(N, 2 * n, m, drift=drift)
+    chain.model["transition"][...], chain.model["gap"][...] = transition[:, v], gap[..., None]
+    chain.weights[...], chain.terminal[...] = weights, terminal
+    chain.solve()
+    assert_solves(chain, (A, B, d, H, g))
+    np.testing.assert_allclose(chain.transitions(), transition, atol=1e-12)
 
 
 @pytest.mark.parametrize(("N", "s", "m", "count"), [(1, 1, 1, 1), (5, 3, 2, 1), (7, 4, 1, 3), (4, 5, 2, 5)])

@@ -200,7 +200,7 @@ class _Search:
         space, m, z = self.space, self.nodes.inputs, self.space.rows["z"]
         if self.price < HIGH_PRICE:
             return False
-        A, B = self.space.stages["A"][:, :-1, :-1], self.space.stages["B"][:, :-1]
+        B, A, _ = np.split(space.chain.transitions(), [m, -1], axis=-1)
         of_cost = space.cost_gradient()
         up, down = (space.pulled(self.nodes.rows, np.where(sign * z > 0.0, z, 0.0)) for sign in (1, -1))
         for by_w in (of_cost, up, down):  # sums along the linear model from the end to each node

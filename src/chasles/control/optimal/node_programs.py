@@ -135,7 +135,7 @@ class NodePrograms(Sealed):
     def model(self) -> Function[Any]:
         """Linear-quadratic model of a node, with the constraints eliminated.
 
-        A, B: step of (x, 1), with its defect in the last column, (s + 1, s + 1), (s + 1, m); not of the last node.
+        transition, gap: the linear step as `Chain` takes it; not of the last node.
         weights: second derivatives and gradient in (w, 1); the upper triangle, of the last node all.
         pull: what the gradient grows by with the barrier, (w,).
         gradient: that of the cost, (w,).
@@ -146,7 +146,7 @@ class NodePrograms(Sealed):
         results = ["weights", "pull", "gradient", "jacobian", "rows", "errors"]
         shapes: Shapes = {"w": (self.size,), "costate": (self.states,)}
         if not self.is_last:
-            results = ["A", "B", *results]
+            results = ["transition", *(["gap"] if self.step.drift_times else []), *results]
             shapes |= {"following": (self.states,), "costate_ahead": (self.states,), "free": ()}
         shapes |= {**self._elastic_shapes, "mu": (), **self._given}
         return self._compiled(self._model, shapes, "node_model", results)
@@ -299,8 +299,7 @@ class NodePrograms(Sealed):
             defect = step.following - following
             of_w = of_w + np.concatenate([step.B.T @ ahead, step.A.T @ ahead])
             of_w = np.concatenate([of_w[:m], self._of_free(of_w[m:], free)])
-            A = np.concatenate([np.concatenate([step.A, defect[:, None]], axis=1), np.eye(self.states + 1)[-1:]])
-            model = (A, np.concatenate([step.B, np.zeros((1, m))]))
+            model = self._linear_step(np.concatenate([step.B, step.A, defect[:, None]], axis=1))
         g = gradient - of_rows + self._transposed(G, D * r, bounds) + mu * pull
         weights = np.concatenate([np.concatenate([H, g[:, None]], axis=1), np.concatenate([g, np.zeros(1)])[None]])
         below = np.tri(self.size + 1, k=-1) > 0.0  # of the nodes but the last, the recursion reads no more
@@ -326,6 +325,14 @@ class NodePrograms(Sealed):
             return np.concatenate([free * states, constants])
         copies, stretch = constants[: 2 * n], constants[2 * n :]
         return np.concatenate([states + (1.0 - free) * copies, free * copies, stretch])
+
+    def _linear_step(self, transition: Array) -> tuple[Array, ...]:
+        """What of the rows [B A d] of a step the recursion takes."""
+        if self.step.drift_times is None:
+            return (transition,)
+        of_positions, V = np.split(transition, 2)
+        gap = of_positions[:, -1:] - self.step.drift_times[1] * V[:, -1:]
+        return V, gap
 
     def _values(self, w: Array, present: Array, bounds: Array, given: Sequence[Any]) -> tuple[Any, Array]:
         """Cost and rows."""

@@ -126,6 +126,12 @@ class HeldStep:
         """Share σ of the step by which positions move before the torque acts."""
         return _DRIFT[self.integrator]
 
+    @property
+    def drift_times(self) -> tuple[float, float] | None:
+        """Times (h₁, h₂) with p⁺ = p + h₁ q̇ + h₂ q̇⁺, if the state is (p, q̇) and they are constants."""
+        is_constant = self.coordinates.is_plain and self.states == 2 * self.robot.n
+        return (self.drift * self.h, (1.0 - self.drift) * self.h) if is_constant else None
+
     @cached_property
     def motor_count(self) -> int:
         """Number of motors."""

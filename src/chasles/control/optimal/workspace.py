@@ -61,7 +61,7 @@ class Part:
         if is_last:
             own["weights"] = chain.terminal
         else:
-            own |= {"A": chain.A, "B": chain.B, "weights": chain.weights}
+            own |= {**chain.model, "weights": chain.weights}
             x, free = W[1:, m:], np.ones(N)
             free[0] = 0.0
             own |= {"following": x, "costate_ahead": space.costates[1:], "free": free, "moves": chain.dW[1:, m:]}
@@ -99,7 +99,7 @@ class Workspace:
         stage, N = rows.stage, rows.nodes
         m, s, shapes = rows.inputs, stage.states, dict(stage.costs.shapes)
         self.W, self.costates = np.zeros((N + 1, m + s)), np.zeros((N + 1, s))
-        self.chain = Chain(N, s, m, chosen=stage.step.chosen)
+        self.chain = Chain(N, s, m, drift=stage.step.drift_times, chosen=stage.step.chosen)
         self.rows = {name: np.zeros(rows.count) for name in ("a", "b", "z", "da", "db", "dz", "rows", "present")}
         self.bounds, self.instants = np.zeros((3, m + s)), np.zeros((N + 1, *shapes["instant"]))
         self.given = {f"given_{name}": np.zeros(shape) for name, shape in list(shapes.items())[2:]}
