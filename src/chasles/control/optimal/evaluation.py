@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,14 +15,33 @@ from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.plan import PlanStatus, Solved
 from chasles.control.optimal.violations import between_nodes, not_finite, outside_at_start, too_stiff, violations
 from chasles.distances import Clearance
+from chasles.engine.kernels.threads import get_threads, run_all
 
 Floats = NDArray[np.float64]
+#: Problems that are evaluated together: arrays of many more would come anew from the system for every batch.
+_TOGETHER = 16
 
 
 def evaluated(
     nodes: Nodes, outcomes: Sequence[SearchResult], clearance: Clearance | None
 ) -> tuple[list[Solved], Floats]:
     """Return the evaluation of each problem of a batch, and their stretches of time (problems,), 1 where fixed."""
+    parts: dict[int, tuple[list[Solved], Floats]] = {}
+
+    def evaluate(first: int) -> Iterator[None]:
+        part = slice(first, first + _TOGETHER)
+        parts[first] = _evaluated(nodes.select(part), outcomes[part], clearance)
+        yield
+
+    firsts = range(0, len(outcomes), _TOGETHER)
+    run_all(map(evaluate, firsts), min(len(firsts), get_threads()))
+    results, stretches = zip(*(parts[first] for first in firsts), strict=True)
+    return [each for part in results for each in part], np.concatenate(stretches)
+
+
+def _evaluated(
+    nodes: Nodes, outcomes: Sequence[SearchResult], clearance: Clearance | None
+) -> tuple[list[Solved], Floats]:
     step, robot = nodes.step, nodes.step.robot
     m, n = nodes.inputs, robot.n
     found, K, z = (

@@ -192,6 +192,6 @@ def usual_scale(nodes: Nodes, W: Floats) -> Floats:
     inertia = np.asarray(_varied_robot(nodes).mass_matrix(nodes.start))
     effort = 4.0 / (step.h * nodes.rows.nodes) ** 2 * np.diagonal(inertia, axis1=-2, axis2=-1)
     moving[..., :-1, step.torque_places] += effort[..., None, step.motors]
-    cost = nodes.values(moving).cost
+    cost, *_ = nodes.cost(moving)
     is_cost = np.isfinite(cost) & (cost > 0.0)
     return np.where(is_cost, _USUAL_COST / np.where(is_cost, cost, 1.0), 1.0)

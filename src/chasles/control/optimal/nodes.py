@@ -144,14 +144,20 @@ class Nodes:
 
     def values(self, W: Floats) -> Values:
         """Values of motions."""
-        m, given = self.inputs, self.given_by_node
-        t, t_N = self.data
-        x = W[..., m:]
-        costs, kept = self.running.values(W[..., :-1, :], t, *given)
-        distances = self.distances.values(x, self.instants, *given)[1]
-        final, ends = self.final.values(x[..., -1, :], t_N, *self.given)
+        m, (t, _), x = self.inputs, self.data, W[..., self.inputs :]
+        cost, kept, ends = self.cost(W)
+        distances = np.zeros((*x.shape[:-1], 0))
+        if self.distances.count:
+            distances = self.distances.values(x, self.instants, *self.given_by_node)[1]
         defects = self.step(x[..., :-1, :], W[..., :-1, :m], *self.step.context(t)) - x[..., 1:, :]
-        return Values(defects, np.sum(costs, axis=-1) + final, self.rows.values(W, distances, kept, ends))
+        return Values(defects, cost, self.rows.values(W, distances, kept, ends))
+
+    def cost(self, W: Floats) -> tuple[Floats, Floats, Floats]:
+        """Cost of motions (...), and the rows of the nodes' own: what is kept (..., N, :), and ends (..., :)."""
+        t, t_N = self.data
+        costs, kept = self.running.values(W[..., :-1, :], t, *self.given_by_node)
+        final, ends = self.final.values(W[..., -1, self.inputs :], t_N, *self.given)
+        return np.sum(costs, axis=-1) + final, kept, ends
 
     def rolled_out(self, W: Floats, K: Floats | None = None) -> Floats:
         """The motions that the torques give, corrected by the gains K (..., N, m, 2n) where they leave the states."""

@@ -72,6 +72,8 @@ class Parameters:
         ArgumentError
             A value is not finite, has a wrong shape, or is none that the parameter can have, such as a negative mass.
         """
+        if not self.names:
+            return []
         arrays = [reals(values[name], f"vary['{name}']", (..., *shape)) for name, shape in self.shapes.items()]
         for parameter, array in zip(varied_parameters(self.robot.description, self.names), arrays, strict=True):
             parameter.check(array)
