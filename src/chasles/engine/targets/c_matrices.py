@@ -14,6 +14,7 @@ from chasles.engine.matrices.steps import (
     Multiple,
     Part,
     Product,
+    Stacked,
     Sum,
     Transposed,
 )
@@ -128,6 +129,9 @@ class _Step:
             case Joined():
                 first, second, width = self._element(value.first), self._element(value.second), value.first.shape[1]
                 return self._stored(value, f"j < {width} ? {first('i', 'j')} : {second('i', f'j - {width}')}")
+            case Stacked():
+                first, second, height = self._element(value.first), self._element(value.second), value.first.shape[0]
+                return self._stored(value, f"i < {height} ? {first('i', 'j')} : {second(f'i - {height}', 'j')}")
             case Product():
                 return self._product(value)
             case Eliminated():
