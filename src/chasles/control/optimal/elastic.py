@@ -35,7 +35,7 @@ Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
 
 #: δ. From 1e-10 to 1e-6 the iterations of problems with exact ends do not change; without it they stall.
-_PROXIMAL = 1e-8
+PROXIMAL = 1e-8
 #: Factor by which a price rises that multipliers press on.
 PRICE_FACTOR = 10.0
 #: Largest ratio between a multiplier and what its slack calls for, and its inverse.
@@ -104,7 +104,7 @@ class Elastic:
 
     def stiffness(self) -> Array:
         """D."""
-        return np.asarray(1.0 / (self.a * self.by_above + self.b * self.below + _PROXIMAL))
+        return np.asarray(1.0 / (self.a * self.by_above + self.b * self.below + PROXIMAL))
 
     def pull_of_barrier(self) -> Array:
         """What e grows by with μ."""

@@ -12,6 +12,7 @@ from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.step import HeldStep
+from chasles.engine.program.scalar import Array
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 
@@ -156,7 +157,12 @@ def node_times(count: int, step: HeldStep, guess: JointTrajectory | None) -> Flo
     return np.linspace(0.0, guess.duration if guess is not None and stretched else count * step.h, count + 1)
 
 
-def holding_torques(step: HeldStep, q: Floats, qd: Floats, parameters: Floats | None) -> Floats:
+def given_state(step: HeldStep, q: Array, qd: Array, parameters: Array | None, *centre: Array) -> Array:
+    """State at the first node but for the constants, of positions near a centre and velocities."""
+    return np.concatenate([step.coordinates.of(q, *centre), qd, holding_torques(step, q, qd, parameters)], axis=-1)
+
+
+def holding_torques(step: HeldStep, q: Array, qd: Array, parameters: Array | None) -> Array:
     """Torques of the motors at the start where these are states, (..., motors), or (..., 0): no joint accelerates."""
     if not step.by_rates:
         return np.zeros((*q.shape[:-1], 0))

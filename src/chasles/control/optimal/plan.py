@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding, text
+from chasles.control.optimal.plan_gradient import PlanAdjoint, PlanGradient, loss_of_results
 from chasles.engine.program.scalar import Count, Quantity
+from chasles.engine.validators import choice, reals
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.joint.piecewise import PiecewisePolynomial
@@ -117,9 +121,123 @@ class Plan(JointTrajectory):
     reduced_gradient: Quantity
     iterations: Count
     findings: tuple[Finding, ...]
+    _adjoint: PlanAdjoint | None = None
 
-    def _take(self, solved: list[Solved], batch: tuple[int, ...]) -> None:
+    def gradient(self, loss: Callable[[Any], Any], by: Sequence[str]) -> PlanGradient:
+        """Differentiate a loss of the plan by the numbers of its problem.
+
+        The implicit-function rule at the solution: one more backward pass gives the derivatives by all numbers, to the
+        tolerance to which the plan is solved.
+
+        Parameters
+        ----------
+        loss
+            Function of a record of ``states``, ``torques``, ``forces``, ``cost`` and ``duration`` of one plan, with
+            the shapes of these attributes, that returns one number, in operations that `chasles.function` traces.
+        by
+            Names of numbers as `OptimalControl.solve` was given them: ``"start"``, ``"velocity"``, values of residuals
+            such as ``"goal"``, and parameters of the robot in ``vary``. The derivatives to a quaternion are those along
+            quaternions of unit length; to the positions of a robot with loops, those by the independent ones.
+
+        Raises
+        ------
+        UnknownNameError
+            The problem has no such number.
+        ArgumentError
+            The loss is no number, or the plan does not know its problem, as after pickling.
+
+        Examples
+        --------
+        >>> import chasles as ch
+        >>> from chasles.control.optimal import residuals
+        >>> swing = ch.OptimalControl(
+        ...     ch.load("planar2r"), duration=1.0, nodes=20, running=[residuals.torque()],
+        ...     exact_end=[residuals.position("goal"), residuals.velocity()],
+        ... )
+        >>> plan = swing.solve([0.0, 0.0], goal=[1.0, 0.5], vary={"payload.mass": 1.0})
+        >>> effort = plan.gradient(lambda plan: (plan.torques**2).mean(), by=["goal", "payload.mass"])
+        >>> effort.gradient["goal"].shape, bool(effort.gradient["payload.mass"] > 0.0), bool(effort.is_smooth)
+        ((2,), True, True)
+        """
+        adjoint = self._differentiable(by)
+        value, of_results = loss_of_results(loss, self._results)
+        flat = self._flat(of_results)
+        gradient, halved = (self._by_name(by, adjoint(flat, halved=half)) for half in (False, True))
+        sizes, changes = (
+            np.max([_largest(each, value.ndim) for each in parts], axis=0)
+            for parts in (list(gradient.values()), [gradient[name] - halved[name] for name in by])
+        )
+        effect = np.where(sizes > 0.0, changes / np.where(sizes > 0.0, sizes, 1.0), changes)
+        return PlanGradient(value, gradient, effect)
+
+    def vjp(self, by: Sequence[str], **of_results: ArrayLike) -> dict[str, Floats]:
+        """Return the adjoints of numbers of the problem, for adjoints of results: the gradient of a loss of your own.
+
+        Parameters
+        ----------
+        by
+            Names of numbers; see `gradient`.
+        **of_results
+            Derivatives of the loss by ``states``, ``torques``, ``forces``, ``cost`` and ``duration``, with the shapes
+            of these attributes or broadcasting to them; default 0.
+
+        Returns
+        -------
+        dict
+            Derivatives of each plan's loss by its own numbers, each (..., *shape); NaN for a plan that is not optimal,
+            or whose second derivatives leave the least cost undetermined.
+
+        Examples
+        --------
+        See `gradient`; ``plan.vjp(["start"], cost=1.0)`` is the gradient of the least cost.
+        """
+        adjoint = self._differentiable(by)
+        results, given = self._results, {}
+        for name, part in of_results.items():
+            choice(name, "result", results)
+            given[name] = reals(part, name)
+        full = {}
+        for name, part in results.items():
+            try:
+                full[name] = np.broadcast_to(given.get(name, np.zeros(())), part.shape)
+            except ValueError:
+                raise ArgumentError(f"{name} has shape {given[name].shape}; expected {part.shape}") from None
+        return self._by_name(by, adjoint(self._flat(full)))
+
+    @property
+    def _results(self) -> dict[str, Floats]:
+        """What a loss may depend on, by name, each (..., *shape)."""
+        parts = {name: np.asarray(getattr(self, name)) for name in ("states", "torques", "forces", "cost")}
+        return parts | {"duration": np.broadcast_to(np.asarray(self.duration, dtype=float), parts["cost"].shape)}
+
+    def _differentiable(self, by: Sequence[str]) -> PlanAdjoint:
+        if self._adjoint is None:
+            raise ArgumentError("this plan does not know its problem any more, as after pickling; solve it again")
+        self._adjoint.check(by)
+        return self._adjoint
+
+    def _flat(self, parts: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return adjoints of results with one axis of problems."""
+        lead = np.ndim(self.cost)
+        return {name: part.reshape((np.size(self.cost), *part.shape[lead:])) for name, part in parts.items()}
+
+    def _by_name(self, by: Sequence[str], adjoints: Mapping[str, Floats]) -> dict[str, Floats]:
+        """Return the wanted adjoints with the axes of the batch, NaN where a plan is not optimal."""
+        optimal = np.atleast_1d(self.success).ravel()
+        result = {}
+        for name in by:
+            part = adjoints[name]
+            lost = np.where(optimal.reshape(-1, *[1] * (part.ndim - 1)), part, np.nan)
+            result[name] = lost.reshape((*np.shape(self.cost), *part.shape[1:]))
+        return result
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the problem, whose functions cannot be stored."""
+        return {name: part for name, part in self.__dict__.items() if name != "_adjoint"}
+
+    def _take(self, solved: list[Solved], batch: tuple[int, ...], adjoint: PlanAdjoint) -> None:
         """Take the results of problems."""
+        self._adjoint = adjoint
         states, torques, forces, gains, cost, status, reduced, iterations, findings = zip(*solved, strict=True)
 
         def shaped(parts: ArrayLike) -> Any:
@@ -159,11 +277,16 @@ class Plan(JointTrajectory):
         return f"<Plan of {self.nv} joints over {span}: {str(self).split(':')[0]}>"
 
 
+def _largest(array: Floats, lead: int) -> Floats:
+    """Return the largest absolute value of arrays with leading axes."""
+    return np.asarray(np.abs(array).max(axis=tuple(range(lead, array.ndim)), initial=0.0))
+
+
 class PlainPlan(Plan, PiecewisePolynomial):
     """Plan of a robot without quaternions and loops."""
 
-    def __init__(self, times: Floats, solved: list[Solved], batch: tuple[int, ...]) -> None:
-        self._take(solved, batch)
+    def __init__(self, times: Floats, solved: list[Solved], batch: tuple[int, ...], adjoint: PlanAdjoint) -> None:
+        self._take(solved, batch, adjoint)
         n = self.states.shape[-1] // 2
         h = np.diff(times[..., :2])[..., None]
         qd = self.states[..., n:]
@@ -177,8 +300,10 @@ class PlainPlan(Plan, PiecewisePolynomial):
 class ManifoldPlan(Plan, ManifoldTrajectory):
     """Plan of a robot with quaternions or loops: between nodes, displacements from the node before."""
 
-    def __init__(self, robot: Robot, times: Floats, solved: list[Solved], batch: tuple[int, ...]) -> None:
-        self._take(solved, batch)
+    def __init__(
+        self, robot: Robot, times: Floats, solved: list[Solved], batch: tuple[int, ...], adjoint: PlanAdjoint
+    ) -> None:
+        self._take(solved, batch, adjoint)
         self.robot, self.knots, self.batch = robot, times, batch
         self._q, qd = self.states[..., : robot.nq], self.states[..., robot.nq :]
         h = np.diff(times[..., :2])[..., None]

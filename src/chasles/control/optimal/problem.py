@@ -23,7 +23,7 @@ from chasles.control.optimal.first_motion import (
     as_motion,
     centres_along,
     first_motion,
-    holding_torques,
+    given_state,
     instants,
     node_times,
     one_motion,
@@ -35,6 +35,7 @@ from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.numbers import Numbers, checked_numbers
 from chasles.control.optimal.plan import ManifoldPlan, PlainPlan, Plan, Solved
+from chasles.control.optimal.plan_gradient import PlanAdjoint
 from chasles.control.optimal.residuals import FIRST, REFERENCE, Residual, as_residuals, shapes_of_values, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.control.optimal.smoothness import require_robot, require_smooth_dynamics
@@ -234,12 +235,12 @@ class OptimalControl(Sealed):
         guess = reference if guess is None else as_motion(guess, None if self.span.is_free else self.duration)
         if self.step.contacts is not None and not self.step.free_start:
             self.step.contacts.require_start(numbers.q, numbers.qd)
-        solved, stretches = problem._solved(numbers, reference, guess, most, watch)
+        solved, stretches, adjoint = problem._solved(numbers, reference, guess, most, watch)
         durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
         times = np.linspace(0.0, durations, self.nodes + 1, axis=-1)
         if self.robot.nq == self.robot.n:
-            return PlainPlan(times, solved, batch)
-        return ManifoldPlan(self.robot, times, solved, batch)
+            return PlainPlan(times, solved, batch, adjoint)
+        return ManifoldPlan(self.robot, times, solved, batch, adjoint)
 
     def _varying(self, names: tuple[str, ...]) -> OptimalControl:
         """Return the same problem in which parameters of the robot are numbers."""
@@ -301,11 +302,13 @@ class OptimalControl(Sealed):
         guess: JointTrajectory | None,
         most: int,
         watch: Callable[[int, Errors], None] | None,
-    ) -> tuple[list[Solved], Floats]:
-        """Solve problems; also by what the durations that were found exceed the usual one."""
+    ) -> tuple[list[Solved], Floats, PlanAdjoint]:
+        """Solve problems; also by what the durations that were found exceed the usual one, and what differentiates."""
         nodes, W = self.posed(numbers, reference=reference, guess=guess)
         nodes = replace(nodes, given=(usual_scale(nodes, W), *nodes.given[1:]))
-        return evaluated(nodes, solve_all(nodes, W, iterations=most, watch=watch), self.clearance)
+        outcomes = solve_all(nodes, W, iterations=most, watch=watch)
+        adjoint = PlanAdjoint(nodes, [each.iterate for each in outcomes], self.duration, "tau_reference" in self._known)
+        return *evaluated(nodes, outcomes, self.clearance), adjoint
 
     def at_nodes(
         self, instants: Floats, x0: Floats, start: Floats, values: Sequence[Floats], scale: Floats | float = 1.0
@@ -338,20 +341,23 @@ class OptimalControl(Sealed):
         if centres is not None and self.step.free_start:
             centres = np.concatenate([q[..., None, :], centres[..., 1:, :]], axis=-2)
         of_nodes = instants(self.step, times, reference, centres, parameters)
-        p = self.step.coordinates.of(q, *(() if centres is None else (centres[..., 0, :],)))
+        state = given_state(self.step, q, qd, parameters, *(() if centres is None else (centres[..., 0, :],)))
         stretch = self.span.first_stretch(guess)
-        torques = holding_torques(self.step, q, qd, parameters)
-        constants = [p, qd] if self.step.free_start else []
+        constants = [state[..., : 2 * self.robot.n]] if self.step.free_start else []
         constants.append(np.broadcast_to(stretch, (*q.shape[:-1], len(stretch))))
-        x0 = np.concatenate([p, qd, torques, *constants], axis=-1)
+        x0 = np.concatenate([state, *constants], axis=-1)
         nodes = self.at_nodes(of_nodes, x0, q, values)
         return nodes, first_motion(nodes, guess)
 
     @cached_property
     def takes_reference(self) -> bool:
         """Whether a residual depends on a motion to follow."""
-        known = [name for each in (*self.running, *self.final, *self.exact_end, *self.keep) for name in each.arguments]
-        return not set(REFERENCE).isdisjoint(known)
+        return not self._known.isdisjoint(REFERENCE)
+
+    @property
+    def _known(self) -> set[str]:
+        """Names of what residuals take."""
+        return {name for each in (*self.running, *self.final, *self.exact_end, *self.keep) for name in each.arguments}
 
     @cached_property
     def _programs_by_limits(self) -> dict[bytes, tuple[NodePrograms, NodePrograms]]:

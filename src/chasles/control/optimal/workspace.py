@@ -165,6 +165,15 @@ class Workspace:
         result[-1, rows.inputs :] += of_last @ self.last["jacobian"][: len(of_last)]
         return result
 
+    def along(self, rows: ConstraintRows, dW: Floats) -> Floats:
+        """Return J dW, the change of the rows along a step (N + 1, m + s), (rows,)."""
+        of_stages = (self.stages["jacobian"] @ dW[:-1, :, None])[:, : rows.stage.general, 0]
+        of_last = (self.last["jacobian"] @ dW[-1, rows.inputs :])[: rows.last.general]
+        count = rows.stage.distances.count
+        distances = np.concatenate([of_stages[:, :count], of_last[None, :count]])
+        general = distances, of_stages[:, count:], of_last[count:]
+        return rows.values(dW, *general) - rows.values(np.zeros(dW.shape), *map(np.zeros_like, general))
+
     def roll_out(self) -> None:
         """Replace the states by those that the torques lead to, if these are numbers."""
         size = self.W.shape[1]
