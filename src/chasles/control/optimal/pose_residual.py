@@ -6,6 +6,9 @@ frame. In the axes of the frame a joint i moves the screws of joints before it a
 
     ∂² (gᵀ r) / ∂q_i ∂q_j = J_jᵀ (∂f/∂r) D J_i    for joints j beyond i.
 
+A twist r = (φ, ρ) is the rotation vector φ + ε ρ of dual numbers, of which D is 1 + ½ [φ] + γ [φ]² with a quotient
+γ(φ²) of cosine and sine. So f and ∂f/∂r are made of (1 - ½ [φ] + γ [φ]²) a and its rates for vectors a.
+
 Source: Barfoot, State Estimation for Robotics (2017), section 7.1.
 """
 
@@ -22,7 +25,8 @@ from chasles.engine import Function, jacobian, trace
 from chasles.engine.program.scalar import Array
 from chasles.engine.program.tracing import call_traced
 from chasles.engine.validators import choice
-from chasles.geometry import inverse_right_jacobian_pose, relative_twist
+from chasles.geometry import inverse_right_jacobian_pose, relative_twist, skew
+from chasles.geometry.quotients import inverse_quotient
 from chasles.robot.robot import Robot
 
 SIZE = 6
@@ -68,7 +72,7 @@ class PoseResidual:
     def curvature(self, g: Array, robot: Robot, q: Array, *given: Array) -> Array:
         """Second derivatives of gᵀ r (n, n), of traced scalars."""
         r, J = self(robot, q, *given), self._jacobian(robot, q)
-        by_r = call_traced(_derivative_of_wrench().program, [r, g], inline=True)
+        by_r = slopes_of_wrench(r, g)
         upper = J.T @ (by_r @ self.slopes(robot, q, *given))
         n = len(upper)
         return np.array([[upper[max(i, j), min(i, j)] for j in range(n)] for i in range(n)])
@@ -78,12 +82,39 @@ class PoseResidual:
         return np.asarray(call_traced(function.program, [q], inline=True))
 
 
+def slopes_of_wrench(r: Array, g: Array) -> Array:
+    """Derivatives of D(r)ᵀ g to r, (6, 6), of traced scalars."""
+    (phi, rho), (a, b) = np.split(r, 2), np.split(g, 2)
+    quotient, rate, rate_of_rate = call_traced(_quotients().program, [phi @ phi], inline=True)
+    along, twice = phi @ rho, phi * (phi @ b) - (phi @ phi) * b
+    twice_rate = phi * (b @ rho) + rho * (phi @ b) - 2.0 * b * along
+
+    def rates_of_twice(a: Array, phi: Array) -> Array:
+        """Derivatives of [φ]² a to φ."""
+        return (phi @ a) * np.eye(3) + np.outer(phi, a) - 2.0 * np.outer(a, phi)
+
+    def slopes(a: Array) -> Array:
+        """Derivatives of (1 - ½ [φ] + γ [φ]²) a to φ."""
+        of_quotient = np.outer(phi * (phi @ a) - (phi @ phi) * a, phi)
+        return np.asarray(0.5 * skew(a) + quotient * rates_of_twice(a, phi) + 2.0 * rate * of_quotient)
+
+    of_rate = np.outer(twice_rate, phi) + np.outer(twice, rho) + along * rates_of_twice(b, phi)
+    mixed = quotient * rates_of_twice(b, rho) + 2.0 * rate * of_rate + 4.0 * rate_of_rate * along * np.outer(twice, phi)
+    upper = np.concatenate([slopes(a) + mixed, slopes(b)], axis=1)
+    return np.concatenate([upper, np.concatenate([slopes(b), np.zeros((3, 3))], axis=1)])
+
+
 @cache
-def _derivative_of_wrench() -> Function:
-    """(r, g) -> derivatives of D(r)ᵀ g to r, (6, 6)."""
-    sizes = {"r": (SIZE,), "g": (SIZE,)}
-    wrench = trace(lambda r, g: inverse_right_jacobian_pose(r).T @ g, sizes, name="wrench", outputs=["f"])
-    return Function(jacobian(wrench, wrt="r"))
+def _quotients() -> Function:
+    """Return the function s -> γ with its first and second derivatives."""
+    quotient = trace(inverse_quotient, {"s": ()}, name="quotient", outputs=["quotient"])
+    rate = jacobian(quotient, wrt="s")
+    programs = quotient, rate, jacobian(rate, wrt="s")
+
+    def work(s: Any) -> tuple[Any, ...]:
+        return tuple(call_traced(program, [s], inline=True) for program in programs)
+
+    return Function(trace(work, {"s": ()}, name="quotients", outputs=["quotient", "rate", "rate_of_rate"]))
 
 
 def has_order(robot: Robot) -> bool:
