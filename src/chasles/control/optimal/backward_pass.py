@@ -114,6 +114,15 @@ class Chain:
         of_positions[..., -1:] += self.model["gap"]
         return np.concatenate([of_positions, V], axis=-2)
 
+    def take(self, gradients: Floats, defects: Floats) -> None:
+        """Take other gradients (N + 1, m + s) and defects (N, s) for the same second derivatives and transitions."""
+        V, (last, m) = self.model["transition"], (gradients[-1], gradients.shape[1] - defects.shape[1])
+        self.weights[:, :-1, -1] = gradients[:-1]
+        self.terminal[:-1, -1] = self.terminal[-1, :-1] = last[m:]
+        V[..., -1] = defects[:, -V.shape[1] :]
+        if self._drift is not None:
+            self.model["gap"][..., 0] = defects[:, : V.shape[1]] - self._drift[1] * V[..., -1]
+
     def solve(self) -> None:
         """Compute the solution."""
         self._call(*self._inputs, out=tuple(self._outputs))

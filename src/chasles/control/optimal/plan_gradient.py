@@ -228,29 +228,23 @@ class _Equations:
         The bound of D, and rounding where it is large, are made up for by solving again for what is missing.
         """
         space, rows, m = self.space, self.nodes.rows, self.nodes.inputs
-        A, B = space.chain.A[:, :-1, :-1].copy(), space.chain.B[:, :-1].copy()
+        F = space.chain.transitions()[..., :-1].copy()
         v, eta, zeta = np.zeros(by_W.shape), np.zeros(space.costates.shape), np.zeros(rows.count)
         for _ in range(_PASSES):
             along = self._along(v, eta, zeta, 0.0)["w"]
             gradient = by_W + along - rows.gradient(zeta)
             gradient[:, m:] -= eta
-            missed = (A @ v[:-1, m:, None] + B @ v[:-1, :m, None])[..., 0] - v[1:, m:]
+            missed = (F @ v[:-1, :, None])[..., 0] - v[1:, m:]
             e = -(space.along(rows, v) + self.compliance * zeta)
-            moves = self._solve(gradient - space.pulled(rows, self.D * e), missed)
+            space.chain.take(gradient - space.pulled(rows, self.D * e), missed)
+            space.chain.solve()
+            moves = space.chain.dW
             change = self.D * (e - space.along(rows, moves))
             v, eta, zeta = v + moves, eta + space.chain.costates, zeta + change
             if not np.abs(moves).max() > _ROUNDING * np.abs(v).max():
                 break
         result = self._along(v, eta, zeta, of_cost)
         return {name: (each + by_W)[0, m:] if name == "w" else each for name, each in result.items()}
-
-    def _solve(self, gradient: Floats, missed: Floats) -> Floats:
-        """Solve the linear-quadratic problem with a gradient and defects of the steps."""
-        chain, m = self.space.chain, self.nodes.inputs
-        chain.A[:, :-1, -1], chain.weights[:, :-1, -1] = missed, gradient[:-1]
-        chain.terminal[:-1, -1], chain.terminal[-1, :-1] = gradient[-1, m:], gradient[-1, m:]
-        chain.solve()
-        return chain.dW.copy()
 
     def _along(self, v: Floats, eta: Floats, zeta: Floats, of_cost: float) -> dict[str, Floats]:
         """Return the change of the Lagrangian's gradient along a direction, by name; of ``w`` at each node."""
