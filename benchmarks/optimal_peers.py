@@ -209,7 +209,7 @@ def ask(python: Path, name: str, folder: Path) -> dict[str, Any]:
 def exported(case: Case) -> Stages:
     """The problem as functions of CasADi, with the values of this case inside."""
     problem, robot = case.problem, case.problem.robot
-    n, m, h, drift = robot.n, int(problem.motors.sum()), problem.step.h, problem.step.drift
+    n, m, h, drift = robot.n, int(problem.motors.sum()), problem.step.h, problem.step.method.drift
     x, u = casadi.SX.sym("x", 2 * n), casadi.SX.sym("u", m)
     q = x[:n] + drift * h * x[n:]
     qd = x[n:] + h * robot.forward_dynamics.to_casadi()(q, x[n:], casadi.DM(np.eye(n)[:, problem.motors]) @ u)

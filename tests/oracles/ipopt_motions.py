@@ -33,7 +33,7 @@ class IpoptProblem:
         seconds: float = 1e6,
     ) -> None:
         self.problem, robot = problem, problem.robot
-        n, N, h, drift = robot.n, problem.nodes, problem.step.h, problem.step.drift
+        n, N, h, drift = robot.n, problem.nodes, problem.step.h, problem.step.method.drift
         self.m = m = int(problem.motors.sum())
         F = robot.forward_dynamics.to_casadi() if dynamics is None else dynamics
         x, u = casadi.SX.sym("x", 2 * n), casadi.SX.sym("u", m)

@@ -10,6 +10,7 @@ import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control.optimal import PlanFollowing, Residual, residuals
 from chasles.control.optimal.coordinates import Coordinates
+from chasles.control.optimal.drives import Drives
 from chasles.control.optimal.step import Expansion, HeldStep
 from chasles.engine import Function, trace
 
@@ -19,7 +20,7 @@ AT_REST = residuals.velocity()
 @pytest.mark.slow
 @pytest.mark.parametrize("robot", [ball(), satellite(), four_bar()], ids=lambda robot: robot.name)
 def test_derivatives_are_those_of_the_step(robot: ch.Robot) -> None:
-    step = HeldStep(robot, np.arange(robot.n) == robot.n - 1, 0.05, "leapfrog", stretches=True)
+    step = HeldStep(robot, Drives(np.arange(robot.n) == robot.n - 1), 0.05, "leapfrog", stretches=True)
     rng = np.random.default_rng(5)
     n, s, e = robot.n, step.states, 1e-5
     centre = np.asarray(robot.integrate(robot.home, 0.1 * rng.normal(size=n)))

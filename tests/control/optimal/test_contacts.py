@@ -12,6 +12,7 @@ import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.optimal import PhasedContact, residuals
 from chasles.control.optimal.contact_rows import Contacts
+from chasles.control.optimal.drives import Drives
 from chasles.control.optimal.step import Expansion, HeldStep
 from chasles.engine import Function, trace
 
@@ -23,7 +24,7 @@ def test_derivatives_with_contact_forces_are_those_of_the_step(robot: ch.Robot, 
     n, h, is_free = robot.n, 0.05, robot.nq > robot.n
     contacts = Contacts([PhasedContact("tool", phases=[(0, 1)], normal=[1.0, 2.0, 0.0])], robot, 1, h)
     assert contacts.count == count  # forces across the plane of a planar robot move nothing
-    step = HeldStep(robot, np.arange(n) == n - 1, h, "leapfrog", contacts=contacts)
+    step = HeldStep(robot, Drives(np.arange(n) == n - 1), h, "leapfrog", contacts=contacts)
     rng = np.random.default_rng(5)
     m, s = step.inputs, step.states
     centres = [robot.integrate(robot.home, 0.4 * rng.normal(size=n)) for _ in range(2)] if is_free else []

@@ -10,6 +10,7 @@ from tests.mechanics.conftest import mixed_description
 
 import chasles as ch
 from chasles.control.optimal import residuals
+from chasles.control.optimal.drives import Drives
 from chasles.control.optimal.residuals import stacked
 from chasles.control.optimal.step import HeldStep
 from chasles.control.optimal.terms import Terms
@@ -30,7 +31,7 @@ def terms(robot: ch.Robot, *, stretches: bool) -> Terms:
     ]
     kept = [residuals.pose("goal"), residuals.Residual(lambda robot, q: robot.forward_kinematics(q)[:3, 3] * q[0])]
     return Terms(
-        HeldStep(robot, np.ones(n, dtype=bool), 0.1, "leapfrog", stretches),
+        HeldStep(robot, Drives(np.ones(n, dtype=bool)), 0.1, "leapfrog", stretches),
         costs,
         lambda known: stacked(kept, known),
         {"goal": (4, 4)},

@@ -1,7 +1,8 @@
 """Optimal control: the motion of least cost within limits, its torques and its regulator.
 
 `residuals` and `contact` say what is wanted, `problem` puts them together; `contact_rows` are the forces and rows of
-contacts. `step`, `terms`, `rows` and `nodes` are the problem on
+contacts. `drives` are what stands between commands and joints, `methods` go from node to node, with friction as
+`implicit_friction` has it if wanted. `step`, `terms`, `rows` and `nodes` are the problem on
 nodes with its derivatives, `node_programs` what is compiled of it. `interior_point` is the solver, `iterates` what it
 begins and ends with, `workspace` one iteration in machine code: `errors` and barrier, the `backward_pass` that is
 Newton's step, more `curvature` where it has no minimum, the constraints as `elastic` rows, the `filter` of the line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,9 +58,9 @@ def _evaluated(
     torques = step.torques(W[:, :-1])
     p, qd = W[:, :, m : m + n], W[:, :, m + n : m + 2 * n]
     states = np.concatenate([nodes.configurations(p), qd], axis=-1)
-    gains = np.full((len(W), nodes.rows.nodes, n, 2 * n), np.nan if step.by_rates else 0.0)
-    if not step.by_rates:
-        gains[:, :, step.motors] = nodes.by_displacements(p, K[..., : step.motor_count, : 2 * n])
+    gains = np.zeros((len(W), nodes.rows.nodes, n, 2 * n))
+    by_drives = step.drives.measured(K[:, :, : step.motor_count, 2 * n : step.moving_states])
+    gains[:, :, step.motors] = nodes.by_displacements(p, K[..., : step.motor_count, : 2 * n] + by_drives)
     forces = np.zeros((*torques.shape[:-1], 0, 3))
     if step.contacts is not None:
         forces = step.contacts.in_world(W[:, :-1, step.motor_count : m])
@@ -81,7 +82,7 @@ def _evaluated(
         elif clearance is not None:
             findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
         if status is not PlanStatus.NOT_FINITE:
-            findings += too_stiff(step, float(stretches[k]) * step.h * nodes.rows.nodes, nodes.start[k])
+            findings += too_stiff(replace(nodes.select(k), x0=W[k, 0, m:]))
         numbers = float(cost[k]), status, float(share[k]), outcome.iterations
         result.append(Solved(states[k], torques[k], forces[k], gains[k], *numbers, findings))
     return result, stretches

@@ -51,7 +51,8 @@ def instants(
     Examples
     --------
     >>> import chasles as ch
-    >>> step = HeldStep(ch.load("planar2r"), np.array([True, True]), 0.5, "leapfrog")
+    >>> from chasles.control.optimal.drives import Drives
+    >>> step = HeldStep(ch.load("planar2r"), Drives(np.array([True, True])), 0.5)
     >>> instants(step, np.array([0.0, 0.5]), None)[1]
     array([0.5, 0. , 0. , 0. , 0. , 0. , 0. ])
     """
@@ -129,10 +130,15 @@ def first_motion(nodes: Nodes, guess: JointTrajectory | None) -> Floats:
     if step.contacts is not None:
         carry_weight(step.contacts, nodes, W)
     W[..., -1, :m] = 0.0
+    if step.drives.count:
+        q, qd = W[..., m : m + robot.n], W[..., m + robot.n : m + 2 * robot.n]
+        tau = step.torques(W)
+        tau[..., -1, :] = tau[..., -2, :]  # none acts at the last node
+        states = step.drives.along(q, qd, tau)
+        states[..., 0, :] = step.of_drives(nodes.x0)
+        W[..., m + 2 * robot.n : m + step.moving_states] = states
     if step.by_rates:
-        torques = W[..., step.torque_places]
-        torques[..., 0, :] = nodes.x0[..., 2 * robot.n : step.moving_states]
-        W[..., :-1, : step.motor_count] = np.diff(torques, axis=-2) / step.h
+        W[..., :-1, : step.motor_count] = np.diff(W[..., step.torque_places], axis=-2) / step.h
     W[..., m + step.moving_states :] = nodes.x0[..., None, step.moving_states :]
     return inside(nodes, W)
 
@@ -159,15 +165,16 @@ def node_times(count: int, step: HeldStep, guess: JointTrajectory | None) -> Flo
 
 def given_state(step: HeldStep, q: Array, qd: Array, parameters: Array | None, *centre: Array) -> Array:
     """State at the first node but for the constants, of positions near a centre and velocities."""
-    return np.concatenate([step.coordinates.of(q, *centre), qd, holding_torques(step, q, qd, parameters)], axis=-1)
+    return np.concatenate([step.coordinates.of(q, *centre), qd, states_of_drives(step, q, qd, parameters)], axis=-1)
 
 
-def holding_torques(step: HeldStep, q: Array, qd: Array, parameters: Array | None) -> Array:
-    """Torques of the motors at the start where these are states, (..., motors), or (..., 0): no joint accelerates."""
-    if not step.by_rates:
+def states_of_drives(step: HeldStep, q: Array, qd: Array, parameters: Array | None) -> Array:
+    """States of the drives at the start, (..., count), from configurations (..., nq): no joint accelerates."""
+    if not step.drives.count:
         return np.zeros((*q.shape[:-1], 0))
     robot = step.robot if parameters is None else step.parameters.robot_with(parameters)
-    return np.asarray(robot.inverse_dynamics(q, qd, np.zeros_like(qd)))[..., step.motors]
+    holding = np.asarray(robot.inverse_dynamics(q, qd, np.zeros_like(qd)))
+    return step.drives.at_start(step.coordinates.of_centre(q), qd, holding)
 
 
 def along(step: HeldStep, moments: Floats) -> Floats:

@@ -78,7 +78,8 @@ def bounds(
             raise ArgumentError(f"the {name} limit of joint '{joint}' is {value.min():g}; it must be positive")
         return np.asarray(value)
 
-    torque, velocity = largest("torque", robot.effort_limits)[motors], largest("velocity", robot.velocity_limits)
+    torque = np.minimum(largest("torque", robot.effort_limits), step.drives.largest_commands)[motors]
+    velocity = np.minimum(largest("velocity", robot.velocity_limits), step.drives.largest_velocities)
     low, high = -none, none
     if "position" in wanted:
         coordinates = Coordinates(robot)
@@ -95,6 +96,7 @@ def bounds(
     inputs, states = torque, torque[:0]
     if step.by_rates:
         inputs, states = largest(_RATE, none)[motors], torque
+    states = np.concatenate([states, np.full(step.drives.count - len(states), np.inf)])
     first = np.full(step.states - step.moving_states - len(longest), np.inf)
     constants = np.ones(len(first) + len(longest))
     scale = [_inverse(inputs), np.ones(forces + n), _inverse(velocity), _inverse(states), constants]

@@ -17,6 +17,7 @@ from chasles.engine.program.scalar import Array
 from chasles.engine.validators import reals
 from chasles.mechanics.computation import RobotFunction
 from chasles.mechanics.described import Described
+from chasles.model import Joint
 from chasles.model.parameters import varied_parameters
 from chasles.robot.robot import Robot
 
@@ -102,6 +103,21 @@ class Parameters:
             name: np.reshape(part, (*part.shape[:-1], *shape))
             for (name, shape), part in zip(self.shapes.items(), parts, strict=True)
         }
+
+    @cached_property
+    def _joints(self) -> dict[int, Joint]:
+        """Joints of one degree of freedom, by their velocities."""
+        names = self.robot.velocity_names
+        return {names.index(joint.name): joint for joint in self.robot.description.coordinates if joint.name in names}
+
+    def with_inertia(self, values: Mapping[str, Array], inertia: Array) -> dict[str, Array]:
+        """Return values by name, and with them the motor inertias that add inertias (..., n) at the joints."""
+        added = dict(values)
+        for k, joint in self._joints.items():
+            name = f"joints.{joint.name}.motor_inertia"
+            ratio = values.get(f"joints.{joint.name}.gear_ratio", joint.gear_ratio)
+            added[name] = values.get(name, joint.motor_inertia) + inertia[..., k] / (ratio * ratio)
+        return added
 
 
 class _VariedRobot:

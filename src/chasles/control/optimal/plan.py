@@ -87,7 +87,8 @@ class Solved(NamedTuple):
 class Plan(JointTrajectory):
     """Motion of optimal control; made by `OptimalControl.solve`.
 
-    It is a joint trajectory of constant acceleration between nodes, which can be checked, plotted, viewed and followed.
+    It is a joint trajectory, of constant acceleration between nodes where a step has one stage. It can be checked,
+    plotted, viewed and followed.
 
     Attributes
     ----------
@@ -283,13 +284,23 @@ def _largest(array: Floats, lead: int) -> Floats:
 
 
 class PlainPlan(Plan, PiecewisePolynomial):
-    """Plan of a robot without quaternions and loops."""
+    """Plan of a robot without quaternions and loops.
 
-    def __init__(self, times: Floats, solved: list[Solved], batch: tuple[int, ...], adjoint: PlanAdjoint) -> None:
+    Between nodes are parabolas, or cubics where a step has several stages, whose accelerations differ.
+    """
+
+    def __init__(
+        self, times: Floats, solved: list[Solved], batch: tuple[int, ...], adjoint: PlanAdjoint, *, by_cubics: bool
+    ) -> None:
         self._take(solved, batch, adjoint)
         n = self.states.shape[-1] // 2
         h = np.diff(times[..., :2])[..., None]
-        qd = self.states[..., n:]
+        q, qd = self.states[..., :n], self.states[..., n:]
+        if by_cubics:
+            rest = np.diff(q, axis=-2) - 0.5 * h * (qd[..., 1:, :] + qd[..., :-1, :])
+            bent = [0.5 / h * np.diff(qd, axis=-2) + 3.0 / h**2 * rest, -2.0 / h**3 * rest]
+            PiecewisePolynomial.__init__(self, times, np.stack([q[..., :-1, :], qd[..., :-1, :], *bent], axis=-2))
+            return
         traveled = 0.5 * h * np.cumsum(qd[..., 1:, :] + qd[..., :-1, :], axis=-2)
         first = self.states[..., :1, :n]
         begins = np.concatenate([first, first + traveled[..., :-1, :]], axis=-2)

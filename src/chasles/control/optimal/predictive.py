@@ -14,7 +14,7 @@ from chasles.base.errors import ArgumentError
 from chasles.base.findings import Finding, Rule
 from chasles.control.delayed_hold import MOST_DELAY
 from chasles.control.now import Now
-from chasles.control.optimal.first_motion import along, first_motion, holding_torques, inside, usual_scale
+from chasles.control.optimal.first_motion import along, first_motion, inside, states_of_drives, usual_scale
 from chasles.control.optimal.interior_point import determines_positions, first_iterate, solve
 from chasles.control.optimal.iterates import Ending, SearchResult
 from chasles.control.optimal.nodes import Nodes
@@ -133,6 +133,11 @@ class ModelPredictive(RobotController):
     ) -> None:
         if not isinstance(problem, OptimalControl):
             raise ArgumentError(f"problem must be a chasles.OptimalControl, not {problem!r}")
+        if not problem.step.drives.are_ideal or problem.delay:
+            raise ArgumentError(
+                "the problem has a plant with motors, springs, friction of its own or a delay, whose state a law does "
+                "not measure; pose it for plant.robot, and give the law delay="
+            )
         if problem.span.is_free:
             raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")
         if problem.step.free_start:
@@ -217,7 +222,7 @@ class ModelPredictive(RobotController):
         memory.start = q
         hold = np.asarray(self.robot.gravity_torque(q)) * problem.motors
         memory.pending = np.broadcast_to(hold, memory.pending.shape).copy()
-        memory.torque = holding_torques(step, q, qd, None)
+        memory.torque = states_of_drives(step, q, qd, None)
         load = np.zeros(self.robot.n)
         _, x0, centre = programs.arrive(q, qd, qd, load, memory.pending, memory.torque)
         nodes, result = self._found(now, x0, centre)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.control.delayed_hold import pending_count
 from chasles.control.optimal.coordinates import Coordinates
+from chasles.control.optimal.drives import Drives
 from chasles.control.optimal.problem import OptimalControl
 from chasles.control.optimal.receding import Held, cut, until_effect
 from chasles.control.optimal.step import HeldStep
@@ -120,7 +121,7 @@ class CallPrograms:
         for tau, span in acting:
             centres = () if self.coordinates.is_plain else (q, q)
             x = np.concatenate([self.coordinates.of_centre(q), qd])
-            x = HeldStep(robot, everywhere, span, self.step.integrator)(x, tau + load, *centres)
+            x = HeldStep(robot, Drives(everywhere), span, self.step.integrator)(x, tau + load, *centres)
             q, qd = self.coordinates.configuration(x[:n], *centres[:1]), x[n:]
         return q, qd
 

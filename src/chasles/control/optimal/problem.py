@@ -15,6 +15,7 @@ from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.contact import PhasedContact, without_contacts
 from chasles.control.optimal.contact_rows import Contacts, Rows, row_count, stacked_rows
+from chasles.control.optimal.drives import Drivable, DrivenRobot, DrivesByRates
 from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.errors import Errors
 from chasles.control.optimal.evaluation import evaluated
@@ -31,6 +32,7 @@ from chasles.control.optimal.first_motion import (
 )
 from chasles.control.optimal.interior_point import solve_all
 from chasles.control.optimal.limits import LIMITS, bounds, motors_of
+from chasles.control.optimal.methods import OneStage
 from chasles.control.optimal.node_programs import NodePrograms
 from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.numbers import Numbers, checked_numbers
@@ -39,10 +41,11 @@ from chasles.control.optimal.plan_gradient import PlanAdjoint
 from chasles.control.optimal.residuals import FIRST, REFERENCE, Residual, as_residuals, shapes_of_values, stacked
 from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
 from chasles.control.optimal.smoothness import require_robot, require_smooth_dynamics
-from chasles.control.optimal.step import INTEGRATORS, HeldStep, Integrator
+from chasles.control.optimal.step import HeldStep
 from chasles.control.optimal.terms import Terms
 from chasles.distances import Clearance
-from chasles.engine.validators import choice, real, whole_number
+from chasles.engine.validators import real, whole_number
+from chasles.integrators import Integrator, Steps
 from chasles.robot.robot import Robot
 from chasles.trajectories import JointTrajectory
 
@@ -91,8 +94,10 @@ class OptimalControl(Sealed):
         Names of the joint velocities that have a motor; default those that the description states as actuated, or
         all but those of free joints.
     integrator
-        ``"leapfrog"``, of second order where forces depend on positions, or ``"semi-implicit-euler"``, of first order,
-        as in many programs.
+        Method of a step: ``"leapfrog"``, of second order where forces depend on positions;
+        ``"implicit-friction-leapfrog"``, with friction at the end of the step, however stiff it is;
+        ``"semi-implicit-euler"``, of first order, as in many programs; ``"rk4"``; a method of `chasles.integrators`
+        that needs no Jacobian; or `chasles.integrators.Steps`, a number of its steps between two nodes.
 
     Raises
     ------
@@ -131,7 +136,7 @@ class OptimalControl(Sealed):
 
     def __init__(
         self,
-        robot: Robot,
+        plant: Robot | Drivable,
         *,
         duration: float | tuple[float, float],
         nodes: int,
@@ -143,22 +148,29 @@ class OptimalControl(Sealed):
         clearance: Clearance | None = None,
         margin: float = 0.02,
         motors: Sequence[str] | None = None,
-        integrator: Integrator = "leapfrog",
+        integrator: str | Integrator | Steps = "leapfrog",
     ) -> None:
-        require_robot(robot)
-        self.robot, self.nodes = robot, whole_number(nodes, "nodes", 1, _MOST_NODES)
+        self.nodes = whole_number(nodes, "nodes", 1, _MOST_NODES)
         self.span = duration_of(duration)
         self.duration = self.span.usual
+        driven = plant.driven(self.span.longest) if isinstance(plant, Drivable) else DrivenRobot(plant)
+        self.robot = robot = driven.robot
+        require_robot(robot)
+        self.delay = driven.delay
         kept, contacts = without_contacts(keep)
         self.running, self.final, self.exact_end, self.keep = (
             as_residuals(given, name)
-            for given, name in ((running, "running"), (final, "final"), (exact_end, "exact_end"), (kept, "keep"))
+            for given, name in (
+                (running, "running"),
+                (final, "final"),
+                (exact_end, "exact_end"),
+                ((*kept, *driven.keep), "keep"),
+            )
         )
         self.clearance, self.margin = clearance, real(margin, "margin")
         if clearance is not None and clearance.robot.n != robot.n:
             raise ArgumentError(f"clearance is of robot '{clearance.robot.name}', not of '{robot.name}'")
         self.motors = motors_of(robot, motors)
-        choice(integrator, "integrator", INTEGRATORS)
         if self.span.is_free and not self.running:
             raise ArgumentError(
                 "the duration is free, but no cost depends on it; add one to running, such as residuals.time()"
@@ -167,14 +179,16 @@ class OptimalControl(Sealed):
         taken = {name for each in given for name in each.arguments}
         by_rates, free_start = "torque_rate" in limits or "tau_rate" in taken, not taken.isdisjoint(FIRST)
         h = self.duration / self.nodes
-        if by_rates and (contacts or free_start):
+        drives = driven.drives(self.motors)
+        drives = DrivesByRates(self.motors, drives) if by_rates else drives
+        if drives.count and (contacts or free_start):
             raise ArgumentError(
-                "torques whose rates count begin as those that hold the start, which must be given, without contacts; "
-                "leave rates of torques out, or the " + ("contacts" if contacts else "residuals of the first state")
+                "torques whose rates count, and motors, begin as they hold the start, which must be given, without "
+                "contacts; leave them out, or the " + ("contacts" if contacts else "residuals of the first state")
             )
-        self.step = HeldStep(
-            robot, self.motors, h, integrator, self.span.is_free, by_rates=by_rates, free_start=free_start
-        )
+        self.step = HeldStep(robot, drives, h, integrator, self.span.is_free, free_start=free_start)
+        if self.step.method.has_implicit_friction:
+            self.step.friction.require_separate_joints()
         if contacts:
             self.step = replace(self.step, contacts=Contacts(contacts, robot, self.nodes, h, free_start=free_start))
         self.lower, self.upper, self.scale = bounds(self.step, limits, self.span)
@@ -239,7 +253,7 @@ class OptimalControl(Sealed):
         durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
         times = np.linspace(0.0, durations, self.nodes + 1, axis=-1)
         if self.robot.nq == self.robot.n:
-            return PlainPlan(times, solved, batch, adjoint)
+            return PlainPlan(times, solved, batch, adjoint, by_cubics=not isinstance(self.step.method, OneStage))
         return ManifoldPlan(self.robot, times, solved, batch, adjoint)
 
     def _varying(self, names: tuple[str, ...]) -> OptimalControl:

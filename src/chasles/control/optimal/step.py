@@ -1,25 +1,22 @@
 """One step of the motion between two nodes, with its exact first and second derivatives.
 
-The step is explicit and symplectic, and needs the forward dynamics a = FD(q, q̇, τ) once:
+The state x is (p, q̇, e), with the coordinates p of q (see `coordinates`) and the states e of the drives, if they have
+any (see `drives`). Constants that the solution chooses are states after these: where the start is free, the first
+positions and velocities, which ends may depend on; and last the stretch s where the duration is free: each step then
+lasts s h.
 
-    q½ = q + σ h q̇,   q̇⁺ = q̇ + h FD(q½, q̇, τ),   q⁺ = q½ + (1 - σ) h q̇⁺.
-
-The state x is (p, q̇) with the coordinates p of q (see `coordinates`). Where rates r of torques are limited or cost,
-they are the inputs, and the torques are states too, (p, q̇, τ) with τ⁺ = τ + h r. Constants that the solution chooses
-are states after these: where the start is free, the first positions and velocities, which ends may depend on; and last
-the stretch s where the duration is free: each step then lasts s h.
-
-With σ = ½ it is the leapfrog (position Verlet) method: the acceleration is constant between two nodes, so that the
-motion is a parabola through both. With σ = 0 it is the semi-implicit Euler method.
-
-Source: Hairer, Lubich and Wanner, Geometric Numerical Integration (2006), sections I.1 and I.3.1.
+A method (see `methods`) asks for accelerations aᵢ = FD(qᵢ, q̇ᵢ, τᵢ) at its stages. What it does between them is a path
+of small formulas: (qᵢ, q̇ᵢ, τᵢ) from (u, x, a₁, …, aᵢ₋₁), and the next state x⁺ from all. The step's derivatives are
+those of the path and of FD by the chain rule, forward for the slopes and backward for the weights of the curvature.
+An inertia Eᵢ that depends on the state adds -Eᵢ aᵢ to the torque: with Eᵢ part of the robot where it is, its slopes
+and curvature are those of this torque.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +25,17 @@ from chasles.algorithms import QuadraticModel
 from chasles.base.cached import cached_property
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
+from chasles.control.optimal.drives import Drives
+from chasles.control.optimal.implicit_friction import ImplicitFriction
+from chasles.control.optimal.methods import Accelerate, Method, OneStage, Stage, System, method_of
 from chasles.control.optimal.parameters import Parameters
 from chasles.engine import Function, jacobian, trace, vjp
 from chasles.engine.function import inlined
 from chasles.engine.program.scalar import Array
+from chasles.integrators import Integrator, Steps
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
-Integrator = Literal["leapfrog", "semi-implicit-euler"]
-INTEGRATORS = get_args(Integrator)
-#: Share σ of the step by which positions move before the torque acts.
-_DRIFT = {"leapfrog": 0.5, "semi-implicit-euler": 0.0}
 
 
 class Expansion(NamedTuple):
@@ -60,43 +57,68 @@ class Expansion(NamedTuple):
     curvature: Array
 
 
+class _Place(NamedTuple):
+    """Configuration, velocities, torques and parameters of the robot at a stage."""
+
+    q: Array
+    qd: Array
+    tau: Array
+    values: dict[str, Array]
+
+
+class _Slopes(NamedTuple):
+    """Derivatives of displacements, velocities and torques of a stage to (u, x); of contact torques to positions."""
+
+    Q: Array
+    V: Array
+    U: Array
+    of_contacts: Array
+
+
 @dataclass(frozen=True)
 class HeldStep:
-    """The step of a robot with motors in some of its joints, and forces at its contacts.
+    """The step of a robot with drives at some of its joints, and forces at its contacts.
 
-    Inputs u are the torques of the motors, or their rates, and after them the forces.
+    Inputs u are the commands of the motors, or their rates, and after them the forces.
 
     Attributes
     ----------
     robot
         The robot.
-    motors
-        Whether each joint has a motor, (n,).
+    drives
+        The drives, for joints that have motors.
     h
         Time between two nodes, s.
     integrator
-        Name of the method.
+        The method: its name, an integrator, or a number of its steps.
     stretches
         Whether the duration is free: the state ends with the stretch s, and a step lasts s h.
     contacts
         Contacts with the environment, if there are any.
     varied
         Names of the robot's parameters that are numbers of the problem.
-    by_rates
-        Whether the inputs are the rates of torques, and the torques are states.
     free_start
         Whether the first positions and velocities are free.
     """
 
     robot: Robot
-    motors: NDArray[np.bool_]
+    drives: Drives
     h: float
-    integrator: Integrator
+    integrator: str | Integrator | Steps = "leapfrog"
     stretches: bool = False
     contacts: Contacts | None = None
     varied: tuple[str, ...] = ()
-    by_rates: bool = False
     free_start: bool = False
+
+    @property
+    def by_rates(self) -> bool:
+        """Whether the inputs are the rates of torques, and the torques are states."""
+        return self.drives.by_rates
+
+    @property
+    def motors(self) -> NDArray[np.bool_]:
+        """Whether each joint has a motor, (n,)."""
+        return self.drives.motors
 
     @property
     def states(self) -> int:
@@ -106,7 +128,7 @@ class HeldStep:
     @property
     def moving_states(self) -> int:
         """Number of elements of the state but for the constants after them."""
-        return 2 * self.robot.n + self.by_rates * self.motor_count
+        return 2 * self.robot.n + self.drives.count
 
     @property
     def chosen(self) -> Floats:
@@ -121,21 +143,23 @@ class HeldStep:
         end = w.shape[-1] - self.stretches
         return w[..., end - 2 * n : end - n], w[..., end - n : end]
 
-    @property
-    def drift(self) -> float:
-        """Share σ of the step by which positions move before the torque acts."""
-        return _DRIFT[self.integrator]
+    @cached_property
+    def method(self) -> Method:
+        """The method."""
+        return method_of(self.integrator, self.robot)
 
     @property
     def drift_times(self) -> tuple[float, float] | None:
         """Times (h₁, h₂) with p⁺ = p + h₁ q̇ + h₂ q̇⁺, if the state is (p, q̇) and they are constants."""
-        is_constant = self.coordinates.is_plain and self.states == 2 * self.robot.n
-        return (self.drift * self.h, (1.0 - self.drift) * self.h) if is_constant else None
+        method = self.method
+        if not (isinstance(method, OneStage) and self.coordinates.is_plain and self.states == 2 * self.robot.n):
+            return None
+        return method.drift * self.h, (1.0 - method.drift) * self.h
 
     @cached_property
     def motor_count(self) -> int:
         """Number of motors."""
-        return int(self.motors.sum())
+        return self.drives.motor_count
 
     @property
     def force_count(self) -> int:
@@ -149,24 +173,21 @@ class HeldStep:
 
     @property
     def torque_places(self) -> slice:
-        """Places of the torques of motors in w = (u, x)."""
+        """Places of the commanded torques of motors in w = (u, x)."""
         first = self.inputs + 2 * self.robot.n if self.by_rates else 0
         return slice(first, first + self.motor_count)
 
     def torques(self, w: Array) -> Array:
-        """Torques of all joints (..., n) by the motors, from inputs and states w (..., m + states)."""
+        """Commanded torques of all joints (..., n), from inputs and states w (..., m + states)."""
         return self.of_motors(w[..., self.torque_places])
 
     def of_motors(self, values: Array) -> Array:
         """Values of all joints (..., n), zero where there is no motor, from those of the motors."""
-        return np.asarray(values @ np.eye(self.robot.n)[self.motors])
+        return self.drives.of_motors(values)
 
-    def _efforts(self, q: Array, x: Array, u: Array) -> Array:
-        """Torques of all joints (..., n) by motors and contact forces at configurations."""
-        tau = self.of_motors(
-            x[..., 2 * self.robot.n : self.moving_states] if self.by_rates else u[..., : self.motor_count]
-        )
-        return tau if self.contacts is None else tau + self.contacts.torques(q, u[..., self.motor_count :])
+    def of_drives(self, x: Array) -> Array:
+        """States of the drives (..., count) from states x."""
+        return x[..., 2 * self.robot.n : self.moving_states]
 
     @cached_property
     def coordinates(self) -> Coordinates:
@@ -188,135 +209,160 @@ class HeldStep:
         centres = self.coordinates.centres(instant)
         return (*centres, self.parameters.of_data(instant, self.coordinates.count)) if self.varied else centres
 
-    def _parts(self, context: tuple[Array, ...]) -> tuple[tuple[Array, ...], Robot]:
-        """Centres of a context, and the robot with its parameters."""
-        if not self.varied:
-            return context, self.robot
-        return context[:-1], self.parameters.robot_with(context[-1])
+    def _parts(self, context: tuple[Array, ...]) -> tuple[tuple[Array, ...], dict[str, Array]]:
+        """Centres of a context, and the values of parameters by name."""
+        return (context[:-1], self.parameters.values(context[-1])) if self.varied else (context, {})
 
     def __call__(self, x: Array, u: Array, *context: Array) -> Array:
         """Next states; for a single sample also of traced scalars."""
-        centres, robot = self._parts(context)
-        q, qd = self._midway(x, *centres)
-        qdd = np.asarray(robot.forward_dynamics(q, qd, self._efforts(q, x, u)))
-        return self._arrived(x, qdd, self._rates(u), *centres)
+        centres, values = self._parts(context)
 
-    def _rates(self, u: Array) -> Array:
-        """Rates of torques among the inputs, none where the torques are the inputs."""
-        return u[..., : self.motor_count * self.by_rates]
+        def accelerate(stage: Stage) -> Array:
+            place = self._place(stage, u, values, *centres)
+            return np.asarray(self.robot.forward_dynamics(place.q, place.qd, place.tau, vary=place.values))
 
-    def _span(self, x: Array) -> Any:
-        """Time that a step lasts, s: one number, or (..., 1)."""
-        return self.h * x[..., -1:] if self.stretches else self.h
+        return self._next(x, u, accelerate, *centres)
 
-    def _velocities(self, x: Array) -> Array:
-        n = self.robot.n
-        return x[..., n : 2 * n]
+    def _next(self, x: Array, u: Array, accelerate: Accelerate, *centres: Array) -> Array:
+        """Next states, with the accelerations at the stages that a function gives."""
+        span: Any = self.h * x[..., -1:] if self.stretches else self.h
+        system = System(self.coordinates, self.drives)
+        given, command = x[..., : self.moving_states], u[..., : self.motor_count]
+        following = self.method(system, given, command, span, accelerate, *centres)
+        return np.concatenate([following, x[..., self.moving_states :]], axis=-1)
 
-    def _drifted(self, x: Array, *centres: Array) -> Array:
-        """Coordinates of the configurations q½ at which the dynamics are taken."""
-        p, shift = x[..., : self.robot.n], self.drift * self._span(x) * self._velocities(x)
-        return self.coordinates.moved(p, shift, *centres[:1], *centres[:1])
+    def _place(self, stage: Stage, u: Array, values: Mapping[str, Array], *centres: Array) -> _Place:
+        """What the forward dynamics take at a stage."""
+        q = self.coordinates.configuration(stage.p, *centres[:1])
+        tau = stage.torque
+        if self.contacts is not None:
+            tau = tau + self.contacts.torques(q, u[..., self.motor_count :])
+        inertia = stage.inertia
+        if stage.friction_over is not None:
+            own = 0.0 if inertia is None else inertia
+            tau, inertia = self.friction.solve(q, stage.qd, tau, own, stage.friction_over, values)
+        more = dict(values) if inertia is None else self.parameters.with_inertia(values, inertia)
+        return _Place(q, stage.qd, tau, more)
 
-    def _midway(self, x: Array, *centres: Array) -> tuple[Array, Array]:
-        """Configurations q½ and velocities at which the dynamics are taken."""
-        return self.coordinates.configuration(self._drifted(x, *centres), *centres[:1]), self._velocities(x)
-
-    def _arrived(self, x: Array, qdd: Array, rates: Array, *centres: Array) -> Array:
-        """Next states for accelerations (..., n) and rates of torques."""
-        h, n = self._span(x), self.robot.n
-        qd_next = self._velocities(x) + h * qdd
-        p_next = self.coordinates.moved(self._drifted(x, *centres), (1.0 - self.drift) * h * qd_next, *centres)
-        torques, constants = x[..., 2 * n : self.moving_states], x[..., self.moving_states :]
-        return np.concatenate([p_next, qd_next, torques + h * rates, constants], axis=-1)
-
-    def _displaced(self, x: Array, q: Array, *centres: Array) -> Array:
-        """Displacement from q to the configuration at which the dynamics are taken."""
-        return self.coordinates.displacement(q, self._drifted(x, *centres), *centres[:1])
+    @cached_property
+    def friction(self) -> ImplicitFriction:
+        """Friction of the joints at the ends of steps."""
+        return ImplicitFriction(self.parameters)
 
     def expansion(self, x: Array, u: Array, costate: Array, *context: Array) -> Expansion:
-        """The step to second order at a node, x (states,), u (m,) and λ (states,), of traced scalars.
-
-        With x⁺ = Φ(x, q̈, r) and w = Φ_q̈ᵀ λ its second derivatives are those of λᵀ Φ and of wᵀ FD(q½(x), q̇, τ).
-        """
+        """The step to second order at a node, x (states,), u (m,) and λ (states,), of traced scalars."""
         n, m, s = self.robot.n, len(u), self.states
-        centres, robot = self._parts(context)
-        values = self.parameters.values(context[-1]) if self.varied else {}
-        q, qd = self._midway(x, *centres)
-        tau = self._efforts(q, x, u)
-        known = np.concatenate([x, np.asarray(robot.forward_dynamics(q, qd, tau)), self._rates(u)])
-        arrival = np.asarray(inlined(self._arrival_slopes, known, *centres))
-        w = arrival[:, s : s + n].T @ costate
-        quadratic_model = self.robot.quadratic_model.specialize(vary=self.varied)
-        dynamics = QuadraticModel(*inlined(quadratic_model, q, qd, tau, w, *values.values()))
-        displaced = np.asarray(inlined(self._displaced_slopes, x, q, *centres))
-        Q = np.concatenate([np.zeros((n, m)), displaced], axis=1)
-        V = np.eye(m + s)[m + n : m + 2 * n]
-        U = np.eye(m + s)[self.torque_places]
-        U = self.of_motors(U.T).T  # joint torques, by (u, x)
-        by_position = w @ dynamics.A[n:, :n]
-        of_contacts = np.zeros((m + s, m + s))
-        if self.contacts is not None:
-            z, y = np.concatenate([np.zeros(n), u[self.motor_count :]]), w @ dynamics.B[n:]
-            slopes = np.asarray(inlined(self.contacts.slopes, z, q))
-            R = np.concatenate([Q, np.eye(m + s)[self.motor_count : m]])
-            U, by_position = U + slopes @ R, by_position + y @ slopes[:, :n]
-            of_contacts = R.T @ inlined(self.contacts.curvature, z, q, y) @ R
-        accelerations = dynamics.B[n:] @ U + dynamics.A[n:, :n] @ Q + dynamics.A[n:, n:] @ V
-        R = np.concatenate([np.eye(m + s)[m:], accelerations, self._rates(np.eye(m + s)).T])
-        by_w = arrival @ R
-        of_x = inlined(self._displaced_curvature, x, q, by_position, *centres)
-        of_x = np.concatenate([np.zeros((m, m + s)), np.concatenate([np.zeros((s, m)), of_x], axis=1)])
-        of_arrival = R.T @ inlined(self._arrival_curvature, known, costate, *centres) @ R
-        following = self._arrived(x, dynamics.qdd, self._rates(u), *centres)
-        curvature = np.asarray(_curvature(dynamics, Q, V, U) + of_contacts + of_x + of_arrival)
-        return Expansion(following, by_w[:, m:], by_w[:, :m], curvature)
+        centres, values = self._parts(context)
+        places: list[_Place] = []
+        models: list[QuadraticModel] = []
+
+        def accelerate(stage: Stage) -> Array:
+            places.append(self._place(stage, u, values, *centres))
+            models.append(self._quadratic_model(places[-1], np.zeros(n)))
+            return models[-1].qdd
+
+        following = self._next(x, u, accelerate, *centres)
+        known = np.concatenate([u, x, *(model.qdd for model in models)])
+        where = np.concatenate([place.q for place in places])
+        slopes = np.asarray(inlined(self._path_slopes, known, where, *centres, *values.values()))
+        R = np.eye(m + s)  # derivatives of what is known to (u, x)
+        by_w: list[_Slopes] = []
+        for k, (place, model) in enumerate(zip(places, models, strict=True)):
+            Q, V, U = np.split(slopes[3 * n * k : 3 * n * (k + 1), : len(R)] @ R, 3)
+            of_contacts = np.zeros((n, n))
+            if self.contacts is not None:
+                by_z = np.asarray(inlined(self.contacts.slopes, self._at_contacts(u), place.q))
+                of_contacts = by_z[:, :n]
+                U = U + by_z @ np.concatenate([Q, np.eye(m + s)[self.motor_count : m]])
+            by_w.append(_Slopes(Q, V, U, of_contacts))
+            R = np.concatenate([R, model.A[n:, :n] @ Q + model.A[n:, n:] @ V + model.B[n:] @ U])
+        weights = slopes[-s:].T @ costate  # of what is known, from the end of the step back
+        of_places: list[Array] = []
+        curvature = np.zeros((m + s, m + s))
+        for k in reversed(range(len(places))):
+            w = weights[m + s + n * k : m + s + n * (k + 1)]
+            model, (Q, V, U, of_contacts) = self._quadratic_model(places[k], w), by_w[k]
+            y = w @ model.B[n:]
+            of_place = np.concatenate([w @ model.A[n:, :n] + y @ of_contacts, w @ model.A[n:, n:], y])
+            of_places.insert(0, of_place)
+            before = m + s + n * k
+            weights = weights[:before] + of_place @ slopes[3 * n * k : 3 * n * (k + 1), :before]
+            curvature = curvature + _curvature(model, Q, V, U)
+            if self.contacts is not None:
+                Z = np.concatenate([Q, np.eye(m + s)[self.motor_count : m]])
+                second = inlined(self.contacts.curvature, self._at_contacts(u), places[k].q, y)
+                curvature = curvature + Z.T @ second @ Z
+        all_weights = np.concatenate([*of_places, costate])
+        second = inlined(self._path_curvature, known, where, all_weights, *centres, *values.values())
+        slopes = slopes[-s:] @ R
+        return Expansion(following, slopes[:, m:], slopes[:, :m], np.asarray(curvature + R.T @ second @ R))
+
+    def _at_contacts(self, u: Array) -> Array:
+        """Displacement, none, and forces at which the torques of contacts are differentiated."""
+        return np.concatenate([np.zeros(self.robot.n), u[self.motor_count :]])
+
+    def _quadratic_model(self, place: _Place, weights: Array) -> QuadraticModel:
+        """Accelerations at a stage to second order, weighted."""
+        model = self.robot.quadratic_model.specialize(vary=tuple(place.values))
+        return QuadraticModel(*inlined(model, place.q, place.qd, place.tau, weights, *place.values.values()))
+
+    def _path(self, known: Array, where: Array, *context: Array) -> Array:
+        """Displacements from configurations `where`, velocities and torques of all stages, and the next state."""
+        n, m = self.robot.n, self.inputs
+        count = 0 if self.coordinates.is_plain else 2
+        centres, values = context[:count], dict(zip(self.varied, context[count:], strict=True))
+        u, x, accelerations = np.split(known, [m, m + self.states])
+        stages: list[Array] = []
+
+        def accelerate(stage: Stage) -> Array:
+            k = len(stages)
+            qdd, q = accelerations[k * n : (k + 1) * n], where[k * self.robot.nq : (k + 1) * self.robot.nq]
+            tau = stage.torque if stage.inertia is None else stage.torque - stage.inertia * qdd
+            if stage.friction_over is not None:
+                at = self.coordinates.configuration(stage.p, *centres[:1])
+                after = self.friction.torque(at, stage.qd + stage.friction_over * qdd, values)
+                tau = tau + self.friction.torque(at, stage.qd, values) - after
+            displacement = self.coordinates.displacement(q, stage.p, *centres[:1])
+            stages.append(np.concatenate([displacement, stage.qd, tau]))
+            return qdd
+
+        following = self._next(x, u, accelerate, *centres)
+        return np.concatenate([*stages, following])
+
+    @property
+    def _of_path(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of what the path takes."""
+        n, stages = self.robot.n, self.method.stages
+        known = {"known": (self.inputs + self.states + stages * n,), "where": (stages * self.robot.nq,)}
+        return {**known, **self._of_context}
+
+    @property
+    def _of_context(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of centres and parameters."""
+        values = {f"parameter_{k}": shape for k, shape in enumerate(self.parameters.shapes.values())}
+        return {**self._of_centres, **values}
 
     @property
     def _of_centres(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the centres by name."""
         return {} if self.coordinates.is_plain else dict.fromkeys(("centre", "next_centre"), (self.robot.nq,))
 
-    def _arrival(self, known: Array, *centres: Array) -> Array:
-        x, qdd, rates = np.split(known, [self.states, self.states + self.robot.n])
-        return self._arrived(x, qdd, rates, *centres)
-
-    @property
-    def _of_arrival(self) -> dict[str, tuple[int, ...]]:
-        """Shape of what the next state is known from, (x, q̈, r)."""
-        return {"known": (self.states + self.robot.n + self.by_rates * self.motor_count,)}
+    @cached_property
+    def _path_slopes(self) -> Function:
+        """Derivatives of the path to what is known."""
+        return Function(jacobian(trace(self._path, self._of_path, name="path", outputs=["path"]), wrt="known"))
 
     @cached_property
-    def _arrival_slopes(self) -> Function:
-        """Derivatives of the next state to (x, q̈, r)."""
-        shapes = {**self._of_arrival, **self._of_centres}
-        return Function(jacobian(trace(self._arrival, shapes, name="arrival", outputs=["next"]), wrt="known"))
+    def _path_curvature(self) -> Function:
+        """Second derivatives of the weighted path to what is known."""
+        shapes = {**dict(list(self._of_path.items())[:2])}
+        shapes |= {"weights": (self.method.stages * 3 * self.robot.n + self.states,), **self._of_context}
 
-    @cached_property
-    def _arrival_curvature(self) -> Function:
-        """Second derivatives of λᵀ x⁺ to (x, q̈, r)."""
-        shapes = {**self._of_arrival, "costate": (self.states,), **self._of_centres}
+        def work(known: Array, where: Array, weights: Array, *context: Array) -> Any:
+            return weights @ self._path(known, where, *context)
 
-        def work(known: Array, costate: Array, *centres: Array) -> Any:
-            return costate @ self._arrival(known, *centres)
-
-        return _hessian(work, shapes, "known")
-
-    @cached_property
-    def _displaced_slopes(self) -> Function:
-        """Derivatives to the state of the configuration at which the dynamics are taken, (n, states)."""
-        shapes = {"x": (self.states,), "q": (self.robot.nq,), **self._of_centres}
-        return Function(jacobian(trace(self._displaced, shapes, name="displaced", outputs=["shift"]), wrt="x"))
-
-    @cached_property
-    def _displaced_curvature(self) -> Function:
-        """Second derivatives of yᵀ times that configuration's displacement to the state."""
-        shapes = {"x": (self.states,), "q": (self.robot.nq,), "y": (self.robot.n,), **self._of_centres}
-
-        def work(x: Array, q: Array, y: Array, *centres: Array) -> Any:
-            return y @ self._displaced(x, q, *centres)
-
-        return _hessian(work, shapes, "x")
+        program = trace(work, shapes, name="work", outputs=["work"])
+        return Function(jacobian(jacobian(program, wrt="known", mode="reverse"), wrt="known"))
 
     @cached_property
     def displacement_slopes(self) -> Function:
@@ -374,12 +420,6 @@ class HeldStep:
         sizes |= {"parameters": (self.parameters.count,)} if self.varied else {}
         program = trace(lambda u, x, *context: self(x, u, *context), sizes, name="step", outputs=["next"])
         return Function(vjp(program, wrt=["u", "x"]))
-
-
-def _hessian(work: Callable[..., Any], shapes: Mapping[str, tuple[int, ...]], wrt: str) -> Function:
-    """Second derivatives of a number to one of its arguments."""
-    program = trace(work, dict(shapes), name="work", outputs=["work"])
-    return Function(jacobian(jacobian(program, wrt=wrt, mode="reverse"), wrt=wrt))
 
 
 def _curvature(dynamics: QuadraticModel, Q: Array, V: Array, U: Array) -> Array:

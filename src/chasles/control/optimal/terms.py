@@ -76,11 +76,13 @@ class Terms(Sealed):
         if step.free_start:
             p, known["first_qd"] = step.first_state(w)
             known["first_q"] = step.coordinates.configuration(p, *() if step.coordinates.is_plain else (start,))
-        if step.by_rates:
-            known["tau"] = step.of_motors(w[m + 2 * n : m + step.moving_states])
+        drives = step.drives
+        known |= drives.named(step.of_drives(w[m:]))
+        if drives.by_rates:
+            known["tau"] = step.of_motors(w[m + 2 * n :][: step.motor_count])
         if m:
             inputs = step.of_motors(w[: step.motor_count])
-            known |= {"tau_rate": inputs} if step.by_rates else {"tau": inputs}
+            known |= {"tau_rate": inputs} if drives.by_rates else {"tau": inputs}
             known["contact_forces"] = w[step.motor_count : m]
             known["forces"] = np.zeros((0, 3))
             if step.contacts is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -50,12 +51,14 @@ _BETWEEN = Rule(
 _STIFF = Rule(
     "stiff-friction",
     1.0,
-    "an explicit step multiplies a velocity whose rate is r by 1 - r h, which grows from r h = 2 on",
-    "friction at rest is too stiff for steps of this length: velocity errors grow {value:.3g} times at each, which "
-    "makes motions hard to find and to believe; use more than {nodes} nodes, or smooth the friction over a higher "
-    "coulomb_velocity",
+    "errors that grow from step to step, where the motion itself does not, are the method's",
+    "friction, or what else acts fastest at rest, is too stiff for steps of this length: errors grow {value:.3g} times "
+    "at each, which makes motions hard to find and to believe; choose integrator='implicit-friction-leapfrog', use "
+    "more than {nodes} nodes, or smooth the friction over a higher coulomb_velocity",
     "caution",
 )
+#: Difference of states by which a step is differentiated, and length of a short step, as shares.
+_DIFFERENCE, _SHORT = 1e-6, 1e-6
 #: Places of a step at which distances are looked at besides its ends.
 _PLACES = (0.25, 0.5, 0.75)
 _END = Rule("exact-end", FEASIBLE, _BECAUSE, "element {index} of the exact ends is {value:.3g} instead of 0", "refusal")
@@ -131,18 +134,37 @@ def outside_at_start(rows: ConstraintRows, x0: Floats) -> tuple[Finding, ...]:
     return tuple(found)
 
 
-def too_stiff(step: HeldStep, duration: float, q: Floats) -> tuple[Finding, ...]:
-    """Return that friction at rest is too stiff for the explicit steps of a motion from a configuration (nq,), if so.
+def too_stiff(nodes: Nodes) -> tuple[Finding, ...]:
+    """Return that what acts at rest is too stiff for the steps of one problem, if so.
 
-    At rest velocities fade at the rates of -∂q̈/∂q̇, of which the step sees no more than two in its time.
+    Errors are those of a step from the start at rest, and grow more than with the rates that a very short step shows.
     """
-    if not any(joint.coulomb_friction for joint in step.robot.description.joints):
+    step = nodes.step
+    has_friction = any(joint.coulomb_friction or joint.viscous_friction for joint in step.robot.description.joints)
+    if not (has_friction or step.drives.count) or not step.coordinates.is_plain or step.contacts is not None:
         return ()
-    n = step.robot.n
-    A, _ = step.robot.linearize(q, np.zeros(n), np.asarray(step.robot.gravity_torque(q)))
-    rate = float(-np.linalg.eigvals(np.asarray(A)[n:, n:]).real.min())
-    growth = rate * step.h - 1.0
-    return _STIFF.above(growth, nodes=int(np.ceil(0.5 * rate * duration)))
+    n, rest = step.robot.n, nodes.x0.copy()
+    rest[n : 2 * n] = 0.0
+    u = np.zeros(step.inputs)
+    if not step.by_rates:
+        u = np.asarray(step.parameters.robot_with(nodes.parameters).gravity_torque(nodes.start))[step.motors]
+    stretch = float(rest[-1]) if step.stretches else 1.0
+    amplified, short = (
+        _amplifications(each, rest, u, nodes.instants[0]) for each in (step, replace(step, h=_SHORT * step.h))
+    )
+    rates = (short - 1.0) / (_SHORT * step.h * stretch)
+    growth = float(np.abs(amplified).max() / np.exp(max(0.0, rates.real.max()) * step.h * stretch))
+    duration = step.h * stretch * nodes.rows.nodes
+    return _STIFF.above(growth, nodes=int(np.ceil(0.5 * np.abs(rates).max() * duration)))
+
+
+def _amplifications(step: HeldStep, x: Floats, u: Floats, instant: Floats) -> NDArray[np.complex128]:
+    """Eigenvalues of the derivatives of the next state to the given states."""
+    count = step.moving_states
+    moves = _DIFFERENCE * np.eye(len(x))[:count]
+    given = step.context(np.tile(instant, (2 * count, 1)))
+    high, low = np.split(step(x + np.concatenate([moves, -moves]), np.tile(u, (2 * count, 1)), *given), 2)
+    return np.asarray(np.linalg.eigvals((high - low)[:, :count].T / (2.0 * _DIFFERENCE)), dtype=complex)
 
 
 def violations(pairs: Sequence[tuple[str, str]], rows: ConstraintRows, values: Floats) -> tuple[Finding, ...]:
