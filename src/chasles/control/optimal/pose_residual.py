@@ -91,7 +91,7 @@ def slopes_of_wrench(r: Array, g: Array) -> Array:
 
     def rates_of_twice(a: Array, phi: Array) -> Array:
         """Derivatives of [φ]² a to φ."""
-        return (phi @ a) * np.eye(3) + np.outer(phi, a) - 2.0 * np.outer(a, phi)
+        return np.asarray((phi @ a) * np.eye(3) + np.outer(phi, a) - 2.0 * np.outer(a, phi))
 
     def slopes(a: Array) -> Array:
         """Derivatives of (1 - ½ [φ] + γ [φ]²) a to φ."""
