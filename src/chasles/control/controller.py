@@ -131,7 +131,7 @@ class Controller(HasBounds, Sealed):
         return own | {f"{_INNER}{name}": value for name, value in inner.items()}
 
     def with_values(self, values: Mapping[str, Any]) -> Self:
-        """Return the same law with other values of `parameters`: numbers, or the arguments of a trace.
+        """Return the same law with other values of `parameters` or `design_values`: numbers, or arguments of a trace.
 
         Examples
         --------
@@ -148,6 +148,23 @@ class Controller(HasBounds, Sealed):
         other = object.__new__(type(self))
         other.__dict__.update(kept | own)
         return other
+
+    @property
+    def design_values(self) -> dict[str, Any]:
+        """Values by name from which gains are computed before a run, such as weights; default the inner law's."""
+        if self.inner is None or type(self).schedule is not Controller.schedule:
+            return {}
+        return {f"{_INNER}{name}": value for name, value in self.inner.design_values.items()}
+
+    def design_slopes(self, times: NDArray[np.float64], motion: PlannedMotion) -> Mapping[str, NDArray[np.float64]]:
+        """Return derivatives by all elements of `design_values`, p of them.
+
+        Of the parts of `schedule` by name, (p, k, *shape), ``""`` for an array; or, without one, of `parameters`.
+        """
+        if self.inner is None:
+            return {}
+        slopes = self.inner.design_slopes(times, motion)
+        return slopes if self.has_schedule else {f"{_INNER}{name}": value for name, value in slopes.items()}
 
     def check_varied(self, values: Mapping[str, NDArray[np.float64]], prefix: str) -> None:
         """Raise `ArgumentError` for values that the constructors of this law or its inner law reject."""

@@ -15,7 +15,6 @@ from chasles.control.elastic_joint_law import (
     higher_derivatives,
     torque_derivatives,
 )
-from chasles.control.knowledge import Knowledge
 from chasles.control.linear_model import LinearModel, linear_model
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
@@ -24,11 +23,13 @@ from chasles.control.linear_quadratic.along_motion import (
     next_deviation_integral,
     next_pending,
     period_of,
+    weights_of_period,
     with_integral,
     with_pending,
-    with_pending_weights,
 )
-from chasles.control.linear_quadratic.riccati import backward_riccati
+from chasles.control.linear_quadratic.gain_slopes import regulator_slopes
+from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
+from chasles.control.linear_quadratic.weighted_regulator import WeightedRegulator
 from chasles.control.linear_quadratic.weights import Weights, weight_matrix
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign, error_poles
@@ -43,7 +44,7 @@ _LEAST_DAMPING = 0.5**0.5  # of a regulator
 _FASTEST = 0.5  # rad in a period, of the poles that damp a resonance
 
 
-class ElasticRegulator(ElasticJointLaw):
+class ElasticRegulator(WeightedRegulator, ElasticJointLaw):
     """τ(t_k) = τ_ref(t_k) - K_k (q - q_ref, θ - θ_ref, q̇ - q̇_ref, θ̇ - θ̇_ref, z) with the optimal gain at every sample.
 
     Links and motors of elastic joints, M q̈ + n = K (θ - q) and B θ̈ + K (θ - q) = τ, are linearised along the motion and
@@ -89,7 +90,6 @@ class ElasticRegulator(ElasticJointLaw):
 
     kind = "elastic-regulator"
     name = "state feedback of elastic joints"
-    knows = Knowledge(beforehand=True)
     design_damping: ClassVar[float] = 0.85
 
     def __init__(
@@ -153,16 +153,28 @@ class ElasticRegulator(ElasticJointLaw):
         period = period_of(np.asarray(times, dtype=float))
         if period is None:
             raise ArgumentError(f"'{self.name}' needs two calls or more: its gains are those of a sampled loop")
-        A, B = self.sampled_model(motion, period)
-        weights = with_pending_weights(self.weights, self.delay + self.velocity_lag)
-        Q, R = period * weights.Q, period * weights.R
-        gains = backward_riccati(A, B, Q, R, discrete_riccati(A[-1], B[-1], Q, R).P).K
-        return self._rows(motion, *higher_derivatives(times, motion), gains)
+        return self._rows(motion, *higher_derivatives(times, motion), self._along(motion, period)[2].K)
+
+    def _along(self, motion: Motion, period: float) -> tuple[LinearModel, Weights, FiniteHorizon]:
+        """Sampled models along a motion, the weights of a period, and the regulator."""
+        model = self.sampled_model(motion, period)
+        costs = weights_of_period(self.weights, period, self.delay + self.velocity_lag)
+        last = discrete_riccati(*(part[-1] for part in model), *costs).P
+        return model, costs, backward_riccati(*model, *costs, last, every_cost=True)
+
+    def design_slopes(self, times: Floats, motion: Motion) -> dict[str, Floats]:
+        """Derivatives of the gains by the diagonals of the weights, (p, k, n, m)."""
+        period = period_of(times)
+        if period is None:
+            raise ArgumentError("derivatives by weights need at least two calls")
+        model, costs, regulator = self._along(motion, period)
+        changes = weights_of_period(self._weight_changes, period, self.delay + self.velocity_lag)
+        return {"gains": regulator_slopes(model, costs.R, regulator, changes, ends_stationary=True)}
 
     def settled_schedule(self, motion: Motion, period: float) -> Record:
         """Return nominal torques, motor positions and stationary gains of each place."""
-        weights = with_pending_weights(self.weights, self.delay + self.velocity_lag)
-        gains = discrete_riccati(*self.sampled_model(motion, period), period * weights.Q, period * weights.R).K
+        costs = weights_of_period(self.weights, period, self.delay + self.velocity_lag)
+        gains = discrete_riccati(*self.sampled_model(motion, period), *costs).K
         still = np.zeros_like(motion.qdd)
         return self._rows(motion, still, still, gains, held=False)
 

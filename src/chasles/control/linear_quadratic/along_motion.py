@@ -12,6 +12,7 @@ from chasles.control.delayed_hold import delayed_hold, pending_count
 from chasles.control.floating_base import deviation
 from chasles.control.linear_model import LinearModel, linear_model
 from chasles.control.linear_quadratic.algebraic_riccati import continuous_riccati, discrete_riccati
+from chasles.control.linear_quadratic.gain_slopes import stationary_slopes
 from chasles.control.linear_quadratic.weights import Weights, bryson_weights, weight_matrix
 from chasles.control.now import Now
 from chasles.control.pid import next_integral, saturated
@@ -102,11 +103,15 @@ def with_pending(model: LinearModel, B_late: tuple[Floats, ...]) -> LinearModel:
 
 def with_pending_weights(weights: Weights, delay: float) -> Weights:
     """Extend Q by zeros for the torques that wait to take effect: each has been paid for at its call."""
-    n = len(weights.R)
-    known = len(weights.Q)
-    Q = np.zeros((known + pending_count(delay) * n,) * 2)
-    Q[:known, :known] = weights.Q
+    n, known = weights.R.shape[-1], weights.Q.shape[-1]
+    Q = np.zeros((*weights.Q.shape[:-2], *(known + pending_count(delay) * n,) * 2))
+    Q[..., :known, :known] = weights.Q
     return Weights(Q, weights.R)
+
+
+def weights_of_period(weights: Weights, period: float, delay: float) -> Weights:
+    """Weights of the sum over the calls, of the states of `sampled_model`."""
+    return Weights(*(period * part for part in with_pending_weights(weights, delay)))
 
 
 def with_integral(A: Floats, B: Floats, identity: Floats, rate: float) -> LinearModel:
@@ -124,7 +129,7 @@ def stationary_gains(robot: Robot, motion: Motion, weights: Weights, period: flo
 
     For torques held over a period, or, without one, in continuous time.
     """
-    integral = len(weights.Q) == 3 * robot.n
+    integral = integral_count(weights) > 0
     if period is not None:
         model = sampled_model(robot, motion, period, integral=integral)
         return discrete_riccati(*model, weights.Q, weights.R).K
@@ -132,6 +137,12 @@ def stationary_gains(robot: Robot, motion: Motion, weights: Weights, period: flo
     if integral:
         A, B = with_integral(A, B, np.zeros((robot.n, robot.n)), 1.0)
     return continuous_riccati(A, B, weights.Q, weights.R).K
+
+
+def stationary_gain_slopes(robot: Robot, motion: Motion, weights: Weights, changes: Weights, period: float) -> Floats:
+    """Derivatives (p, ..., n, m) of `stationary_gains` for held torques, in p directions of the weights."""
+    model = sampled_model(robot, motion, period, integral=integral_count(weights) > 0)
+    return stationary_slopes(model, weights.R, discrete_riccati(*model, weights.Q, weights.R), changes)
 
 
 def held_torques(robot: Robot, motion: Motion, delay: float = 0.0) -> Floats:
@@ -168,6 +179,11 @@ def joined_rows(tau: Floats, gains: Floats) -> Floats:
     rows = empty((*tau.shape, 1 + gains.shape[-1]), "float64")
     rows[..., 0], rows[..., 1:] = tau, gains
     return rows
+
+
+def change_of_rows(gains: Floats) -> Floats:
+    """Changes of rows whose gains (..., n, m) change, the nominal torques not: shape (..., n, 1 + m)."""
+    return joined_rows(np.zeros(gains.shape[:-1]), gains)
 
 
 def regulator_law(robot: Robot, row: Array, now: Now) -> Any:

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import NO_REGULATOR
-from chasles.control.knowledge import Knowledge
 from chasles.control.linear_quadratic.along_motion import (
+    change_of_rows,
     integral_count,
     period_of,
     regulator_law,
@@ -18,12 +19,13 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_take_over,
     regulator_weights,
     settled_rows,
+    stationary_gain_slopes,
     stationary_gains,
 )
+from chasles.control.linear_quadratic.weighted_regulator import WeightedRegulator
 from chasles.control.linear_quadratic.weights import regulator_gains
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
-from chasles.control.robot_controller import RobotController
 from chasles.engine.validators import real, truth
 from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
@@ -31,7 +33,7 @@ from chasles.trajectories import Motion
 Floats = NDArray[np.float64]
 
 
-class GainScheduledRegulator(RobotController):
+class GainScheduledRegulator(WeightedRegulator):
     """tau(t_k) = ID(q_ref, qd_ref, qdd_ref) - K (q - q_ref, qd - qd_ref, z), K recomputed at a chosen period.
 
     At times ``update_period`` apart, K is the stationary linear-quadratic regulator of the exact linear model there, as
@@ -69,7 +71,6 @@ class GainScheduledRegulator(RobotController):
     name = "nominal torque + gain-scheduled regulator"
     design_damping = 1.1
     kind = "gain-scheduled-regulator"
-    knows = Knowledge(beforehand=True)
     refuses_free_joints = NO_REGULATOR
 
     def __init__(
@@ -92,19 +93,36 @@ class GainScheduledRegulator(RobotController):
 
     def schedule(self, times: Floats, motion: Motion) -> Floats:
         """Nominal torque and gains of every call, shape (..., k, n, 1 + m)."""
+        updates = self._updates(times)
+        gains = stationary_gains(self.robot, _at(motion, updates), self.weights, period_of(times))
+        return regulator_rows(self.robot, motion, self._between(gains, updates, len(times)))
+
+    def design_slopes(self, times: Floats, motion: Motion) -> dict[str, Floats]:
+        """Derivatives of the rows by the diagonals of the weights, (p, k, n, 1 + m)."""
+        period, updates = period_of(times), self._updates(times)
+        if period is None:
+            raise ArgumentError("derivatives by weights need at least two calls")
+        places, changes = _at(motion, updates), self._weight_changes
+        slopes = stationary_gain_slopes(self.robot, places, self.weights, changes, period)
+        return {"": change_of_rows(self._between(slopes, updates, len(times)))}
+
+    def _updates(self, times: Floats) -> NDArray[np.intp]:
+        """Numbers of the calls at which K is computed."""
         period = period_of(times)
         between = 1 if period is None else max(1, round(self.update_period / period))
         calls = np.arange(len(times))
-        updates = np.append(calls[::between], calls[-1]) if self.interpolate else calls[::between]
-        at_updates = Motion(*(np.asarray(part)[..., updates, :] for part in motion))
-        gains = stationary_gains(self.robot, at_updates, self.weights, period)
-        before = calls // between
+        return np.append(calls[::between], calls[-1]) if self.interpolate else calls[::between]
+
+    def _between(self, gains: Floats, updates: NDArray[np.intp], count: int) -> Floats:
+        """Gains of all calls, held or interpolated from those at the updates."""
+        calls = np.arange(count)
+        before = np.searchsorted(updates[: max(1, len(updates) - self.interpolate)], calls, side="right") - 1
         held = gains[..., before, :, :]
-        if self.interpolate:
-            length = np.maximum(updates[before + 1] - updates[before], 1)
-            share = ((calls - updates[before]) / length)[:, None, None]
-            held = held + share * (gains[..., before + 1, :, :] - held)
-        return regulator_rows(self.robot, motion, held)
+        if not self.interpolate:
+            return held
+        length = np.maximum(updates[before + 1] - updates[before], 1)
+        share = ((calls - updates[before]) / length)[:, None, None]
+        return np.asarray(held + share * (gains[..., before + 1, :, :] - held))
 
     def settled_schedule(self, motion: Motion, period: float) -> Floats:
         """Nominal torque and gains of each place, shape (k, n, 1 + m)."""
@@ -114,11 +132,6 @@ class GainScheduledRegulator(RobotController):
     def gains(cls, design: PoleDesign) -> dict[str, Any]:
         """Return weights of `TimeVaryingRegulator`; the regulator is computed anew at each sample."""
         return regulator_gains(design) | {"update_period": design.period}
-
-    @property
-    def takes_over(self) -> bool:
-        """Whether the regulator has integral action."""
-        return integral_count(self.weights) > 0
 
     def take_over(self, now: Now, tau: Any) -> None:
         """Set the integral for the torques tau."""
@@ -130,3 +143,7 @@ class GainScheduledRegulator(RobotController):
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.robot!r}, update_period={self.update_period:g})"
+
+
+def _at(motion: Motion, calls: NDArray[np.intp]) -> Motion:
+    return Motion(*(np.asarray(part)[..., calls, :] for part in motion))

@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.delayed_hold import MOST_DELAY, delayed_hold
 from chasles.control.floating_base import NO_REGULATOR, deviation
-from chasles.control.knowledge import Knowledge
 from chasles.control.linear_model import LinearModel, discretize, linear_model
-from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
+from chasles.control.linear_quadratic.algebraic_riccati import InfiniteHorizon, discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     held_torques,
     integral_count,
@@ -24,21 +23,29 @@ from chasles.control.linear_quadratic.along_motion import (
     regulator_memory,
     regulator_weights,
     sampled_model,
-    with_pending_weights,
+    weights_of_period,
 )
-from chasles.control.linear_quadratic.kalman import kalman_gains, stationary_kalman_gains
-from chasles.control.linear_quadratic.riccati import backward_riccati
+from chasles.control.linear_quadratic.gain_slopes import (
+    filter_slopes,
+    regulator_slopes,
+    stationary_filter_slopes,
+    stationary_slopes,
+)
+from chasles.control.linear_quadratic.kalman import FilterGains, kalman_gains, stationary_kalman_gains
+from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
+from chasles.control.linear_quadratic.weighted_regulator import WeightedRegulator
 from chasles.control.linear_quadratic.weights import ENCODER_NOISE, filtered_regulator_gains
 from chasles.control.now import Now
 from chasles.control.pid import saturated
 from chasles.control.pole_design import PoleDesign
-from chasles.control.robot_controller import RobotController
 from chasles.engine import Record
 from chasles.engine.validators import real, reals
 from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
 Floats = NDArray[np.float64]
+#: Noises of the filter by whose ratios to the encoders' its gains are designed.
+_NOISES = ("torque_error", "lasting_error")
 
 
 class _Sampled(NamedTuple):
@@ -52,7 +59,7 @@ class _Sampled(NamedTuple):
     R: Floats
 
 
-class LinearQuadraticGaussian(RobotController):
+class LinearQuadraticGaussian(WeightedRegulator):
     """tau = ID(q_ref, qd_ref, qdd_ref) - K (x̂, z), with the estimate x̂ of δx = (q - q_ref, qd - qd_ref) from q alone.
 
     A Kalman filter on the linear model of the perturbations predicts δx from the torques, saturated at the model's
@@ -100,7 +107,6 @@ class LinearQuadraticGaussian(RobotController):
 
     name = "linear-quadratic-Gaussian control"
     kind = "linear-quadratic-gaussian"
-    knows = Knowledge(beforehand=True)
     reads_velocity = False
     design_damping = 0.9
     refuses_free_joints = NO_REGULATOR
@@ -135,13 +141,9 @@ class LinearQuadraticGaussian(RobotController):
         lasting = self.torque_error if lasting_error is None else lasting_error
         self.lasting_error = reals(lasting, "lasting_error", (n,), broadcast=True, above=0.0)
         self.encoder_noise = reals(encoder_noise, "encoder_noise", (n,), broadcast=True, above=0.0)
-        self.initial_error = np.concatenate(
-            [
-                reals(initial_position_error, "initial_position_error", (n,), broadcast=True, above=0.0),
-                reals(initial_velocity_error, "initial_velocity_error", (n,), broadcast=True, above=0.0),
-                self.torque_error,
-            ]
-        )
+        first = {"initial_position_error": initial_position_error, "initial_velocity_error": initial_velocity_error}
+        parts = [reals(value, name, (n,), broadcast=True, above=0.0) for name, value in first.items()]
+        self.initial_error = np.concatenate(parts)
 
     @classmethod
     def gains(cls, design: PoleDesign, *, filter: float = 10.0, resonance: float = math.inf) -> dict[str, Any]:
@@ -158,17 +160,39 @@ class LinearQuadraticGaussian(RobotController):
         if period is None:
             raise ArgumentError("linear-quadratic-Gaussian control needs at least two calls")
         model = self._sampled(motion, period)
-        if self.q is not None:
-            return self._rows(held_torques(self.robot, motion, self.delay), model, *self._stationary(model))
-        last = discrete_riccati(model.regulated.A[..., -1, :, :], model.regulated.B[..., -1, :, :], model.Q, model.R).P
-        K = backward_riccati(*model.regulated, model.Q, model.R, last).K
-        L = kalman_gains(model.A, self._encoders, model.W, self.encoder_noise**2, self.initial_error**2).L
-        return self._rows(held_torques(self.robot, motion, self.delay), model, K, L)
+        designed = self._along(model) if self.q is None else self._stationary(model)
+        return self._rows(held_torques(self.robot, motion, self.delay), model, *designed)
 
     def settled_schedule(self, motion: Motion, period: float) -> Record:
         """The rows of `schedule` at each place, with the regulator and the filter for all time there."""
         model, torque = self._sampled(motion, period), self.robot.inverse_dynamics(motion.q, motion.qd, motion.qdd)
         return self._rows(torque, model, *self._stationary(model))
+
+    @property
+    def design_values(self) -> dict[str, Floats]:
+        """Diagonals of the weights, and the errors of torques that the encoders' noise is compared with."""
+        return super().design_values | {name: getattr(self, name) for name in _NOISES}
+
+    def design_slopes(self, times: Floats, motion: Motion) -> dict[str, Floats]:
+        """Derivatives of K and L of all calls by the elements of `design_values`, each (p, k, *shape)."""
+        period = period_of(times)
+        if period is None:
+            raise ArgumentError("derivatives by weights need at least two calls")
+        model, C, V = self._sampled(motion, period), self._encoders, np.diag(self.encoder_noise**2)
+        changes = weights_of_period(self._weight_changes, period, self.delay)
+        noise, initial = self._noise_changes(model)
+        if self.q is None:
+            regulator, filter = self._along(model)
+            K = regulator_slopes(model.regulated, model.R, regulator, changes, ends_stationary=True)
+            L = filter_slopes(model.A, C, V, filter, noise, initial)
+        else:
+            settled, filter = self._stationary(model)
+            K = stationary_slopes(model.regulated, model.R, settled, changes)[:, None]
+            L = stationary_filter_slopes(model.A, C, V, filter, noise)[:, None]
+        count, weighted, noises = len(times), len(K), len(L)
+        by_K, by_L = (np.zeros((weighted + noises, count, *part.shape[2:])) for part in (K, L))
+        by_K[:weighted], by_L[weighted:] = K, L
+        return {"K": by_K, "L": by_L}
 
     @property
     def _encoders(self) -> Floats:
@@ -182,7 +206,7 @@ class LinearQuadraticGaussian(RobotController):
         model = linear_model(self.robot, where)
         has_integral = integral_count(self.weights) > 0
         regulated = sampled_model(self.robot, where, period, integral=has_integral, delay=self.delay)
-        weights = with_pending_weights(self.weights, self.delay)
+        costs = weights_of_period(self.weights, period, self.delay)
         late, held = delayed_hold(*model, period, self.delay), discretize(*model, period).B
         batch = late.A.shape[:-2]
         A, B, W = (np.zeros((*batch, 3 * n, size)) for size in (3 * n, len(late.B_late) * n, 3 * n))
@@ -191,26 +215,46 @@ class LinearQuadraticGaussian(RobotController):
         scaled = held * self.torque_error
         W[..., : 2 * n, : 2 * n] = scaled @ np.swapaxes(scaled, -1, -2)
         W[..., 2 * n :, 2 * n :] = np.diag(self.lasting_error**2)
-        return _Sampled(A, B, W, regulated, period * weights.Q, period * weights.R)
+        return _Sampled(A, B, W, regulated, *costs)
 
-    def _stationary(self, model: _Sampled) -> tuple[Floats, Floats]:
-        """Gains K and L for all time."""
+    def _noise_changes(self, model: _Sampled) -> tuple[Floats, Floats]:
+        """Derivatives by both errors' elements of W, (2n, ..., 3n, 3n), and of the initial covariance, (2n, 3n, 3n)."""
+        n = self.robot.n
+        noise, initial = np.zeros((2 * n, *model.W.shape)), np.zeros((2 * n, 3 * n, 3 * n))
+        each = np.arange(n)
+        columns = np.moveaxis(model.A[..., : 2 * n, 2 * n :], -1, 0)  # how a torque that is held moves the state
+        scale = 2.0 * self.torque_error.reshape(-1, *(1,) * model.W.ndim)
+        noise[:n, ..., : 2 * n, : 2 * n] = scale * columns[..., :, None] * columns[..., None, :]
+        noise[n + each, ..., 2 * n + each, 2 * n + each] = 2.0 * self.lasting_error.reshape(
+            -1, *(1,) * (model.W.ndim - 2)
+        )
+        initial[each, 2 * n + each, 2 * n + each] = 2.0 * self.torque_error
+        return noise, initial
+
+    def _along(self, model: _Sampled) -> tuple[FiniteHorizon, FilterGains]:
+        """The regulator and the filter along the motion."""
+        last = discrete_riccati(*(part[..., -1, :, :] for part in model.regulated), model.Q, model.R).P
+        first = np.concatenate([self.initial_error, self.torque_error])
+        filter = kalman_gains(model.A, self._encoders, model.W, self.encoder_noise**2, first**2)
+        return backward_riccati(*model.regulated, model.Q, model.R, last, every_cost=True), filter
+
+    def _stationary(self, model: _Sampled) -> tuple[InfiniteHorizon, FilterGains]:
+        """The regulator and the filter for all time."""
         V, size = self.encoder_noise**2, model.A.shape[-1]
         each = zip(model.A.reshape(-1, size, size), model.W.reshape(-1, size, size), strict=True)
-        L = np.array([stationary_kalman_gains(A, self._encoders, W, V).L for A, W in each])
-        return discrete_riccati(*model.regulated, model.Q, model.R).K, L.reshape(*model.A.shape[:-1], -1)
+        filters = [stationary_kalman_gains(A, self._encoders, W, V) for A, W in each]
+        batch = model.A.shape[:-2]
+        parts = (np.reshape(part, (*batch, *np.shape(part)[1:])) for part in zip(*filters, strict=True))
+        return discrete_riccati(*model.regulated, model.Q, model.R), FilterGains(*parts)
 
-    def _rows(self, torque: Floats, model: _Sampled, K: Floats, L: Floats) -> Record:
+    def _rows(
+        self, torque: Floats, model: _Sampled, regulator: FiniteHorizon | InfiniteHorizon, filter: FilterGains
+    ) -> Record:
         moving = slice(2 * self.robot.n)  # lasting torques stay as they are
-        matrices = {"K": K, "L": L, "A": model.A[..., moving, :], "B": model.B[..., moving, :]}
+        matrices = {"K": regulator.K, "L": filter.L, "A": model.A[..., moving, :], "B": model.B[..., moving, :]}
         batch = torque.shape[:-1]
         each = {name: np.broadcast_to(part, (*batch, *part.shape[-2:])) for name, part in matrices.items()}
         return Record({"torque": torque, **each})
-
-    @property
-    def takes_over(self) -> bool:
-        """Whether the regulator has integral action."""
-        return integral_count(self.weights) > 0
 
     def take_over(self, now: Now, tau: Any) -> None:
         """Set the estimate to the measured deviation, and the integral for the torques tau."""

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
+from chasles.base.errors import ArgumentError
 from chasles.control.floating_base import NO_REGULATOR
-from chasles.control.knowledge import Knowledge
 from chasles.control.linear_quadratic.along_motion import (
     integral_count,
     regulator_law,
     regulator_memory,
     regulator_take_over,
     regulator_weights,
+    stationary_gain_slopes,
     stationary_gains,
 )
+from chasles.control.linear_quadratic.weighted_regulator import WeightedRegulator
 from chasles.control.linear_quadratic.weights import regulator_gains
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
-from chasles.control.robot_controller import RobotController
 from chasles.engine.validators import real, reals
 from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
 
+Floats = NDArray[np.float64]
 
-class LinearQuadraticRegulator(RobotController):
+
+class LinearQuadraticRegulator(WeightedRegulator):
     """tau = ID(q_ref, qd_ref, qdd_ref) - K (q - q_ref, qd - qd_ref, z) with a constant gain K for one pose.
 
     K minimises ∫ (δxᵀ Q δx + δτᵀ R δτ) dt, or its sum over the calls for torques held between them, for the exact
@@ -77,7 +81,6 @@ class LinearQuadraticRegulator(RobotController):
 
     name = "linear-quadratic regulator"
     kind = "linear-quadratic-regulator"
-    knows = Knowledge(beforehand=True)
     design_damping = 1.1
     refuses_free_joints = NO_REGULATOR
 
@@ -97,10 +100,35 @@ class LinearQuadraticRegulator(RobotController):
         self.q = reals(robot.home if q is None else q, "q", (robot.nq,))
         if integral_count(weights):
             self.name += ", with integral action"
-        rest = np.zeros(robot.n)
         self.period = None if period is None else real(period, "period", above=0.0)
-        self.K = stationary_gains(robot, Motion(self.q, rest, rest), self.weights, self.period)
+        self.K = stationary_gains(robot, self._pose, self.weights, self.period)
         self.varies = ("K",)
+
+    @property
+    def _pose(self) -> Motion:
+        rest = np.zeros(self.robot.n)
+        return Motion(self.q, rest, rest)
+
+    @property
+    def design_values(self) -> dict[str, Floats]:
+        """Diagonals of the weights, for held torques."""
+        return {} if self.period is None else super().design_values
+
+    def with_values(self, values: Mapping[str, Any]) -> Self:
+        """Return the same law with another K, or with that of other diagonals of the weights."""
+        other = super().with_values(values)
+        if other.weights is self.weights:
+            return other
+        if "K" in values:
+            raise ArgumentError("the gains K follow from the weights: give K, or Q and R")
+        return other.with_values({"K": stationary_gains(self.robot, self._pose, other.weights, self.period)})
+
+    def design_slopes(self, times: Floats, motion: Motion) -> dict[str, Floats]:
+        """Derivatives of K by the diagonals of the weights, (p, n, m)."""
+        if self.period is None:
+            return {}
+        changes = self._weight_changes
+        return {"K": stationary_gain_slopes(self.robot, self._pose, self.weights, changes, self.period)}
 
     def period_warning(self, period: float) -> str | None:
         """Return a warning if K was designed for a much shorter period."""
@@ -116,11 +144,6 @@ class LinearQuadraticRegulator(RobotController):
         """Return weights of `TimeVaryingRegulator` at the pose in the middle of the motion."""
         middle = 0.5 * (design.times[0] + design.times[-1])
         return regulator_gains(design) | {"q": design.motion(middle).q, "period": design.period}
-
-    @property
-    def takes_over(self) -> bool:
-        """Whether the regulator has integral action."""
-        return integral_count(self.weights) > 0
 
     def take_over(self, now: Now, tau: Any) -> None:
         """Set the integral for the torques tau."""

@@ -10,9 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.errors import ArgumentError
 from chasles.control.delayed_hold import MOST_DELAY
 from chasles.control.floating_base import NO_REGULATOR
-from chasles.control.knowledge import Knowledge
+from chasles.control.linear_model import LinearModel
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
+    change_of_rows,
     integral_count,
     period_of,
     regulator_law,
@@ -23,13 +24,15 @@ from chasles.control.linear_quadratic.along_motion import (
     sampled_model,
     settled_rows,
     stationary_gains,
+    weights_of_period,
     with_pending_weights,
 )
+from chasles.control.linear_quadratic.gain_slopes import regulator_slopes
 from chasles.control.linear_quadratic.riccati import FiniteHorizon, backward_riccati
-from chasles.control.linear_quadratic.weights import regulator_gains, weight_matrix
+from chasles.control.linear_quadratic.weighted_regulator import WeightedRegulator
+from chasles.control.linear_quadratic.weights import Weights, regulator_gains, weight_matrix
 from chasles.control.now import Now
 from chasles.control.pole_design import PoleDesign
-from chasles.control.robot_controller import RobotController
 from chasles.engine.validators import real
 from chasles.robot.robot import Robot
 from chasles.trajectories import Motion
@@ -37,7 +40,7 @@ from chasles.trajectories import Motion
 Floats = NDArray[np.float64]
 
 
-class TimeVaryingRegulator(RobotController):
+class TimeVaryingRegulator(WeightedRegulator):
     """tau(t_k) = ID(q_ref, qd_ref, qdd_ref) - K_k (q - q_ref, qd - qd_ref, z) with the optimal gain at every sample.
 
     Before the motion begins, the exact linear models A(t), B(t) along it are computed and discretised for held torques.
@@ -89,7 +92,6 @@ class TimeVaryingRegulator(RobotController):
 
     name = "nominal torque + time-varying regulator"
     kind = "time-varying-regulator"
-    knows = Knowledge(beforehand=True)
     design_damping = 1.1
     refuses_free_joints = NO_REGULATOR
 
@@ -140,31 +142,43 @@ class TimeVaryingRegulator(RobotController):
         period = period_of(np.asarray(times, dtype=float))
         if period is None:
             raise ArgumentError("a horizon needs at least two times")
+        model, costs = self._sampled(motion, period)
+        return self._along(model, costs)
+
+    def _sampled(self, motion: Motion, period: float) -> tuple[LinearModel, Weights]:
+        """Sampled models along a motion, and the weights of a period."""
         late = self.delay + self.velocity_lag
-        A, B = sampled_model(self.robot, motion, period, integral=integral_count(self.weights) > 0, delay=late)
-        weights = with_pending_weights(self.weights, late)
-        Q, R = period * weights.Q, period * weights.R
-        last = discrete_riccati(A[..., -1, :, :], B[..., -1, :, :], Q, R).P if self.terminal is None else self.terminal
-        return backward_riccati(A, B, Q, R, last)
+        model = sampled_model(self.robot, motion, period, integral=integral_count(self.weights) > 0, delay=late)
+        return model, weights_of_period(self.weights, period, late)
+
+    def _along(self, model: LinearModel, costs: Weights, *, every_cost: bool = False) -> FiniteHorizon:
+        """Gains and costs-to-go of sampled models."""
+        last = self.terminal
+        if last is None:
+            last = discrete_riccati(*(part[..., -1, :, :] for part in model), *costs).P
+        return backward_riccati(*model, *costs, last, every_cost=every_cost)
+
+    def design_slopes(self, times: Floats, motion: Motion) -> dict[str, Floats]:
+        """Derivatives of the rows by the diagonals of the weights, (p, k, n, 1 + m)."""
+        period = period_of(times)
+        if period is None:
+            raise ArgumentError("derivatives by weights need at least two calls")
+        model, costs = self._sampled(motion, period)
+        changes = weights_of_period(self._weight_changes, period, self.delay + self.velocity_lag)
+        regulator = self._along(model, costs, every_cost=True)
+        slopes = regulator_slopes(model, costs.R, regulator, changes, ends_stationary=self.terminal is None)
+        return {"": change_of_rows(slopes)}
 
     def settled_schedule(self, motion: Motion, period: float) -> Floats:
         """Nominal torque and stationary gains of each place, shape (k, n, 1 + m)."""
-        late = self.delay + self.velocity_lag
-        model = sampled_model(self.robot, motion, period, integral=integral_count(self.weights) > 0, delay=late)
-        weights = with_pending_weights(self.weights, late)
-        K = discrete_riccati(*model, period * weights.Q, period * weights.R).K
-        return settled_rows(self.robot, motion, K)
+        model, costs = self._sampled(motion, period)
+        return settled_rows(self.robot, motion, discrete_riccati(*model, *costs).K)
 
     def schedule(self, times: Floats, motion: Motion) -> Floats:
         """Nominal torque and gains of every call, shape (..., k, n, 1 + m)."""
         if len(times) < 2 and not self.delay + self.velocity_lag:
             return regulator_rows(self.robot, motion, stationary_gains(self.robot, motion, self.weights, None))
         return regulator_rows(self.robot, motion, self.horizon(times, motion).K, self.delay)
-
-    @property
-    def takes_over(self) -> bool:
-        """Whether the regulator has integral action."""
-        return integral_count(self.weights) > 0
 
     def take_over(self, now: Now, tau: Any) -> None:
         """Set the integral for the torques tau."""

@@ -222,6 +222,36 @@ def weight_matrix(value: ArrayLike, size: int, name: str, *, definite: bool) -> 
     return symmetric
 
 
+def rescaled(weight: Floats, diagonal: Any) -> Floats:
+    """Return a weight with another diagonal: its correlations W_ij / √(W_ii W_jj) stay.
+
+    >>> rescaled(np.array([[4.0, 1.0], [1.0, 1.0]]), np.array([1.0, 4.0]))
+    array([[1., 1.],
+           [1., 4.]])
+    """
+    before = weight.diagonal()
+    root = np.sqrt(np.divide(diagonal, before, out=np.zeros(len(before)), where=before > 0.0))
+    other = weight * root[:, None] * root
+    np.fill_diagonal(other, diagonal)
+    return other
+
+
+def slopes_by_diagonal(weight: Floats) -> Floats:
+    """Derivatives of `rescaled` by each element of the diagonal, shape (size, size, size).
+
+    >>> slopes_by_diagonal(np.array([[4.0, 1.0], [1.0, 1.0]]))[1]
+    array([[0. , 0.5],
+           [0.5, 1. ]])
+    """
+    diagonal = weight.diagonal()
+    shares = np.divide(weight, 2.0 * diagonal[:, None], out=np.zeros_like(weight), where=diagonal[:, None] > 0.0)
+    rows = np.eye(len(weight))[:, :, None] * shares[:, None, :]
+    slopes = rows + np.swapaxes(rows, -1, -2)
+    each = np.arange(len(weight))
+    slopes[each, each, each] = 1.0
+    return np.asarray(slopes)
+
+
 def _require_definite(smallest: float, scale: float, name: str, definite: bool) -> None:
     if smallest < -_ROUNDING * scale or (definite and smallest <= _ROUNDING * scale):
         kind = "positive definite" if definite else "positive semidefinite"
