@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,8 +43,9 @@ class GainBox:
 
     @classmethod
     def of(cls, law: Controller, by: Sequence[str] | None, bounds: Mapping[str, tuple[float, float]]) -> GainBox:
-        """Return the box of the parameters named by `by`, or of all that are positive and finite."""
-        gains = {name: np.asarray(law.parameters[name], dtype=float) for name in _names(law, by)}
+        """Return the box of the parameters and design values named by `by`, or of all that are positive and finite."""
+        known = _known(law)
+        gains = {name: np.asarray(known[name], dtype=float) for name in _names(law, by)}
         for name in bounds:
             if name not in gains:
                 raise UnknownNameError("gain with bounds", name, gains)
@@ -96,8 +98,13 @@ class GainBox:
         ]
 
 
+def _known(law: Controller) -> dict[str, Any]:
+    """A law's parameters, and the values that its gains are designed from."""
+    return law.parameters | law.design_values
+
+
 def _names(law: Controller, by: Sequence[str] | None) -> tuple[str, ...]:
-    known = law.parameters
+    known = _known(law)
     if isinstance(by, str):
         raise ArgumentError(f"by must be a list of names such as ['kp', 'kd'], not the text {by!r}")
     for name in by or ():

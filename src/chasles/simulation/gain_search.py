@@ -20,6 +20,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.control import Controller
 from chasles.control.gain_box import GainBox
+from chasles.control.linear_quadratic import RegulatorError
 from chasles.engine import maximum
 from chasles.engine.validators import real
 from chasles.simulation.loss_gradients import Loss, RunLoss
@@ -179,7 +180,11 @@ class GainSearch:
         """
         self.evaluations += 1
         with np.errstate(all="ignore"):
-            runs = self._training_loss.evaluate(self._varied(x))
+            try:
+                runs = self._training_loss.evaluate(self._varied(x))
+            except RegulatorError:  # there are no gains of such weights
+                lost = int(np.prod(self._training_loss.ready.state.shape[:-1], dtype=int))
+                return Rank(lost, 2.0 * self._largest), np.zeros_like(x)
             counted, slope = _bounded(runs.loss, self._largest)
             gradient = self.box.layout.join({name: runs.gradient[f"{_PREFIX}{name}"] for name in self.box.names})
             terms = np.where(np.isfinite(gradient), slope[..., None] * gradient, 0.0) * np.exp(x)

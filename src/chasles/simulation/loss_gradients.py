@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import Controller
-from chasles.engine import Function, Layout, Record, trace, where
+from chasles.engine import Function, Layout, Record, trace
 from chasles.engine.adjoints import LoopAdjoint
 from chasles.engine.program.scalar import Array, Real
 from chasles.integrators import Integrator, Steps, Within
@@ -30,7 +30,9 @@ from chasles.simulation.loop_programs import attempt_of, controlled_layout
 from chasles.simulation.plant.plant import Plant, as_plant
 from chasles.simulation.plant.sensors import RESOLUTIONS
 from chasles.simulation.preparation import Prepared, Setup, prepare_without_rounding
+from chasles.simulation.schedules import Design
 from chasles.simulation.sensitivities import check_compiled
+from chasles.simulation.smooth_pieces import kinds_of_pieces, pieces_of, switches
 from chasles.simulation.varied_values import arguments_of
 from chasles.trajectories import JointTrajectory
 from chasles.trajectories.motion import Reference
@@ -107,7 +109,9 @@ def loss_gradient(
         has the time ``t`` and the recorded variables by name: ``q``, ``qd``, ``tau``, ``q_reference``,
         ``qd_reference``, ``error`` (reference minus position), ….
     by
-        Names of what the loss is differentiated by: parameters as in `vary`, ``"start.q"`` and ``"start.qd"``.
+        Names of what the loss is differentiated by: parameters as in `vary`, ``"start.q"`` and ``"start.qd"``, and
+        what a law's gains are designed from: ``"controller.Q"`` and ``"controller.R"``, the diagonals of the weights of
+        regulators, and noises of filters such as ``"controller.torque_error"``.
     final
         Loss of the last sample, which is added; default none.
 
@@ -154,6 +158,8 @@ class RunLoss:
         Losses of a sample and of the last one.
     starts_with_motion
         Which of ``"q"`` and ``"qd"`` are those of the motion at its start.
+    design
+        What the law's gains are designed from, if the loss is differentiated by any of it.
     """
 
     ready: Prepared
@@ -161,6 +167,7 @@ class RunLoss:
     loss: Loss
     final: Loss | None
     starts_with_motion: frozenset[str]
+    design: Design | None
 
     @classmethod
     def of(
@@ -185,9 +192,11 @@ class RunLoss:
         values = {**{name: _value(plant, name) for name in by if name in plant.parameters}, **(vary or {})}
         ready = prepare_without_rounding(setup, values)
         check_compiled(ready, "gradients")
+        design = Design(ready.loop, ready.times.ravel(), ready.given)
+        known = [*START, *ready.loop.shapes, *design.layout.leaves]
         for name in by:
-            if name not in START and name not in ready.loop.shapes:
-                raise UnknownNameError("parameter of the loop", name, [*START, *ready.loop.shapes, *plant.parameters])
+            if name not in known:
+                raise UnknownNameError("parameter of the loop", name, [*known, *plant.parameters])
         planned = [name for name in by if name.startswith("reference.")]
         if planned and "schedule" in ready.loop.further:
             raise ArgumentError(
@@ -195,13 +204,20 @@ class RunLoss:
                 f"'{ready.loop.controller.name}' plans its schedule for the motion before the run"
             )
         of_motion = parts_with_motion(ready.loop, given_start(setup.start, plant.n))
-        return cls(ready, tuple(by), loss, final, of_motion - {name.removeprefix("start.") for name in by})
+        starts_with_motion = of_motion - {name.removeprefix("start.") for name in by}
+        designed = design if any(name in design.layout.leaves for name in by) else None
+        return cls(ready, tuple(by), loss, final, starts_with_motion, designed)
 
     def evaluate(self, values: Mapping[str, ArrayLike] | None = None) -> LossGradient:
         """Return loss and gradient with some values of the parameters replaced, each (*batch, *shape)."""
         ready, loop, arguments = self.ready, self.ready.loop, self.ready.values
+        replaced = {name: np.asarray(value, dtype=float) for name, value in (values or {}).items()}
+        law, inputs = loop.controller, loop.inputs
+        if self.design is not None and values:
+            law = self.design.law_with(replaced)
+            inputs = self.design.inputs(law)
+            replaced |= self.design.parameters_of(law)
         if values:
-            replaced = {name: np.asarray(value, dtype=float) for name, value in values.items()}
             arguments = arguments_of(loop, {**ready.given, **replaced})
         packed = [layout.join({name: arguments[name] for name in layout.leaves}) for layout in self._layouts]
         state, place = ready.state, loop.layout.split(ready.state).plant
@@ -218,20 +234,22 @@ class RunLoss:
         pieces = self._pieces
         unweighted = [np.zeros((samples, len(pieces)))] if pieces else []
         again = [np.zeros(samples)] * self._is_controlled
-        given = loop.inputs.given(ready.times.reshape(-1, 1), 0)
+        given = inputs.given(ready.times.reshape(-1, 1), 0)
         adjoints, recorded = self._adjoint.with_samples(
             state, given, *packed, np.zeros(self._layout.size), *again, *weights, *unweighted
         )
         recorded = recorded[len(again) :]
         total = sum((np.einsum("...t,t->...", x, w) for x, w in zip(recorded, weights, strict=False)), np.zeros(()))
         lost = ~np.isfinite(total)
-        gradient = {name: _lost(value, lost) for name, value in self._by_name(adjoints, start).items()}
-        switches, saturated = _switches(pieces, recorded[-1]) if pieces else ({}, np.zeros(np.shape(total)))
-        return LossGradient(np.asarray(total), gradient, switches, saturated)
+        gradient = {name: _lost(value, lost) for name, value in self._by_name(adjoints, start, law).items()}
+        changes, saturated = switches(pieces, recorded[-1]) if pieces else ({}, np.zeros(np.shape(total)))
+        return LossGradient(np.asarray(total), gradient, changes, saturated)
 
-    def _by_name(self, adjoints: Sequence[Floats], start: Sequence[Floats]) -> dict[str, Floats]:
-        """Gradient by name, from the adjoints of the state at the start and of the wanted values."""
-        of_state, *of_values = adjoints
+    def _by_name(self, adjoints: Sequence[Floats], start: Sequence[Floats], law: Controller) -> dict[str, Floats]:
+        """Gradient by name, from the adjoints of the state at the start, of the schedule and of the wanted values."""
+        of_state, *others = adjoints
+        of_inputs = others.pop(0) if self._is_scheduled else None
+        of_values = others
         if self._is_controlled:
             of_state = of_state[..., self._layout.slices["loop"]]
         parts = dict(self._wanted.split(of_values[0])) if of_values else {}
@@ -240,17 +258,20 @@ class RunLoss:
             by_start = Layout(self.ready.loop.shapes).split(of_all)
             parts = {name: part + by_start[name] for name, part in parts.items()}
             parts |= dict(zip(START, (of_q, of_qd), strict=True))
+        if self.design is not None:
+            parts |= self.design.gradient(law, of_inputs, parts)
         return {name: np.asarray(parts[name]) for name in self.by}
 
     @cached_property
     def _wanted(self) -> Layout:
         """Values by which the loss is differentiated."""
-        return Layout({name: shape for name, shape in self.ready.loop.shapes.items() if name in self.by})
+        wanted = {*self.by, *(() if self.design is None else self.design.parameters)}
+        return Layout({name: shape for name, shape in self.ready.loop.shapes.items() if name in wanted})
 
     @cached_property
     def _layouts(self) -> list[Layout]:
         """The wanted values and the others, each if there are any."""
-        others = {name: shape for name, shape in self.ready.loop.shapes.items() if name not in self.by}
+        others = {name: x for name, x in self.ready.loop.shapes.items() if name not in self._wanted.leaves}
         return [layout for layout in (self._wanted, Layout(others)) if layout.size]
 
     @cached_property
@@ -268,7 +289,7 @@ class RunLoss:
     @cached_property
     def _pieces(self) -> list[str]:
         """Kind of each number that says on which smooth piece a run is."""
-        return [kind for kind, count in _kinds_of_pieces(self.ready.loop) for _ in range(count)]
+        return [kind for kind, count in kinds_of_pieces(self.ready.loop) for _ in range(count)]
 
     @cached_property
     def _adjoint(self) -> LoopAdjoint:
@@ -289,7 +310,7 @@ class RunLoss:
             if self.final is not None:
                 results.append(_number(self.final, now, "final"))
             if self._pieces:
-                results.append(np.array(_pieces(loop, now)))
+                results.append(np.array(pieces_of(loop, now)))
             return tuple(results)
 
         inputs = {"state": self._layout.shapes, "given": loop.inputs.layout.shapes, **self._inputs}
@@ -297,8 +318,13 @@ class RunLoss:
         outputs += [*["final"] * (self.final is not None), *["pieces"] * bool(self._pieces)]
         function = Function(trace(step, inputs, name="loss_of_run", outputs=outputs), shape="scan")
         still = self._layout.slices["loop"].start if self._is_controlled else 0
-        wrt = ["state", *["wanted"] * bool(self._wanted.size)]
+        wrt = ["state", *["given"] * self._is_scheduled, *["wanted"] * bool(self._wanted.size)]
         return LoopAdjoint(function.kernel, wrt, "float64", still=still)
+
+    @property
+    def _is_scheduled(self) -> bool:
+        """Whether the loss is differentiated by what a schedule is computed from."""
+        return self.design is not None and "schedule" in self.ready.loop.further
 
     @property
     def _is_controlled(self) -> bool:
@@ -359,37 +385,3 @@ def _number(loss: Loss, now: Record, name: str) -> Any:
     if np.shape(value) != ():
         raise ArgumentError(f"{name} must return one number for a sample, not an array of shape {np.shape(value)}")
     return value
-
-
-def _kinds_of_pieces(loop: ClosedLoop) -> list[tuple[str, int]]:
-    """Sources of kinks in a loop, and how many numbers say on which piece it is."""
-    plant = loop.plant
-    limits = plant.robot.effort_limits
-    limited = int(((limits > 0.0) & np.isfinite(limits)).sum()) if plant.effort_limits else 0
-    joints = plant.robot.description.joints
-    dry = plant.friction is not None or any(joint.coulomb_friction or joint.load_friction for joint in joints)
-    return [("saturation", limited), ("contact", len(plant.contacts)), ("reversal", plant.n if dry else 0)]
-
-
-def _pieces(loop: ClosedLoop, now: Record) -> list[Any]:
-    """Numbers that are constant while a run stays on one smooth piece."""
-    plant = loop.plant
-    pieces: list[Any] = []
-    if plant.effort_limits:
-        limits = zip(now.tau, plant.robot.effort_limits, strict=True)
-        pieces += [
-            where(tau > bound, 1.0, where(tau < -bound, -1.0, 0.0)) for tau, bound in limits if 0.0 < bound < np.inf
-        ]
-    pieces += [where(now[name] @ now[name] > 0.0, 1.0, 0.0) for name in plant.contacts]
-    if dict(_kinds_of_pieces(loop))["reversal"]:
-        pieces += [where(v > 0.0, 1.0, 0.0) for v in now.qd]
-    return pieces
-
-
-def _switches(kinds: Sequence[str], pieces: Floats) -> tuple[dict[str, Floats], Floats]:
-    """Number of changes of each kind of piece, and the share of samples with a torque at its limit."""
-    changed = np.diff(pieces, axis=-2) != 0.0
-    of_kind = {kind: np.array([other == kind for other in kinds]) for kind in dict.fromkeys(kinds)}
-    switches = {kind: np.asarray(changed[..., chosen].sum(axis=(-2, -1))) for kind, chosen in of_kind.items()}
-    limited = pieces[..., of_kind.get("saturation", np.zeros(len(kinds), bool))]
-    return switches, np.asarray((limited != 0.0).any(axis=-1).mean(axis=-1))

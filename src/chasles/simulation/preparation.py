@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,11 +13,11 @@ from chasles.base.errors import ArgumentError, ChaslesError, TraceError, warn
 from chasles.base.findings import Finding
 from chasles.control import Controller
 from chasles.control.python_law import as_controller
-from chasles.engine import Function, Layout
+from chasles.engine import Function
 from chasles.engine.validators import real, reals, truth, whole_number
 from chasles.integrators import DORMAND_PRINCE, RODAS5P, Integrator, Steps, Within
 from chasles.robot.robot import Robot
-from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches, ScheduledValues
+from chasles.simulation.call_inputs import BasePaths, CallInput, Noise, SampledWrenches
 from chasles.simulation.closed_loop import ClosedLoop, no_controller
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.controlled_period import first_pace
@@ -29,6 +28,7 @@ from chasles.simulation.plant.plant import Plant, as_plant
 from chasles.simulation.plant.sensors import RESOLUTIONS, checked_seeds
 from chasles.simulation.recording import Recording
 from chasles.simulation.references import LoopReference, TangentReference, loop_reference
+from chasles.simulation.schedules import scheduled
 from chasles.simulation.step_errors import STEP_ERRORS, has_estimate
 from chasles.simulation.stiffness import SamplingWarning, is_stiff, stiffness_findings
 from chasles.simulation.varied_values import Values, arguments_of, check_varied_values, varied_in_plant, varied_values
@@ -329,43 +329,3 @@ def further_inputs(
     if plant.base is not None:
         further["base"] = BasePaths(plant.base, period)
     return further
-
-
-def scheduled(
-    controller: Controller, times: NDArray[np.float64], reference: LoopReference, values: Mapping[str, Any]
-) -> ScheduledValues:
-    """Schedule of a controller at all calls, for each motion of a batch and each run with a schedule of its own."""
-    motion = reference.along(times, values)
-    ranks = (2, 1, 1) if reference.n is None else (1, 1, 1)
-    cores = [np.shape(part)[np.ndim(part) - rank :] for part, rank in zip(motion, ranks, strict=True)]
-    # A part that is the same at all times or for all runs may come without these axes.
-    shape = np.broadcast_shapes(
-        times.shape, *(np.shape(part)[: np.ndim(part) - rank] for part, rank in zip(motion, ranks, strict=True))
-    )
-    batch = shape[:-1]
-    whole = [np.broadcast_to(part, (*shape, *core)) for part, core in zip(motion, cores, strict=True)]
-    tables: list[NDArray[np.float64]] = []
-    rows = (*controller.batch, times.size)
-    for run in np.ndindex(*batch):
-        table = controller.schedule(times, type(motion)(*(part[run] for part in whole)))
-        layout = Layout.of(table)
-        if any(shape[: len(rows)] != rows for shape in layout.leaves.values()):
-            shapes = ", ".join(f"{name} {shape}".strip() for name, shape in layout.leaves.items())
-            expected = ", ".join(map(str, rows))
-            raise ArgumentError(
-                f"the schedule of controller '{controller.name}' has shape {shapes} instead of ({expected}, ...), "
-                "one row for each call"
-            )
-        for _ in rows:
-            layout = layout.rows()
-        plain = isinstance(table, np.ndarray) and table.dtype == np.float64
-        tables.append(table.reshape(*rows, layout.size) if plain else layout.join(table))
-    return ScheduledValues(_paired(np.reshape(tables, (*batch, *rows, layout.size)), batch, controller.batch), layout)
-
-
-def _paired(tables: NDArray[np.float64], motions: tuple[int, ...], runs: tuple[int, ...]) -> NDArray[np.float64]:
-    """Tables (*motions, *runs, k, size) as (*batch, k, size), where motions and runs broadcast to one batch."""
-    batch = np.broadcast_shapes(motions, runs)
-    motion, run = (np.broadcast_to(np.arange(math.prod(shape)).reshape(shape), batch) for shape in (motions, runs))
-    flat = tables.reshape(math.prod(motions), math.prod(runs), *tables.shape[-2:])
-    return np.asarray(flat[motion, run])

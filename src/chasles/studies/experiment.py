@@ -19,8 +19,9 @@ from chasles.control.robot_controller import RobotController
 from chasles.integrators import Steps, Within
 from chasles.simulation import Recording, simulate
 from chasles.simulation.call_inputs import ScheduledValues
-from chasles.simulation.preparation import Setup, call_times, scheduled
+from chasles.simulation.preparation import Setup, call_times
 from chasles.simulation.references import TangentReference, loop_reference
+from chasles.simulation.schedules import scheduled
 from chasles.studies.bench import StudiedRobot, bench, loaded_torque
 from chasles.studies.checks import placed
 from chasles.studies.choices import StudyRobot

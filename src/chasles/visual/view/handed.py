@@ -20,8 +20,9 @@ from chasles.robot.robot import Robot
 from chasles.simulation.call_inputs import ScheduledValues
 from chasles.simulation.closed_loop import no_controller
 from chasles.simulation.plant.plant import Plant
-from chasles.simulation.preparation import call_times, closed_reference, followed_reference, scheduled
+from chasles.simulation.preparation import call_times, closed_reference, followed_reference
 from chasles.simulation.references import LoopReference
+from chasles.simulation.schedules import scheduled
 from chasles.trajectories import JointTrajectory, PointToPoint
 from chasles.trajectories.motion import Motion
 
