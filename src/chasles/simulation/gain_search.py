@@ -146,6 +146,7 @@ class GainSearch:
     problem: TuningProblem
     box: GainBox
     evaluations: int = field(default=0, init=False)
+    _known: dict[bytes, tuple[Rank, Floats]] = field(default_factory=dict, init=False)
 
     @cached_property
     def _training_loss(self) -> RunLoss:
@@ -157,7 +158,7 @@ class GainSearch:
 
     def _worst(self, loss: RunLoss) -> float:
         """Largest size of a finite loss of a run at the start."""
-        losses = loss.evaluate(self._varied(self.box.first)).loss
+        losses = loss.losses(self._varied(self.box.first))
         finite = losses[np.isfinite(losses)]
         if not finite.size:
             raise ArgumentError("all runs diverge with the gains at the start: begin with lower ones")
@@ -178,6 +179,13 @@ class GainSearch:
         A lost run counts as at most twice the largest loss. A run adds at most `STEEPEST` average losses to the
         gradient.
         """
+        key = x.tobytes()
+        if key not in self._known:
+            self._known[key] = self._cost(x)
+        return self._known[key]
+
+    def _cost(self, x: Floats) -> tuple[Rank, Floats]:
+        """`cost`, evaluated."""
         self.evaluations += 1
         with np.errstate(all="ignore"):
             try:
@@ -288,7 +296,7 @@ class GainSearch:
     def _judged(self, x: Floats, draws: Mapping[str, Floats]) -> HeldOut:
         loss = self.problem.run_loss(self.box, draws)
         with np.errstate(all="ignore"):
-            raw = [loss.evaluate(self._varied(at)).loss for at in (self.box.first, x)]
+            raw = [loss.losses(self._varied(at)) for at in (self.box.first, x)]
         before, after = (_bounded(values, self._largest)[0] for values in raw)
         change = after - before
         half = 1.96 * float(change.std(ddof=1)) / np.sqrt(change.size) if change.size > 1 else np.inf

@@ -144,6 +144,14 @@ def loss_gradient(
     return RunLoss.of(setup, loss, by, final=final, vary=vary).evaluate()
 
 
+class _Run(NamedTuple):
+    """A law with its values, position, velocity and values at the start, and the arguments of the loop over time."""
+
+    law: Controller
+    start: list[Floats]
+    arguments: list[Floats]
+
+
 @dataclass(frozen=True, eq=False)
 class RunLoss:
     """A loss of a run and its gradient, for any values of the parameters; see `loss_gradient`.
@@ -210,6 +218,36 @@ class RunLoss:
 
     def evaluate(self, values: Mapping[str, ArrayLike] | None = None) -> LossGradient:
         """Return loss and gradient with some values of the parameters replaced, each (*batch, *shape)."""
+        run, pieces = self._run(values), self._pieces
+        again = [np.zeros(self.ready.times.size)] * self._is_controlled
+        unweighted = [np.zeros((self.ready.times.size, len(pieces)))] if pieces else []
+        adjoints, recorded = self._adjoint.with_samples(
+            *run.arguments, np.zeros(self._layout.size), *again, *self._weights, *unweighted
+        )
+        total = self._total(recorded[len(again) :])
+        lost = ~np.isfinite(total)
+        gradient = {name: _lost(value, lost) for name, value in self._by_name(adjoints, run).items()}
+        changes, saturated = switches(pieces, recorded[-1]) if pieces else ({}, np.zeros(np.shape(total)))
+        return LossGradient(total, gradient, changes, saturated)
+
+    def losses(self, values: Mapping[str, ArrayLike] | None = None) -> Floats:
+        """Return the loss of each run, as `evaluate`, without the way back that gradients take."""
+        _, *recorded = self._function(*self._run(values).arguments)
+        return self._total(recorded[int(self._is_controlled) :])
+
+    @property
+    def _weights(self) -> list[Floats]:
+        """Weights of the losses of all samples."""
+        samples = self.ready.times.size
+        last = [] if self.final is None else [np.eye(samples)[-1]]
+        return [np.full(samples, 1.0 / samples), *last]
+
+    def _total(self, recorded: Sequence[Floats]) -> Floats:
+        """Loss of each run, of the recorded losses of its samples."""
+        return np.asarray(sum(np.einsum("...t,t->...", x, w) for x, w in zip(recorded, self._weights, strict=False)))
+
+    def _run(self, values: Mapping[str, ArrayLike] | None) -> _Run:
+        """Arguments of the loop over time, with some values of the parameters replaced."""
         ready, loop, arguments = self.ready, self.ready.loop, self.ready.values
         replaced = {name: np.asarray(value, dtype=float) for name, value in (values or {}).items()}
         law, inputs = loop.controller, loop.inputs
@@ -227,39 +265,22 @@ class RunLoss:
         if self._is_controlled:
             first = self._layout.split(ready.start_of_scan[0])
             state = self._layout.join({**first, "loop": loop.layout.split(np.asarray(state))})
-        samples = ready.times.size
-        weights = [np.full(samples, 1.0 / samples)]
-        if self.final is not None:
-            weights.append(np.arange(samples) == samples - 1.0)
-        pieces = self._pieces
-        unweighted = [np.zeros((samples, len(pieces)))] if pieces else []
-        again = [np.zeros(samples)] * self._is_controlled
-        given = inputs.given(ready.times.reshape(-1, 1), 0)
-        adjoints, recorded = self._adjoint.with_samples(
-            state, given, *packed, np.zeros(self._layout.size), *again, *weights, *unweighted
-        )
-        recorded = recorded[len(again) :]
-        total = sum((np.einsum("...t,t->...", x, w) for x, w in zip(recorded, weights, strict=False)), np.zeros(()))
-        lost = ~np.isfinite(total)
-        gradient = {name: _lost(value, lost) for name, value in self._by_name(adjoints, start, law).items()}
-        changes, saturated = switches(pieces, recorded[-1]) if pieces else ({}, np.zeros(np.shape(total)))
-        return LossGradient(np.asarray(total), gradient, changes, saturated)
+        return _Run(law, start, [state, inputs.given(ready.times.reshape(-1, 1), 0), *packed])
 
-    def _by_name(self, adjoints: Sequence[Floats], start: Sequence[Floats], law: Controller) -> dict[str, Floats]:
+    def _by_name(self, adjoints: Sequence[Floats], run: _Run) -> dict[str, Floats]:
         """Gradient by name, from the adjoints of the state at the start, of the schedule and of the wanted values."""
         of_state, *others = adjoints
-        of_inputs = others.pop(0) if self._is_scheduled else None
-        of_values = others
+        of_inputs, of_values = (others[0], others[1:]) if self._is_scheduled else (None, others)
         if self._is_controlled:
             of_state = of_state[..., self._layout.slices["loop"]]
         parts = dict(self._wanted.split(of_values[0])) if of_values else {}
         if self._start_moves:
-            of_q, of_qd, of_all = self._start_adjoint(*start, of_state)
+            of_q, of_qd, of_all = self._start_adjoint(*run.start, of_state)
             by_start = Layout(self.ready.loop.shapes).split(of_all)
             parts = {name: part + by_start[name] for name, part in parts.items()}
             parts |= dict(zip(START, (of_q, of_qd), strict=True))
         if self.design is not None:
-            parts |= self.design.gradient(law, of_inputs, parts)
+            parts |= self.design.gradient(run.law, of_inputs, parts)
         return {name: np.asarray(parts[name]) for name in self.by}
 
     @cached_property
@@ -292,7 +313,8 @@ class RunLoss:
         return [kind for kind, count in kinds_of_pieces(self.ready.loop) for _ in range(count)]
 
     @cached_property
-    def _adjoint(self) -> LoopAdjoint:
+    def _function(self) -> Function:
+        """Loop over time: (state, given, *values) -> (state, *losses, pieces of each sample)."""
         loop = self.ready.loop
 
         def step(state: Record, given: Record, *packed: Array) -> tuple[Any, ...]:
@@ -316,10 +338,13 @@ class RunLoss:
         inputs = {"state": self._layout.shapes, "given": loop.inputs.layout.shapes, **self._inputs}
         outputs = ["state_next", *["again"] * self._is_controlled, "loss"]
         outputs += [*["final"] * (self.final is not None), *["pieces"] * bool(self._pieces)]
-        function = Function(trace(step, inputs, name="loss_of_run", outputs=outputs), shape="scan")
+        return Function(trace(step, inputs, name="loss_of_run", outputs=outputs), shape="scan")
+
+    @cached_property
+    def _adjoint(self) -> LoopAdjoint:
         still = self._layout.slices["loop"].start if self._is_controlled else 0
         wrt = ["state", *["given"] * self._is_scheduled, *["wanted"] * bool(self._wanted.size)]
-        return LoopAdjoint(function.kernel, wrt, "float64", still=still)
+        return LoopAdjoint(self._function.kernel, wrt, "float64", still=still)
 
     @property
     def _is_scheduled(self) -> bool:
