@@ -23,7 +23,7 @@ from chasles.control.gain_box import GainBox
 from chasles.control.linear_quadratic import RegulatorError
 from chasles.engine import maximum
 from chasles.engine.validators import real
-from chasles.simulation.loss_gradients import Loss, RunLoss
+from chasles.simulation.loss_gradients import Loss, LossGradient, RunLoss
 from chasles.simulation.plant.plant import as_plant
 from chasles.simulation.plant_margin import least_disk_margin
 from chasles.simulation.preparation import Setup
@@ -140,13 +140,14 @@ class GainSearch:
     problem, box
         Loss and margin, and the bounds of the gains.
     evaluations
-        Number of simulations of all training draws so far, each with its gradient.
+        Number of simulations of all training draws so far.
     """
 
     problem: TuningProblem
     box: GainBox
     evaluations: int = field(default=0, init=False)
-    _known: dict[bytes, tuple[Rank, Floats]] = field(default_factory=dict, init=False)
+    _ranks: dict[bytes, Rank] = field(default_factory=dict, init=False)
+    _gradients: dict[bytes, Floats] = field(default_factory=dict, init=False)
 
     @cached_property
     def _training_loss(self) -> RunLoss:
@@ -173,36 +174,55 @@ class GainSearch:
         """Gains by the loop's names."""
         return {f"{_PREFIX}{name}": value for name, value in self.box.gains(x).items()}
 
-    def cost(self, x: Floats) -> tuple[Rank, Floats]:
-        """Number of lost runs and average loss over the training draws, and the gradient of the latter.
+    def rank(self, x: Floats) -> Rank:
+        """Number of lost runs and average loss over the training draws.
 
-        A lost run counts as at most twice the largest loss. A run adds at most `STEEPEST` average losses to the
-        gradient.
+        A lost run counts as at most twice the largest loss.
         """
         key = x.tobytes()
-        if key not in self._known:
-            self._known[key] = self._cost(x)
-        return self._known[key]
-
-    def _cost(self, x: Floats) -> tuple[Rank, Floats]:
-        """`cost`, evaluated."""
-        self.evaluations += 1
-        with np.errstate(all="ignore"):
+        if key not in self._ranks:
+            self.evaluations += 1
             try:
-                runs = self._training_loss.evaluate(self._varied(x))
-            except RegulatorError:  # there are no gains of such weights
-                lost = int(np.prod(self._training_loss.ready.state.shape[:-1], dtype=int))
-                return Rank(lost, 2.0 * self._largest), np.zeros_like(x)
-            counted, slope = _bounded(runs.loss, self._largest)
-            gradient = self.box.layout.join({name: runs.gradient[f"{_PREFIX}{name}"] for name in self.box.names})
-            terms = np.where(np.isfinite(gradient), slope[..., None] * gradient, 0.0) * np.exp(x)
-        cost = power_mean(counted, self.problem.exponent)
-        if self.problem.exponent != 1.0:
-            terms = terms * ((cost / counted) ** (1.0 - self.problem.exponent))[..., None]
+                with np.errstate(all="ignore"):
+                    self._ranks[key] = self._ranked(self._training_loss.losses(self._varied(x)))
+            except RegulatorError:
+                self._ranks[key] = self._without_gains
+        return self._ranks[key]
+
+    def cost(self, x: Floats) -> tuple[Rank, Floats]:
+        """`rank`, and the gradient of the average loss, to which a run adds at most `STEEPEST` average losses."""
+        key = x.tobytes()
+        if key not in self._gradients:
+            self.evaluations += 1
+            try:
+                with np.errstate(all="ignore"):
+                    runs = self._training_loss.evaluate(self._varied(x))
+                    self._gradients[key] = self._mean_gradient(x, runs)
+                rank = self._ranked(runs.loss)
+            except RegulatorError:
+                rank, self._gradients[key] = self._without_gains, np.zeros_like(x)
+            self._ranks.setdefault(key, rank)
+        return self._ranks[key], self._gradients[key]
+
+    def _ranked(self, losses: Floats) -> Rank:
+        lost = int((~(losses <= self._largest)).sum())
+        return Rank(lost, power_mean(_bounded(losses, self._largest)[0], self.problem.exponent))
+
+    @property
+    def _without_gains(self) -> Rank:
+        """Rank of weights that no gains follow from: all runs are lost."""
+        return Rank(int(np.prod(self._training_loss.ready.state.shape[:-1], dtype=int)), 2.0 * self._largest)
+
+    def _mean_gradient(self, x: Floats, runs: LossGradient) -> Floats:
+        counted, slope = _bounded(runs.loss, self._largest)
+        gradient = self.box.layout.join({name: runs.gradient[f"{_PREFIX}{name}"] for name in self.box.names})
+        terms = np.where(np.isfinite(gradient), slope[..., None] * gradient, 0.0) * np.exp(x)
+        exponent = self.problem.exponent
+        if exponent != 1.0:
+            terms = terms * ((power_mean(counted, exponent) / counted) ** (1.0 - exponent))[..., None]
         steepest = np.abs(terms).max(axis=-1, keepdims=True) / (STEEPEST * np.abs(counted).mean() or 1.0)
         terms = terms / np.maximum(steepest, 1.0)
-        lost = int((~(runs.loss <= self._largest)).sum())
-        return Rank(lost, cost), np.asarray(terms.reshape(-1, x.size).mean(axis=0))
+        return np.asarray(terms.reshape(-1, x.size).mean(axis=0))
 
     def descend(self, x: Floats, iterations: int, margin: float | None, rounds: int = _ROUNDS) -> Floats:
         """Return gains that are at least as good, with the margin kept."""
@@ -216,7 +236,7 @@ class GainSearch:
             near = self.box.around(x, ROUND)
             wanted = self._minimum(x, near, -(-iterations // rounds), (slopes, float(margin - at + slopes @ x)))
             following = self._back_to_margin(x, wanted, margin)
-            before, after = self.cost(x)[0], self.cost(following)[0]
+            before, after = self.rank(x), self.rank(following)
             if after >= before:
                 break
             x = following
@@ -263,22 +283,27 @@ class GainSearch:
         """Minimum within a box, and with row[0] @ x >= row[1]; the best point that was met."""
         from scipy.optimize import minimize  # takes as long to load as all of Chasles
 
-        scale = abs(self.cost(x)[0].loss) or 1.0
+        scale = abs(self.rank(x).loss) or 1.0
         best: tuple[Rank, Floats] = WORST, x
 
-        def scaled(at: Floats) -> tuple[float, Floats]:
+        def inside(at: Floats) -> Floats:
+            return np.clip(at, limits[:, 0], limits[:, 1])
+
+        def value(at: Floats) -> float:
             nonlocal best
-            inside = np.clip(at, limits[:, 0], limits[:, 1])
-            rank, gradient = self.cost(inside)
-            if rank < best[0] and (row is None or row[0] @ inside >= row[1] - 1e-9):
-                best = rank, inside
-            return rank.loss / scale, gradient / scale
+            rank = self.rank(inside(at))
+            if rank < best[0] and (row is None or row[0] @ inside(at) >= row[1] - 1e-9):
+                best = rank, inside(at)
+            return rank.loss / scale
+
+        def slope(at: Floats) -> Floats:
+            return self.cost(inside(at))[1] / scale
 
         rows = (
             [] if row is None else [{"type": "ineq", "fun": lambda at: row[0] @ at - row[1], "jac": lambda at: row[0]}]
         )
         options = {"maxiter": iterations, "ftol": 1e-5}
-        minimize(scaled, x, jac=True, method="SLSQP", bounds=limits, constraints=rows, options=options)
+        minimize(value, x, jac=slope, method="SLSQP", bounds=limits, constraints=rows, options=options)
         return best[1]
 
     def result(self, x: Floats, margin: float | None, starts: tuple[float, ...]) -> Tuned:
@@ -289,7 +314,7 @@ class GainSearch:
         if attained is not None and margin is not None and attained < 1.02 * margin:
             active.append("margin")
         evaluations = self.evaluations
-        before, after = self.cost(self.box.first)[0].loss, self.cost(x)[0].loss
+        before, after = self.rank(self.box.first).loss, self.rank(x).loss
         held_out = None if self.problem.held_out is None else self._judged(x, self.problem.held_out)
         return Tuned(law, self.box.gains(x), before, after, held_out, attained, tuple(active), evaluations, starts)
 

@@ -53,7 +53,7 @@ class Tuned(NamedTuple):
     active
         Gains at a bound, such as ``"kp[1] at its upper bound"``, and ``"margin"`` if that stops the search.
     evaluations
-        Number of simulations of all training draws, each with its gradient.
+        Number of simulations of all training draws, with gradients where they are needed.
     starts
         Average loss that was reached from each start.
     """

@@ -122,7 +122,7 @@ def tune(
         for x in box.starting_points(count, seed):
             ends.append(search.descend(x, max(1, budget // (2 * count)), least, rounds=1))
             advance(1)
-        ranks = [search.cost(x)[0] for x in ends]
+        ranks = [search.rank(x) for x in ends]
         x = search.descend(ends[ranks.index(min(ranks))], budget, least)
         advance(1)
     return search.result(x, least, tuple(rank.loss for rank in ranks))
