@@ -156,10 +156,16 @@ class Controller(HasBounds, Sealed):
             return {}
         return {f"{_INNER}{name}": value for name, value in self.inner.design_values.items()}
 
+    @property
+    def designed_parameters(self) -> tuple[str, ...]:
+        """Names of `parameters` that follow from `design_values`; default the inner law's."""
+        return () if self.inner is None else tuple(f"{_INNER}{name}" for name in self.inner.designed_parameters)
+
     def design_slopes(self, times: NDArray[np.float64], motion: PlannedMotion) -> Mapping[str, NDArray[np.float64]]:
         """Return derivatives by all elements of `design_values`, p of them.
 
-        Of the parts of `schedule` by name, (p, k, *shape), ``""`` for an array; or, without one, of `parameters`.
+        Of the parts of `schedule` by name, (p, k, *shape), ``""`` for an array; or, without one, of the
+        `designed_parameters`.
         """
         if self.inner is None:
             return {}

@@ -110,8 +110,9 @@ def _names(law: Controller, by: Sequence[str] | None) -> tuple[str, ...]:
     for name in by or ():
         if name not in known:
             raise UnknownNameError(f"parameter of {type(law).__name__}", name, known)
-    is_gain = {name: bool(np.all((np.asarray(x) > 0.0) & np.isfinite(x))) for name, x in known.items()}
-    names = tuple(name for name in known if is_gain[name]) if by is None else tuple(by)
+    free = {name: np.asarray(x) for name, x in known.items() if name not in law.designed_parameters}
+    gains = tuple(name for name, x in free.items() if np.all((x > 0.0) & np.isfinite(x)))
+    names = gains if by is None else tuple(by)
     if not names:
         raise ArgumentError(f"{type(law).__name__} has no positive parameters to find; name them in by=, with bounds=")
     return names

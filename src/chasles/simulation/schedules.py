@@ -93,11 +93,10 @@ class Design:
         """Names and shapes of the values, by their full names."""
         return Layout.of({f"{_PREFIX}{name}": value for name, value in self.loop.controller.design_values.items()})
 
-    @cached_property
+    @property
     def parameters(self) -> tuple[str, ...]:
-        """Names of the loop's parameters that follow from the values, of laws that have no schedule."""
-        slopes = () if self.loop.controller.has_schedule else self._slopes(self.loop.controller)
-        return tuple(f"{_PREFIX}{name}" for name in slopes)
+        """Names of the loop's parameters that follow from the values."""
+        return tuple(f"{_PREFIX}{name}" for name in self.loop.controller.designed_parameters)
 
     def parameters_of(self, law: Controller) -> dict[str, Floats]:
         """The loop's parameters that follow from a law's values."""

@@ -93,10 +93,9 @@ def _search(study: Definition) -> list[str]:
     return [
         f"Gains were searched for each controller, robot, sample rate and delay: {tuning.evaluations} candidates (the "
         "study's settings, a Sobol sequence), and from the best of them at most "
-        f"{tuning.iterations} iterations by exact gradients over the gains of all joints (for laws without such gains "
-        "by Nelder and Mead over the settings), on the same "
-        f"{tuning.draws} training draws of the unknowns, with seed {tuning.seed}. Frequencies of "
-        f"{_from_to(tuning.frequency, 1.0, 'rad/s')}, at most the Nyquist frequency; damping ratios of "
+        f"{tuning.iterations} iterations by exact gradients over the gains of all joints, or the weights that they "
+        f"follow from, on the same {tuning.draws} training draws of the unknowns, with seed {tuning.seed}. "
+        f"Frequencies of {_from_to(tuning.frequency, 1.0, 'rad/s')}, at most the Nyquist frequency; damping ratios of "
         f"{_from_to(tuning.damping, 1.0, '')}."
     ]
 

@@ -302,16 +302,16 @@ UNBOUNDED = 1e6
 class Tuning:
     """Gains of each controller at their best, for each robot, rate and delay; see `chasles.studies.tuning`.
 
-    Settings are searched; from the best, gradients lead to gains of each joint. All controllers have the same budget,
-    training draws and ranges. The training draws differ from those of the study.
+    Settings are searched; from the best, gradients lead to gains of each joint, or to the weights that gains follow
+    from. All controllers have the same budget, training draws and ranges. The training draws differ from those of the
+    study.
 
     Attributes
     ----------
     evaluations
         Number of candidates for each controller, robot, rate and delay.
     iterations
-        Largest number of iterations of the descent from the best of them: by gradients, for laws without gains of
-        their own by Nelder and Mead's search over the settings; 0 for none.
+        Largest number of iterations of the descent by gradients from the best of them; 0 for none.
     draws
         Number of runs on which each candidate is tested and gradients are taken.
     seed

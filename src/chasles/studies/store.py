@@ -125,8 +125,7 @@ class Store:
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MEASURES, (part.runs,))
         shapes |= {"profile": (part.runs, len(PROFILE)), "loop": (len(LOOP),)}
         if self.study.tuning is not None:
-            rows = self.study.tuning.evaluations + self.study.tuning.iterations
-            shapes |= {CANDIDATES: (rows, len(COLUMNS)), GAINS: (-1,)}
+            shapes |= {CANDIDATES: (self.study.tuning.evaluations, len(COLUMNS)), GAINS: (-1,)}
         return shapes
 
     def _remove_abandoned(self) -> None:

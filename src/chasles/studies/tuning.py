@@ -1,8 +1,7 @@
 """Each controller at its best on training draws: its settings by a search, then its gains by exact gradients.
 
 The search tells which frequency and damping a law can bear. Gradients of whole simulations (`chasles.tune`) then find
-the gains of each joint; the settings of laws without gains of their own, which solve Riccati equations, are searched
-further.
+the gains of each joint, or the weights and noises that gains follow from.
 """
 
 from __future__ import annotations
@@ -54,7 +53,7 @@ class Found(NamedTuple):
     Attributes
     ----------
     candidates
-        Candidates in the order in which they were tried, shape (evaluations + iterations, columns) with the `COLUMNS`;
+        Candidates in the order in which they were tried, shape (evaluations, columns) with the `COLUMNS`;
         NaN for settings that the controller does not have, and in rows that were not needed.
     gains
         Gains of all joints, shape (k,), in the order of `gains_by_name`; empty where the best candidate's are kept.
@@ -69,8 +68,7 @@ def tune(study: Definition, part: RunBatch) -> Found:
 
     The candidates are the study's own settings, and points of a Sobol sequence that fill the ranges (on logarithmic
     scales). From the best of them, gradients lead to the gains of each joint with the least mean squared error; these
-    are taken if they have a smaller cost. For laws without gains of their own, Nelder and Mead's search from there
-    tries as many further candidates.
+    are taken if they have a smaller cost.
 
     Parameters
     ----------
@@ -84,9 +82,8 @@ def tune(study: Definition, part: RunBatch) -> Found:
     training = study.replace(tuning=None, factors=study.factors_at(part.rate, part.delay), design=tuning.design)
     draws = RunBatch(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
     names = knobs(choice.kind, study.settings_of(choice))
-    has_gains = bool(names) and _has_gains(controller_of(training, draws))
-    candidates = search(training, draws, tuning, names, 0 if has_gains else tuning.iterations)
-    if not (has_gains and tuning.iterations):
+    candidates = search(training, draws, tuning, names)
+    if not (names and tuning.iterations):
         return Found(candidates, np.empty(0))
     cost = float(np.nanmin(candidates[:, COLUMNS.index("cost")]))
     return Found(candidates, _descend(training, draws, best(candidates), tuning.iterations, cost))
@@ -103,17 +100,9 @@ def gains_by_name(law: Controller, gains: Floats) -> dict[str, Floats]:
     return dict(GainBox.of(law, None, {}).layout.split(gains))
 
 
-def _has_gains(law: Controller) -> bool:
-    """Whether a law has positive parameters that gradients can find."""
-    try:
-        return bool(GainBox.of(law, None, {}).names)
-    except ArgumentError:
-        return False
-
-
-def search(training: Definition, draws: RunBatch, tuning: Tuning, names: Sequence[str], further: int) -> Floats:
-    """Return the candidates and their scores, with further ones of Nelder and Mead's search."""
-    table = np.full((tuning.evaluations + tuning.iterations, len(COLUMNS)), np.nan)
+def search(training: Definition, draws: RunBatch, tuning: Tuning, names: Sequence[str]) -> Floats:
+    """Return the candidates and their scores."""
+    table = np.full((tuning.evaluations, len(COLUMNS)), np.nan)
     table[0, len(KNOBS) :] = _scores(training, draws, {})  # the study's own design; its settings are not in the table
     if not names:
         return table
@@ -122,21 +111,10 @@ def search(training: Definition, draws: RunBatch, tuning: Tuning, names: Sequenc
     ranges = np.log(np.array([ranges_of(tuning, draws.rate)[name] for name in names]))
     count = tuning.evaluations - 1
     points = qmc.Sobol(len(names), seed=tuning.seed).random(1 << (count - 1).bit_length())[:count]
-    rows = iter(table[1:])
-
-    def cost(u: Floats) -> float:
-        row, values = next(rows), np.exp(ranges[:, 0] + np.clip(u, 0.0, 1.0) * (ranges[:, 1] - ranges[:, 0]))
+    for row, u in zip(table[1:], points, strict=True):
+        values = np.exp(ranges[:, 0] + u * (ranges[:, 1] - ranges[:, 0]))
         row[[KNOBS.index(name) for name in names]] = values
         row[len(KNOBS) :] = _scores(training, draws, dict(zip(names, values.tolist(), strict=True)))
-        return float(row[len(KNOBS)])
-
-    start = points[int(np.argmin([cost(u) for u in points]))]
-    if further > len(names) + 1:
-        from scipy.optimize import minimize
-
-        simplex = np.vstack([start, start + np.where(start > 0.5, -0.15, 0.15) * np.eye(len(start))])
-        options = {"maxfev": further, "initial_simplex": simplex, "xatol": 1e-3, "fatol": 1e-9}
-        minimize(cost, start, method="Nelder-Mead", bounds=[(0.0, 1.0)] * len(start), options=options)
     return table
 
 

@@ -114,6 +114,11 @@ class LinearQuadraticRegulator(WeightedRegulator):
         """Diagonals of the weights, for held torques."""
         return {} if self.period is None else super().design_values
 
+    @property
+    def designed_parameters(self) -> tuple[str, ...]:
+        """The gains, for held torques."""
+        return () if self.period is None else ("K",)
+
     def with_values(self, values: Mapping[str, Any]) -> Self:
         """Return the same law with another K, or with that of other diagonals of the weights."""
         other = super().with_values(values)
