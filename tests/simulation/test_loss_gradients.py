@@ -10,12 +10,15 @@ import pytest
 from tests.oracles.closed_machines import four_bar
 
 import chasles as ch
+from chasles import control
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import PD
 from chasles.engine import cos
 from chasles.integrators import Steps
 from chasles.model import Description, Inertia, Joint, Limits, Link
 from chasles.simulation import sensitivities
+from chasles.simulation.loss_gradients import RunLoss
+from chasles.simulation.preparation import Setup
 
 RK4 = Steps("rk4", 1)
 
@@ -206,3 +209,54 @@ def test_steps_that_the_error_controls_have_the_gradient_of_fine_ones(method: st
     np.testing.assert_allclose(ours.loss, fine.loss, rtol=1e-8)
     for name in names:
         np.testing.assert_allclose(ours.gradient[name], fine.gradient[name], rtol=1e-6, atol=1e-9)
+
+
+def weighted_laws(arm: ch.Robot, motion: ch.PointToPoint) -> dict[str, ch.Controller]:
+    """Laws whose gains follow from weights and noises."""
+    along = {"Q": np.diag([900.0, 400.0, 4.0, 1.0]) + 30.0 * np.eye(4)[::-1], "R": [0.01, 0.04]}
+    springs = {"stiffness": [800.0, 100.0], "rotor_inertia": [0.3, 0.05]}
+    regulator = control.TimeVaryingRegulator(arm, **along, integral_error=0.01, delay=1.5)
+    return {
+        "along the motion": control.DifferencedVelocity(arm, regulator, filter_time=0.01),
+        "scheduled": control.GainScheduledRegulator(arm, **along, update_period=0.045, interpolate=True),
+        "at a pose": control.LinearQuadraticRegulator(arm, **along, period=0.01),
+        "filtered": control.LinearQuadraticGaussian(arm, **along, torque_error=30.0, delay=1.0),
+        "filtered at a pose": control.LinearQuadraticGaussian(arm, [0.5, 0.3], **along, torque_error=30.0),
+        "springs": control.ElasticRegulator.tuned(arm, motion, 0.01, frequency=6.0, integral=0.3, **springs),
+    }
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "along the motion",
+        "filtered",
+        *(
+            pytest.param(kind, marks=pytest.mark.slow)
+            for kind in ("scheduled", "at a pose", "filtered at a pose", "springs")
+        ),
+    ],
+)
+def test_gradients_by_weights_and_noises_are_differences_of_whole_runs(kind: str) -> None:
+    """Along a drawn direction of the logarithms of all, for two payloads that the law does not know."""
+    arm, _, _ = planar()
+    motion = ch.PointToPoint([0.0, 0.1], [0.6, 0.4], duration=0.2)
+    law = weighted_laws(arm, motion)[kind]
+    plant = ch.Plant(arm)
+    if kind == "springs":
+        plant = ch.Plant(arm, elastic_joints=ch.ElasticJoints(arm, stiffness=[800.0, 100.0], rotor_inertia=[0.3, 0.05]))
+    values = {f"controller.{name}": np.asarray(value) for name, value in law.design_values.items()}
+    setup = Setup(plant, law, motion, None, 0.01, [0.05, 0.0], Steps("rk4", 4))
+    run = RunLoss.of(setup, loss, list(values), vary={"payload.mass": [0.0, 1.0]})
+    rng = np.random.default_rng(0)
+    along = {name: rng.normal(size=value.shape) for name, value in values.items()}
+
+    def at(h: float) -> Any:
+        return run.evaluate({name: value * np.exp(h * along[name]) for name, value in values.items()}).loss
+
+    gradient = run.evaluate().gradient
+    slope = sum((gradient[name] * value * along[name]).sum(axis=-1) for name, value in values.items())
+    h = 1e-3
+    differences = (45.0 * (at(h) - at(-h)) - 9.0 * (at(2 * h) - at(-2 * h)) + at(3 * h) - at(-3 * h)) / (60.0 * h)
+    np.testing.assert_allclose(slope, differences, rtol=1e-8)
+    np.testing.assert_allclose(run.losses(), run.evaluate().loss, rtol=1e-13)

@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
-from chasles.control import PD
+from chasles.control import PD, LinearQuadraticRegulator
 from chasles.control.loop_margins import loop_margins
 from chasles.model import Description, Inertia, Joint, Limits, Link
 
@@ -67,6 +67,24 @@ def test_the_geometric_mean_counts_each_draw_by_its_factor() -> None:
     assert found.values["kd"][0] == pytest.approx(wanted, rel=0.01)
     with pytest.raises(ArgumentError, match=r"positive losses, but the loss of a run is -1; use 1"):
         ch.tune(robot, law, long, lambda now: 0.0 * now.t - 1.0, exponent=0.0, **setup)
+
+
+def test_weights_of_a_regulator_become_those_of_the_loss() -> None:
+    """Among all gains those of the quadratic loss itself are optimal, from whatever start."""
+    robot, rest = mass()
+    Q, R = np.array([16.0, 1.0]), 0.25
+    law = LinearQuadraticRegulator(robot, Q=[4.0, 4.0], R=1.0, period=0.02)
+
+    def quadratic(now: Any) -> Any:
+        return Q[0] * (now.error @ now.error) + Q[1] * (now.qd @ now.qd) + R * (now.tau @ now.tau)
+
+    found = ch.tune(robot, law, rest, quadratic, by=["Q"], start=[1.0], period=0.02, starts=1)
+    best = LinearQuadraticRegulator(robot, Q=Q, R=R, period=0.02)
+    np.testing.assert_allclose(found.law.K, best.K, rtol=5e-3)
+    np.testing.assert_allclose(found.values["Q"], Q / R, rtol=0.02)
+    assert set(ch.tune(robot, law, rest, start=[1.0], period=0.02, starts=1, iterations=1).values) == {"Q", "R"}
+    with pytest.raises(ArgumentError, match="give K, or Q and R"):
+        ch.tune(robot, law, rest, by=["K", "Q"], start=[1.0], period=0.02)
 
 
 def test_a_loss_below_zero_is_minimised() -> None:
