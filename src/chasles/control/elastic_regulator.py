@@ -19,6 +19,7 @@ from chasles.control.linear_model import LinearModel, linear_model
 from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     integral_for,
+    last_of,
     mean_of_periods,
     next_deviation_integral,
     next_pending,
@@ -159,7 +160,7 @@ class ElasticRegulator(WeightedRegulator, ElasticJointLaw):
         """Sampled models along a motion, the weights of a period, and the regulator."""
         model = self.sampled_model(motion, period)
         costs = weights_of_period(self.weights, period, self.delay + self.velocity_lag)
-        last = discrete_riccati(*(part[-1] for part in model), *costs).P
+        last = discrete_riccati(*last_of(model), *costs).P
         return model, costs, backward_riccati(*model, *costs, last, every_cost=True)
 
     def design_slopes(self, times: Floats, motion: Motion) -> dict[str, Floats]:

@@ -84,6 +84,11 @@ def sampled_model(robot: Robot, motion: Motion, period: float, *, integral: bool
     return with_pending(joined, held.B_late[1:])
 
 
+def last_of(model: LinearModel) -> LinearModel:
+    """Model of the last place of a motion."""
+    return LinearModel(model.A[..., -1, :, :], model.B[..., -1, :, :])
+
+
 def with_pending(model: LinearModel, B_late: tuple[Floats, ...]) -> LinearModel:
     """Join torques u[k-1], u[k-2], … as states behind those of a model; `B_late` says how each moves the first ones."""
     if not B_late:

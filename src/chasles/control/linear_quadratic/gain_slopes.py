@@ -82,15 +82,13 @@ def stationary_slopes(model: LinearModel, R: Floats, regulator: InfiniteHorizon,
 
     Examples
     --------
-    A sum, x' = x + u: K = P / (r + P) with the golden ratio P, and a tenth of a hundredth more for r:
+    A sum, x' = x + u, whose gain is 2 / (1 + √(1 + 4 r)) for Q = 1: it falls by 0.171 for each unit of r at 1.
 
     >>> from chasles.control.linear_quadratic import discrete_riccati
     >>> one = np.ones((1, 1))
-    >>> K = [discrete_riccati(one, one, 1.0, r).K for r in (1.0, 1.001)]
     >>> changes = Weights(np.zeros((1, 1, 1)), np.ones((1, 1, 1)))
-    >>> slopes = stationary_slopes(LinearModel(one, one), one, discrete_riccati(one, one, 1.0, 1.0), changes)
-    >>> bool(abs(slopes - (K[1] - K[0]) / 0.001).max() < 1e-3)
-    True
+    >>> stationary_slopes(LinearModel(one, one), one, discrete_riccati(one, one, 1.0, 1.0), changes).ravel().round(3)
+    array([-0.171])
     """
     (A, B), (K, P) = model, regulator
     axes = tuple(range(1, A.ndim - 1))  # of the places, behind that of the directions

@@ -17,6 +17,7 @@ from chasles.control.linear_quadratic.along_motion import (
     held_torques,
     integral_count,
     integral_for,
+    last_of,
     next_deviation_integral,
     next_pending,
     period_of,
@@ -233,7 +234,7 @@ class LinearQuadraticGaussian(WeightedRegulator):
 
     def _along(self, model: _Sampled) -> tuple[FiniteHorizon, FilterGains]:
         """The regulator and the filter along the motion."""
-        last = discrete_riccati(*(part[..., -1, :, :] for part in model.regulated), model.Q, model.R).P
+        last = discrete_riccati(*last_of(model.regulated), model.Q, model.R).P
         first = np.concatenate([self.initial_error, self.torque_error])
         filter = kalman_gains(model.A, self._encoders, model.W, self.encoder_noise**2, first**2)
         return backward_riccati(*model.regulated, model.Q, model.R, last, every_cost=True), filter

@@ -15,6 +15,7 @@ from chasles.control.linear_quadratic.algebraic_riccati import discrete_riccati
 from chasles.control.linear_quadratic.along_motion import (
     change_of_rows,
     integral_count,
+    last_of,
     period_of,
     regulator_law,
     regulator_memory,
@@ -155,7 +156,7 @@ class TimeVaryingRegulator(WeightedRegulator):
         """Gains and costs-to-go of sampled models."""
         last = self.terminal
         if last is None:
-            last = discrete_riccati(*(part[..., -1, :, :] for part in model), *costs).P
+            last = discrete_riccati(*last_of(model), *costs).P
         return backward_riccati(*model, *costs, last, every_cost=every_cost)
 
     def design_slopes(self, times: Floats, motion: Motion) -> dict[str, Floats]:

@@ -231,7 +231,7 @@ def rescaled(weight: Floats, diagonal: Any) -> Floats:
     """
     before = weight.diagonal()
     root = np.sqrt(np.divide(diagonal, before, out=np.zeros(len(before)), where=before > 0.0))
-    other = weight * root[:, None] * root
+    other: Floats = weight * root[:, None] * root
     np.fill_diagonal(other, diagonal)
     return other
 
