@@ -162,7 +162,6 @@ def test_bad_contacts_are_refused() -> None:
         with pytest.raises(error, match=match):
             problem()
 
-    refused("ends after the last node, 10", [(0, 11)])
     refused("begins before or where phase", [(0, 5), (5, 8)])
     refused("has no step", [(3, 3)])
     refused("must be a first and a last node", [3])
@@ -180,7 +179,10 @@ def test_bad_contacts_are_refused() -> None:
         problem.solve([0.2, 0.5])
     with pytest.raises(ArgumentError, match="at the start it moves at 1 m/s"):
         problem.solve([0.0, 0.5], [1.0, 0.0])
+    long = [PhasedContact("foot", phases=[(0, 11)])]
+    with pytest.raises(ArgumentError, match="ends after the last node, 10"):
+        ch.OptimalControl(hopper(), duration=1.0, nodes=10, running=[residuals.torque()], keep=long).solve([0.0, 0.5])
     with pytest.raises(ArgumentError, match="keep must be a list of residuals and contacts"):
         ch.OptimalControl(hopper(), duration=1.0, nodes=10, running=[residuals.torque()], keep=both[0])  # type: ignore[arg-type]
-    with pytest.raises(ArgumentError, match="contacts with known phases"):
-        ch.ModelPredictive(problem)
+    with pytest.raises(ArgumentError, match="with contacts neither delay nor observer"):
+        ch.ModelPredictive(problem, delay=1.0)

@@ -46,7 +46,8 @@ class PhasedContact(Sealed):
     frame
         Frame or link of the robot.
     phases
-        First and last node of each phase, in order. Forces act in the steps from the first node to the last.
+        First and last node of each phase, in order. Forces act in the steps from the first node to the last. For
+        `chasles.ModelPredictive` nodes count from its first call on, and may be more than those of the horizon.
     friction
         Coefficient of friction.
     normal

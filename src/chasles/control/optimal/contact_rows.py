@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -32,55 +33,15 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.contact import Phase, PhasedContact
-from chasles.engine import Function, jacobian, trace
+from chasles.control.optimal.contact_points import Point, axes_of, point_slopes
+from chasles.engine import Function, jacobian, maximum, trace
 from chasles.engine.program.scalar import Array
 from chasles.robot.robot import Robot
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
-#: Share of a point's largest movement below which it cannot move in a direction: rounding.
-_CANNOT_MOVE = 1e-9
 #: Error, m or m/s, to which a point in contact at the start must be on its plane and at rest.
 _AT_START = 1e-6
-
-
-@dataclass(frozen=True)
-class Point:
-    """A contact with the directions in which its point can move.
-
-    Attributes
-    ----------
-    contact
-        The contact.
-    axes
-        Normal of the plane, and up to two directions along it, (1 to 3, 3).
-    forces
-        Places of the force's components along these axes among those of all contacts.
-    """
-
-    contact: PhasedContact
-    axes: Floats
-    forces: slice
-
-    def in_contact(self, nodes: int) -> Flags:
-        """Whether its force acts in each step, (N,)."""
-        step = np.arange(nodes)
-        return np.asarray(np.any([(p.first <= step) & (step < p.last) for p in self.contact.phases], axis=0))
-
-    def touches(self, nodes: int) -> Flags:
-        """Whether it is on the plane at each node, (N + 1,)."""
-        node = np.arange(nodes + 1)
-        return np.asarray(np.any([(p.first <= node) & (node <= p.last) for p in self.contact.phases], axis=0))
-
-    @property
-    def cone(self) -> Floats:
-        """Rows of the force that must not be negative: an inscribed pyramid where it can slip in two directions."""
-        along = len(self.axes) - 1
-        if not along:
-            return np.ones((1, 1))
-        sides = np.concatenate([np.eye(along), -np.eye(along)])
-        normal = np.full((2 * along, 1), self.contact.friction / np.sqrt(along))
-        return np.concatenate([normal, sides], axis=1)
 
 
 @dataclass(frozen=True)
@@ -95,14 +56,14 @@ class Rows:
         Number of them.
     value
         Function of what is known by name that returns them, (count,).
-    present
-        Whether they count at each node, (N + 1,).
+    counts
+        Whether they count at each node, (N + 1,), of a horizon that begins at a node of the sequence.
     """
 
     words: str
     count: int
     value: Callable[[Mapping[str, Any]], Array]
-    present: Flags
+    counts: Callable[[int], Flags]
 
 
 class Contacts(Sealed):
@@ -120,23 +81,33 @@ class Contacts(Sealed):
         Time of a step, s.
     free_start
         Whether the start is free: points then are where they touch down at node 0 too.
+    recedes
+        Whether horizons begin at any node of the sequence, after which its last node goes on. Points that then are in
+        contact stay where they are at the start of the horizon, or below that on their planes.
 
     Raises
     ------
     UnknownNameError
         The robot has no such frame.
     ArgumentError
-        A phase ends after the motion, phases of one frame overlap, or a point cannot move along its normal.
+        Phases of one frame overlap, or a point cannot move along its normal.
     """
 
     def __init__(
-        self, contacts: Sequence[PhasedContact], robot: Robot, nodes: int, h: float, *, free_start: bool = False
+        self,
+        contacts: Sequence[PhasedContact],
+        robot: Robot,
+        nodes: int,
+        h: float,
+        *,
+        free_start: bool = False,
+        recedes: bool = False,
     ) -> None:
-        self.robot, self.nodes, self.h, self.free_start = robot, nodes, h, free_start
+        self.robot, self.nodes, self.h, self.free_start, self.recedes = robot, nodes, h, free_start, recedes
         points: list[Point] = []
         for contact in contacts:
             self._require_possible(contact, [point.contact for point in points])
-            axes = _axes(robot, contact)
+            axes = axes_of(robot, contact)
             first = points[-1].forces.stop if points else 0
             points.append(Point(contact, axes, slice(first, first + len(axes))))
         self.points = tuple(points)
@@ -146,24 +117,36 @@ class Contacts(Sealed):
         frame = contact.frame
         if frame not in (*self.robot.frame_names, "tool"):
             raise UnknownNameError("frame", frame, list(self.robot.frame_names), of=f"robot '{self.robot.name}'")
-        first, last, _ = contact.phases[-1]
-        if last > self.nodes:
-            raise ArgumentError(
-                f"phase ({first}, {last}) of contact '{frame}' ends after the last node, {self.nodes}; phases are "
-                "intervals of nodes"
-            )
         for other in others:
             if other.frame == frame and any(
                 a.first <= b.last and b.first <= a.last for a in contact.phases for b in other.phases
             ):
                 raise ArgumentError(f"two contacts hold '{frame}' at the same nodes; a point is on one plane at a time")
 
+    def receding(self) -> Contacts:
+        """Return the same contacts for horizons that recede."""
+        contacts = [point.contact for point in self.points]
+        return Contacts(contacts, self.robot, self.nodes, self.h, recedes=True)
+
+    @cached_property
+    def last_node(self) -> int:
+        """Last node of the sequence."""
+        return max([self.nodes, *(point.contact.phases[-1].last for point in self.points)])
+
+    def _steps(self, first: int) -> NDArray[np.int_]:
+        """Places in the sequence of the steps of a horizon that begins at a node."""
+        return np.minimum(first + np.arange(self.nodes), self.last_node - 1)
+
+    def _nodes(self, first: int) -> NDArray[np.int_]:
+        """Places in the sequence of the nodes of a horizon."""
+        return np.minimum(first + np.arange(self.nodes + 1), self.last_node)
+
     def torques(self, q: Array, forces: Array) -> Array:
         """Torques of all joints (..., n) that the forces (..., count) along the points' axes cause."""
         tau = np.zeros(self.robot.n)
         for point in self.points:
             in_world = forces[..., point.forces] @ point.axes
-            tau = tau + (in_world[..., None, :] @ _slopes(self.robot, q, point.contact.frame))[..., 0, :]
+            tau = tau + (in_world[..., None, :] @ point_slopes(self.robot, q, point.contact.frame))[..., 0, :]
         return tau
 
     def in_world(self, forces: Array) -> Array:
@@ -174,15 +157,16 @@ class Contacts(Sealed):
     @cached_property
     def active(self) -> Flags:
         """Whether each force acts in each step, (N, count)."""
-        parts = [np.repeat(p.in_contact(self.nodes)[:, None], len(p.axes), axis=1) for p in self.points]
+        parts = [np.repeat(p.in_contact(self._steps(0))[:, None], len(p.axes), axis=1) for p in self.points]
         return np.concatenate([np.zeros((self.nodes, 0), dtype=bool), *parts], axis=1)
 
     def carrying(self) -> Floats:
         """Forces that carry the robot's weight together wherever there are contacts, (N, count)."""
         result = np.zeros((self.nodes, self.count))
-        standing = sum((point.in_contact(self.nodes).astype(float) for point in self.points), np.zeros(self.nodes))
-        for point in self.points:
-            share = point.in_contact(self.nodes) / np.maximum(1.0, standing)
+        acting = [point.in_contact(self._steps(0)).astype(float) for point in self.points]
+        standing = sum(acting, np.zeros(self.nodes))
+        for point, acts in zip(self.points, acting, strict=True):
+            share = acts / np.maximum(1.0, standing)
             result[:, point.forces.start] = self.weight * share
         return result
 
@@ -222,7 +206,7 @@ class Contacts(Sealed):
                 f"'{point.contact.frame}' is {{:.3g}} m below its plane",
                 1,
                 self._distance(point),
-                ~point.touches(self.nodes),
+                partial(self._above_in, point),
             )
             for point in self.points
         )
@@ -230,19 +214,17 @@ class Contacts(Sealed):
     @cached_property
     def held(self) -> tuple[Rows, ...]:
         """Points stay where they are in their phases."""
-        return tuple(
-            rows for point in self.points for phase in point.contact.phases for rows in self._held_in(point, phase)
-        )
+        return tuple(rows for point in self.points for rows in self._held_at(point))
 
     @cached_property
     def cones(self) -> tuple[Rows, ...]:
         """Forces are within their friction cones in a phase."""
-        return tuple(self._of_force(point, point.cone, point.in_contact(self.nodes)) for point in self.points)
+        return tuple(self._of_force(point, point.cone, acts=True) for point in self.points)
 
     @cached_property
     def absent(self) -> tuple[Rows, ...]:
         """Forces are zero between phases."""
-        return tuple(self._of_force(p, np.eye(len(p.axes)), ~p.in_contact(self.nodes)) for p in self.points)
+        return tuple(self._of_force(p, np.eye(len(p.axes)), acts=False) for p in self.points)
 
     @property
     def parts(self) -> tuple[tuple[Rows, ...], ...]:
@@ -254,50 +236,85 @@ class Contacts(Sealed):
         words = [rows.words for part in self.parts for rows in part for _ in range(rows.count)]
         return words[element].format(value)
 
-    def _of_force(self, point: Point, factors: Floats, in_steps: Flags) -> Rows:
-        """Rows of combinations of a force's components."""
+    def _above_in(self, point: Point, first: int) -> Flags:
+        """Whether a point is between phases at each node."""
+        return ~point.touches(self._nodes(first))
+
+    def _of_force(self, point: Point, factors: Floats, *, acts: bool) -> Rows:
+        """Rows of combinations of a force's components, where it acts or where it does not."""
+
+        def counts(first: int) -> Flags:
+            return np.append(point.in_contact(self._steps(first)) == acts, False)
+
         words = f"the force at '{point.contact.frame}' is {{:.3g}} weights of the robot outside what is possible"
         return Rows(
             words,
             len(factors),
             lambda known: factors @ known["contact_forces"][point.forces] / self.weight,
-            np.append(in_steps, False),
+            counts,
         )
 
     def _distance(self, point: Point) -> Callable[[Mapping[str, Any]], Array]:
         contact = point.contact
         return lambda known: contact.normal[None] @ self._position(known["q"], contact.frame) - contact.height
 
-    def _held_in(self, point: Point, phase: Phase) -> Iterator[Rows]:
-        node = np.arange(self.nodes + 1)
+    def _held_at(self, point: Point) -> Iterator[Rows]:
+        """Rows of a point that stands at the start of the horizon, and of those places where it touches down later."""
+        phases = point.contact.phases
+        if not self.free_start and (self.recedes or phases[0].first == 0):
+            yield from self._held_in(point, phases, None, at_start=True)
+        later = [phase for phase in phases if phase.first or self.free_start]
+        places = {None if p.foothold is None else tuple(p.foothold.tolist()): p.foothold for p in later}
+        for key, place in places.items():
+            there = [p for p in later if key == (None if p.foothold is None else tuple(p.foothold.tolist()))]
+            yield from self._held_in(point, there, place, at_start=False)
+
+    def _held_in(
+        self, point: Point, phases: Sequence[Phase], place: Floats | None, *, at_start: bool
+    ) -> Iterator[Rows]:
+        """Rows of a point in phases: at a place, on its plane, or where it is at the start of the horizon."""
         frame, plane = point.contact.frame, point.contact.height * point.contact.normal
-        stands = phase.first == 0 and not self.free_start
-        is_known = stands or phase.foothold is not None
-        axes = point.axes if is_known else point.axes[:1]
+        axes = point.axes if at_start or place is not None else point.axes[:1]
 
         def missed(known: Mapping[str, Any], axes: Floats) -> Array:
-            place = phase.foothold
-            if stands:
-                place = self._position(known["start"], frame)
             target = plane if place is None else place
+            if at_start:
+                target = self._standing(point, known["start"])
             return np.asarray(axes @ (self._position(known["q"], frame) - target))
 
         def moves(known: Mapping[str, Any]) -> Array:
-            velocity = point.axes @ (_slopes(self.robot, known["q"], frame) @ known["qd"])
+            velocity = point.axes @ (point_slopes(self.robot, known["q"], frame) @ known["qd"])
             rest = np.zeros(len(point.axes) - len(axes))
             return np.asarray(velocity + np.concatenate([missed(known, axes), rest]) / self.h)
 
-        words = f"'{frame}' moves at {{:.3g}} m/s in contact"
-        yield Rows(words, len(point.axes), moves, (phase.first <= node) & (node <= phase.last))
-        if not stands:
+        def stands(first: int) -> Flags:
+            node, now = self._nodes(first), min(first, self.last_node)
+            begun = [phase for phase in phases if ((phase.first <= now) and not self.free_start) == at_start]
+            return np.asarray(
+                np.any([np.zeros(len(node)), *((p.first <= node) & (node <= p.last) for p in begun)], axis=0)
+            )
+
+        def touches_down(first: int) -> Flags:
+            node, now = first + np.arange(self.nodes + 1), min(first, self.last_node)
+            begins = [node == phase.first for phase in phases if phase.first > now or self.free_start]
+            return np.asarray(np.any([np.zeros(len(node)), *begins], axis=0))
+
+        yield Rows(f"'{frame}' moves at {{:.3g}} m/s in contact", len(point.axes), moves, stands)
+        if not at_start:
             words = f"'{frame}' touches down {{:.3g}} m beside its place"
-            yield Rows(words, len(axes), lambda known: missed(known, axes), node == phase.first)
+            yield Rows(words, len(axes), lambda known: missed(known, axes), touches_down)
+
+    def _standing(self, point: Point, start: Array) -> Array:
+        """Where a point stands that is in contact at a start: there, but on its plane if it is above that."""
+        contact = point.contact
+        place = self._position(start, contact.frame)
+        return np.asarray(place - maximum(contact.normal @ place - contact.height, 0.0) * contact.normal)
 
     def _position(self, q: Array, frame: str) -> Array:
         return np.asarray(self.robot.forward_kinematics(q, target=frame))[..., :3, 3]
 
     def require_start(self, q: Floats, qd: Floats) -> None:
-        """Raise `ArgumentError` where a point that begins in contact is not on its plane, or moves.
+        """Raise `ArgumentError` where a phase ends after the motion, or a point that stands at first moves.
 
         Parameters
         ----------
@@ -306,13 +323,19 @@ class Contacts(Sealed):
         """
         for point in self.points:
             contact, phase = point.contact, point.contact.phases[0]
-            if phase.first:
+            first, last, _ = contact.phases[-1]
+            if last > self.nodes:
+                raise ArgumentError(
+                    f"phase ({first}, {last}) of contact '{contact.frame}' ends after the last node, {self.nodes}; "
+                    "only in model predictive control is the sequence longer than the motion"
+                )
+            if phase.first or self.free_start:
                 continue
             place = self._position(q, contact.frame)
             away = np.abs(place @ contact.normal - contact.height).max()
             if phase.foothold is not None:
                 away = max(away, np.abs((place - phase.foothold) @ point.axes.T).max())
-            speed = np.abs((_slopes(self.robot, q, contact.frame) @ qd[..., None])[..., 0]).max()
+            speed = np.abs((point_slopes(self.robot, q, contact.frame) @ qd[..., None])[..., 0]).max()
             if max(away, speed) > _AT_START:
                 what = f"is {away:.3g} m away from its place" if away > _AT_START else f"moves at {speed:.3g} m/s"
                 raise ArgumentError(
@@ -329,31 +352,3 @@ def stacked_rows(rows: Sequence[Rows], known: Mapping[str, Any]) -> Array:
 def row_count(rows: Sequence[Rows]) -> int:
     """Return the number of rows."""
     return sum(each.count for each in rows)
-
-
-def _slopes(robot: Robot, q: Array, frame: str) -> Array:
-    """Derivatives of the velocity of a frame's origin, in world axes, to those of the joints, (..., 3, n)."""
-    return np.asarray(robot.jacobian(q, target=frame, frame="world-aligned"))[..., 3:, :]
-
-
-def _axes(robot: Robot, contact: PhasedContact) -> Floats:
-    """Normal and directions along the plane in which a point can move at all: a planar robot has one of these.
-
-    Elsewhere a force would move nothing, and no cost would determine it. Directions are told from drawn configurations.
-    """
-    rng = np.random.default_rng(0)
-    q = robot.integrate(robot.home, rng.normal(size=(8, robot.n)))
-    J = _slopes(robot, q, contact.frame)
-    J = np.concatenate(J[np.isfinite(J).all(axis=(1, 2))], axis=1)
-    most, normal = np.abs(J).max(initial=0.0), contact.normal
-    if not np.abs(normal @ J).max(initial=0.0) > _CANNOT_MOVE * most:
-        raise ArgumentError(
-            f"the point '{contact.frame}' of robot '{robot.name}' cannot move along the normal of its contact"
-        )
-    first = np.cross(normal, np.eye(3)[np.argmin(np.abs(normal))])
-    first /= np.linalg.norm(first)
-    along = np.stack([first, np.cross(normal, first)])
-    directions, sizes, _ = np.linalg.svd(along @ J, full_matrices=False)
-    moving = sizes > _CANNOT_MOVE * most * np.sqrt(J.shape[1])
-    chosen = along if moving.all() else (directions.T @ along)[moving]
-    return np.concatenate([normal[None], chosen])

@@ -32,6 +32,8 @@ Floats = NDArray[np.float64]
 #: Iterations of the first call, which a robot makes before it moves, and its first barrier.
 _FIRST_ITERATIONS, _FIRST_BARRIER = 300, 0.1
 _MOST_ITERATIONS = 1000
+#: Numbers in the memory beside those of a call: time of the first call, node of the sequence of contacts, and counts.
+_COUNTED = ("begin", "node", "calls", "late", "failed", "longest")
 
 _LATE = Rule(
     "late-solve",
@@ -60,7 +62,7 @@ class ModelPredictive(RobotController):
 
     Robots may have a free base, spherical joints or loops. Where the problem limits or weighs rates of torques, torques
     are states: a call sends those that the call before has chosen, and chooses those of the next one, so that rates are
-    kept from call to call.
+    kept from call to call. The phases of contacts are nodes from the first call on, along which the horizon recedes.
 
     A call that takes longer than the period counts as late: `Run.findings` says how often. The simulation uses its
     torques nevertheless, so that runs do not depend on the machine. The first call finds a motion from nothing and
@@ -94,7 +96,8 @@ class ModelPredictive(RobotController):
     Raises
     ------
     ArgumentError
-        A value is missing, is not finite, or has a wrong shape; or a simulation's period is longer than the horizon, or
+        A value is missing, is not finite, or has a wrong shape; a duration or start is free; contacts come with a delay
+        or an observer; or a simulation's period is longer than the horizon, or
         than a step of a problem whose torques are states.
     UnknownNameError
         No residual takes a value of this name.
@@ -142,11 +145,12 @@ class ModelPredictive(RobotController):
             raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")
         if problem.step.free_start:
             raise ArgumentError("the problem's start is free, but a law measures it; plan the motion instead")
-        if problem.step.contacts is not None:
+        if problem.step.contacts is not None and (delay or observer):
             raise ArgumentError(
-                "the problem has contacts with known phases, but a horizon recedes; plan the motion instead"
+                "with contacts neither delay nor observer is possible: what is predicted between calls would depend on "
+                "forces that nobody measures; leave them out"
             )
-        self.problem = problem
+        self.problem = problem.receding
         self.iterations = whole_number(iterations, "iterations", 1, _MOST_ITERATIONS)
         self.barrier = real(barrier, "barrier", above=0.0, at_most=1.0)
         self.delay = real(delay, "delay", at_least=0.0, at_most=MOST_DELAY)
@@ -161,7 +165,7 @@ class ModelPredictive(RobotController):
         super().__init__(problem.robot, checked, self._first_memory())
 
     def _first_memory(self) -> dict[str, Any]:
-        shapes = memory_shapes(self._programs(1.0)) | dict.fromkeys(("calls", "late", "failed", "longest"), ())
+        shapes = memory_shapes(self._programs(1.0)) | dict.fromkeys(_COUNTED, ())
         return {name: np.zeros(shape) for name, shape in shapes.items()}
 
     def _programs(self, period: float) -> CallPrograms:
@@ -210,8 +214,11 @@ class ModelPredictive(RobotController):
         planned = now.schedule if self.problem.takes_reference else 0.0
         values = {f"value of {name}": getattr(self, name) for name in self.problem.values}
         call.take({"t": now.t, "q": now.q, "qd": now.qd, "planned": planned, **values}, now.memory)
+        node = np.rint((now.t - now.memory.begin) / self.problem.step.h)
+        call.go_on(int(now.memory.node), int(node))
         call.run()
         call.give(now.memory)
+        now.memory.node = np.array(node)
         now.memory.failed += call.failed
         return call.tau.copy()
 
@@ -219,7 +226,7 @@ class ModelPredictive(RobotController):
         """Find a motion without another one to begin at; the torques on their way hold the robot where it is."""
         memory, problem, step = now.memory, self.problem, self.problem.step
         m, q, qd = step.inputs, np.asarray(now.q), np.asarray(now.qd)
-        memory.start = q
+        memory.start, memory.begin = q, np.array(now.t)
         hold = np.asarray(self.robot.gravity_torque(q)) * problem.motors
         memory.pending = np.broadcast_to(hold, memory.pending.shape).copy()
         memory.torque = states_of_drives(step, q, qd, None)

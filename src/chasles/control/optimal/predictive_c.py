@@ -39,6 +39,10 @@ def predictive_to_c(law: ModelPredictive, motion: JointTrajectory, *, period: fl
     name
         Prefix of all names.
     """
+    if law.problem.step.contacts is not None:
+        raise ArgumentError(
+            "the problem has contacts, whose rows change from call to call; C code has those of one horizon alone"
+        )
     planned = on_manifold(law.robot, motion)
     calls = max(2, math.ceil(motion.duration / period - 1e-9) + 1)
     start = float(motion.start_time)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -100,15 +101,42 @@ class PredictiveCall:
         self._x, self._centre = np.zeros(step.states), np.zeros(programs.centre)
         self._u, self._centres = np.zeros(step.inputs), np.zeros((N + 1, *programs.centre))
         self._floor, self._ceiling, self._refusals = np.zeros(step.inputs), np.zeros(step.inputs), np.zeros(())
+        self._carried = {name: self.space.rows[name] for name in "abz"}
+        self._fresh = np.zeros(self.rows.count)
+        self._presences: dict[int, Floats] = {}
+        if self.rows.contacts is not None:
+            self._carried = {name: np.ones(self.rows.count) for name in "abz"}
         self.space.bounds[...] = self.rows.bounds
-        self.space.rows["present"][...] = self.rows.present
+        self._take_rows(self._present(0))
         self.space.forget()
-        self.space.count_rows(self.rows.present)
         self.schedule = self._written()
 
     def run(self) -> None:
         """Compute torques and what goes to the next call."""
         self.schedule.run("call")
+
+    def _take_rows(self, present: Floats) -> None:
+        self.space.rows["present"][...] = present
+        self.space.count_rows(present)
+
+    def go_on(self, before: int, node: int) -> None:
+        """Take the contacts of a horizon that begins at a node of their sequence, where the last one began before."""
+        if self.rows.contacts is None:
+            return
+        stages, last = self.rows.by_node(self._present(node))
+        stages_before, last_before = self.rows.by_node(self._present(before))
+        carried = np.zeros_like(stages)
+        carried[: max(0, len(stages) + before - node)] = stages_before[node - before :]
+        self._fresh[...] = self.rows.joined(stages * (1.0 - carried), last * (1.0 - last_before))
+        self._take_rows(self._present(node))
+
+    def _present(self, node: int) -> Floats:
+        """1 for each row that counts, else 0, in a horizon from a node of the sequence of contacts on, (rows,)."""
+        contacts = self.rows.contacts
+        node = node if contacts is None else min(node, contacts.last_node)
+        if node not in self._presences:
+            self._presences[node] = replace(self.rows, first=node).present.astype(float)
+        return self._presences[node]
 
     def take(self, given: Mapping[str, Any], memory: Mapping[str, Any]) -> None:
         """Take what is given at a call, and the memory."""
@@ -167,14 +195,14 @@ class PredictiveCall:
         to.call(programs.arrive, [given["q"], given["qd"], *remembered], [memory["load"], self._x, self._centre])
         to.call(programs.limits, [memory["load"]], [space.bounds, self._floor, self._ceiling])
         self._add_moving_on(to)
-        before, begun = self._before, space.rows
+        before = self._before
         self._copy(to, before["motion"], space.W)
         self._copy(to, before["centres"], self._centres)
         self._copy(to, self._x, space.W[0, m:], 0)
         self._copy(to, self._centre, self._centres[0], 0)
         self._copy(to, before["costates"], space.costates)
         for k, name in enumerate("abz"):
-            stages, last = self.rows.by_node(begun[name])
+            stages, last = self.rows.by_node(self._carried[name])
             self._copy(to, before["rows"][k], stages)
             self._copy(to, memory["last_rows"][k], last, 0)
         to.call(programs.times, [given["t"], np.arange(N + 1.0)], [space.instants[:, 0]])
@@ -185,6 +213,13 @@ class PredictiveCall:
             self._copy(to, self._centres[-1], following[-1], 0)
         begin = {"refusals": self._refusals, "determined": memory["determined"], "failed": self.failed}
         space.call(to, _begun(float(self._iterations), self._barrier), **begin)
+        if self.rows.contacts is not None:
+            self._copy(to, given["q"], memory["start"], 0)
+            for part in space.parts:
+                part.call(to, part.programs.begin)
+            for name, carried in self._carried.items():
+                known = [space.rows["present"], self._fresh, carried, space.rows[name]]
+                to.call(_chosen, known, [space.rows[name]])
 
     def _add_moving_on(self, to: Schedule) -> None:
         """Write down how the motion of the last call becomes that a period later."""
@@ -299,6 +334,18 @@ _refused = Function(
         {"left": (), "before": (), "refusals": ()},
         name="refused",
         outputs=["left", "before", "first", "refusals"],
+    )
+)
+
+
+def _of_row(present: Any, fresh: Any, carried: Any, begun: Any) -> Any:
+    """Slack, excess or multiplier to begin with: that of the call before, or a new one for a row that now counts."""
+    return np.where(present > 0.0, np.where(fresh > 0.0, begun, carried), 1.0)
+
+
+_chosen = Function(
+    lambda: trace(
+        _of_row, dict.fromkeys(("present", "fresh", "carried", "begun"), ()), name="chosen", outputs=["value"]
     )
 )
 #: Calls that nobody uses, by their problems and what else they depend on.

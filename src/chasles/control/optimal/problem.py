@@ -52,7 +52,7 @@ from chasles.trajectories import JointTrajectory
 Floats = NDArray[np.float64]
 _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
 #: Cached properties that depend on the step or on limits.
-_DERIVED = ("_programs_by_limits", "rows", "_running", "_distances", "_held", "_final", "_of_varied")
+_DERIVED = ("_programs_by_limits", "receding", "rows", "_running", "_distances", "_held", "_final", "_of_varied")
 
 
 class OptimalControl(Sealed):
@@ -247,7 +247,7 @@ class OptimalControl(Sealed):
         batch, numbers = checked_numbers(parameters, start, velocity, vary or {}, self.values, values)
         reference = self._reference(reference)
         guess = reference if guess is None else as_motion(guess, None if self.span.is_free else self.duration)
-        if self.step.contacts is not None and not self.step.free_start:
+        if self.step.contacts is not None:
             self.step.contacts.require_start(numbers.q, numbers.qd)
         solved, stretches, adjoint = problem._solved(numbers, reference, guess, most, watch)
         durations = self.duration * (stretches.reshape(batch) if self.span.is_free else np.ones(()))
@@ -298,6 +298,13 @@ class OptimalControl(Sealed):
         varying = {names: problem.with_limits(limits) for names, problem in self._of_varied.items()}
         known = {"_programs_by_limits": self._programs_by_limits, "_of_varied": varying}
         return self._changed(lower=lower, upper=upper, scale=scale, **known)
+
+    @cached_property
+    def receding(self) -> OptimalControl:
+        """The same problem for horizons that begin at any node of a sequence of contacts."""
+        if self.step.contacts is None:
+            return self
+        return self._changed(step=replace(self.step, contacts=self.step.contacts.receding()))
 
     def _reference(self, reference: JointTrajectory | None) -> JointTrajectory | None:
         """Return the motion to follow, if the residuals take what is given."""

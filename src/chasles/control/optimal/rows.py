@@ -58,6 +58,8 @@ class ConstraintRows:
         The programs of the nodes, which know the rows of each.
     contacts
         Contacts, if there are any.
+    first
+        Node of the sequence of contacts at which the motion begins.
     """
 
     lower: Floats
@@ -67,6 +69,7 @@ class ConstraintRows:
     stage: NodePrograms
     last: NodePrograms
     contacts: Contacts | None = None
+    first: int = 0
 
     @property
     def inputs(self) -> int:
@@ -110,7 +113,9 @@ class ConstraintRows:
         parts: list[list[_Row]] = [[], [], [], []]
         elements = count()
         for part, rows in zip(parts, () if self.contacts is None else self.contacts.parts, strict=False):
-            part += [_Row("contact", next(elements), each.present) for each in rows for _ in range(each.count)]
+            part += [
+                _Row("contact", next(elements), each.counts(self.first)) for each in rows for _ in range(each.count)
+            ]
         above, held, cones, absent = parts
         always = np.ones(self.nodes + 1, dtype=bool)
 

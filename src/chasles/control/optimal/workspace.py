@@ -129,7 +129,7 @@ class Workspace:
         self.numbers["may_fall_back"][...] = 1.0
         self.forget()
 
-    def count_rows(self, present: NDArray[np.bool_]) -> None:
+    def count_rows(self, present: NDArray[Any]) -> None:
         """Take the numbers of equations of motion, and of rows that count."""
         self._sizes[...] = self.costates[1:].size, present.sum()
 
