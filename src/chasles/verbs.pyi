@@ -94,6 +94,7 @@ def check(
     acceleration: ArrayLike | None = None,
     jerk: ArrayLike | None = None,
     torque: ArrayLike | None = None,
+    torque_rate: ArrayLike | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> CheckReport: ...

@@ -301,7 +301,6 @@ def test_live_reach(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 def test_fastest_lift(run: Any, tmp_path: Path) -> None:
-    pytest.importorskip("toppra")
     printed, _ = run(23)
     numbers = {label: float(value) for label, value in re.findall(r"^(along .*) \[s\]: (.*)$", printed, re.MULTILINE)}
     given, held, free = numbers.values()

@@ -103,7 +103,6 @@ def test_tables_checks_and_figures_name_each_coordinate() -> None:
 
 
 def test_the_fastest_motion_uses_the_limits_of_each_freedom() -> None:
-    pytest.importorskip("toppra")
     start = np.array([0.0, 0.0, 0.0, 0.0, 0.3, 0.0, 0.5, 0.5])
     fast = ch.time_optimal(ROBOT, [start, start + 0.3, start + 0.2], acceleration=20.0, torque=1000.0)
     assert fast.report.ok

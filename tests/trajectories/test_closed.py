@@ -94,7 +94,6 @@ def test_checks_find_what_passive_joints_break() -> None:
 
 @pytest.mark.slow
 def test_a_frame_is_followed_and_the_path_driven_as_fast_as_the_motors_can() -> None:
-    pytest.importorskip("toppra")
     robot = ch.Robot(five_bar())
     start = robot.forward_kinematics(robot.home)
     end = start.copy()
@@ -109,7 +108,7 @@ def test_a_frame_is_followed_and_the_path_driven_as_fast_as_the_motors_can() -> 
     weight = np.abs(robot.gravity_torque(motion(np.linspace(0.0, 1.0, 50)).q)).max()
     fast = ch.time_optimal(robot, motion([0.0, 0.3, 0.6, 1.0]).q, torque=2.0 * weight)
     assert fast.report.ok
-    assert np.nanmax(fast.report.share[-1]) > 0.999  # of the motors' torques
+    assert np.nanmax(fast.report.share[4]) > 0.999  # of the motors' torques
     assert residual(robot, fast(np.linspace(0.0, float(fast.duration), 30)).q) < 1e-12
     assert fast(float(fast.duration)).q == pytest.approx(motion(1.0).q, abs=1e-6)
 

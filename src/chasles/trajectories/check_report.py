@@ -18,9 +18,9 @@ from chasles.trajectories.trajectory import batch_dims
 if TYPE_CHECKING:
     import xarray
 
-Quantity = Literal["position", "velocity", "acceleration", "jerk", "torque"]
+Quantity = Literal["position", "velocity", "acceleration", "jerk", "torque", "torque rate"]
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
-_SUFFIXES = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}
+_SUFFIXES = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³", "torque": "", "torque rate": "/s"}
 _LISTED = 20
 
 
@@ -97,7 +97,7 @@ class Violation:
     Attributes
     ----------
     quantity
-        ``"position"``, ``"velocity"``, ``"acceleration"``, ``"jerk"`` or ``"torque"``.
+        ``"position"``, ``"velocity"``, ``"acceleration"``, ``"jerk"``, ``"torque"`` or ``"torque rate"``.
     joint
         Name of the joint.
     start, end
@@ -299,4 +299,5 @@ def _widened(values: Floats, count: int) -> Floats:
 
 
 def _unit(quantity: str, unit: str) -> str:
-    return ("N" if unit == "m" else "N m") if quantity == "torque" else unit + _SUFFIXES[quantity]
+    effort = "N" if unit == "m" else "N m"
+    return (effort if quantity.startswith("torque") else unit) + _SUFFIXES[quantity]

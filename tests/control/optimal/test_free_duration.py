@@ -138,7 +138,6 @@ def test_no_fixed_duration_nearby_costs_less(integrator: str) -> None:
 
 @pytest.mark.slow
 def test_a_free_path_is_faster_than_a_given_one() -> None:
-    pytest.importorskip("toppra")
     arm, goal, limits = ch.load("planar2r"), np.array([1.5, 0.5]), {"torque": np.array([120.0, 60.0]), "velocity": 4.0}
     along = ch.time_optimal(arm, ch.PointToPoint([0.0, 0.0], goal, duration=1.0), points=200, **limits)
     problem = OptimalControl(

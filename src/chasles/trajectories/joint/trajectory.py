@@ -70,6 +70,7 @@ class JointTrajectory(Trajectory[Motion]):
         acceleration: ArrayLike | None = None,
         jerk: ArrayLike | None = None,
         torque: ArrayLike | None = None,
+        torque_rate: ArrayLike | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> CheckReport:
@@ -82,6 +83,7 @@ class JointTrajectory(Trajectory[Motion]):
             acceleration=acceleration,
             jerk=jerk,
             torque=torque,
+            torque_rate=torque_rate,
             vary=vary,
             wrenches=wrenches,
         )

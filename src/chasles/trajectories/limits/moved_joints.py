@@ -16,9 +16,15 @@ from chasles.trajectories.joint.closed import all_joints, on_manifold
 from chasles.trajectories.joint.tangent import coordinates_of_velocities
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.motion import Floats
+from chasles.trajectories.pieces import of_piece, piece_at
 
 if TYPE_CHECKING:
     from chasles.robot.robot import Robot
+
+
+#: Half the distance of the two torques whose difference is their rate, as a share of a piece of the motion. At its ends
+#: the error is of this order; that of rounding is as small for pieces of milliseconds.
+_NEARBY = 1e-6
 
 
 class PathDerivatives(NamedTuple):
@@ -92,6 +98,17 @@ class MovedJoints(JointTrajectory):
         load = [self.driven(joints.q, self._torques(motion, parameters, forces))] if torques else []
         return [joints.q[..., self._places], joints.velocity, joints.acceleration, spread, *load]
 
+    def torque_rates(self, t: Floats, parameters: Mapping[str, Floats], forces: Mapping[str, Floats]) -> Floats:
+        """Rates of the torques at times (...), (..., joints), by differences inside the pieces of the motion."""
+        knots = np.stack([self.knots[..., :-1], self.knots[..., 1:]], axis=-1)
+        ends = of_piece(knots, piece_at(self.knots, t), self.knots.shape[:-1])
+        reach = _NEARBY * (ends[..., 1] - ends[..., 0])
+        middle = np.clip(t, ends[..., 0] + 2.0 * reach, ends[..., 1] - 2.0 * reach)  # friction may jump at the ends
+        before, after = (
+            self.quantities(middle + side * reach, parameters, forces, torques=True)[4] for side in (-1.0, 1.0)
+        )
+        return np.asarray((after - before) / (2.0 * reach[..., None]))
+
     def along(self, s: Floats) -> PathDerivatives:
         """Derivatives at places (...) of a path, which the trajectory's time stands for."""
         if self.closed:
@@ -110,12 +127,12 @@ class MovedJoints(JointTrajectory):
     def limits(self, *given: ArrayLike | None) -> tuple[Floats, Floats]:
         """Lower and upper limits, each (quantity, joints), from the robot's and the given magnitudes (n,)."""
         unlimited = np.full(self.n, np.inf)
-        known = (self._tree.velocity_limits, unlimited, unlimited, self._tree.effort_limits)
+        known = (self._tree.velocity_limits, unlimited, unlimited, self._tree.effort_limits, unlimited)
         sizes = []
         for name, limit, of_robot in zip(QUANTITIES[1:], given, known, strict=True):
             size = of_robot if limit is None else unlimited.copy()
             if limit is not None:
-                value = reals(limit, name, (self.robot.n,), broadcast=True, at_least=0, infinite=True)
+                value = reals(limit, name.replace(" ", "_"), (self.robot.n,), broadcast=True, at_least=0, infinite=True)
                 size[list(self.robot.description.independent_indices)] = value
             sizes.append(size)
         coordinates, ends = joint_limits(self._tree).places, (self._tree.lower_limits, self._tree.upper_limits)

@@ -1,4 +1,4 @@
-"""Paths in joint space without time, and the points at which planning samples them."""
+"""Paths in joint space without time."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def geometric_path(robot: Robot, path: JointTrajectory | ArrayLike) -> Geometric
             first = int(np.argmin(jump.time))
             place, joint = jump.time[first], int(jump.where[-1][first])
             raise ArgumentError(f"the path has {what} at s = {place:.6g} (joint {joint}); split it there, or round it")
-    speed = np.linalg.norm(curve.derivatives(_parameters(curve, _SAMPLES))[1], axis=-1)
+    speed = np.linalg.norm(curve.derivatives(parameters(curve, _SAMPLES))[1], axis=-1)
     if not speed.any():
         raise ArgumentError("the path does not move")
     rests = min(speed[0], speed[-1]) < _RESTS * speed.max()
@@ -64,17 +64,6 @@ def geometric_path(robot: Robot, path: JointTrajectory | ArrayLike) -> Geometric
     if rests and speed[edge:-edge].min() > _MOVES * speed.max():
         return _without_rest(robot, curve)
     return GeometricPath(curve, 0.0)
-
-
-def places(path: JointTrajectory, points: int) -> Floats:
-    """Parameters of places on a path: evenly spaced by length and by parameter, and where its curvature jumps."""
-    s = _parameters(path, 20 * points + 1)
-    way = _way(path, s)
-    measure = way / way[-1] + np.linspace(0.0, 1.0, len(s))
-    even = np.interp(np.linspace(0.0, 2.0, points), measure, s)
-    bends = np.unique(np.concatenate([s[[0, -1]], jumps(path, ())[2].time]))
-    close = 1e-3 * (s[-1] - s[0]) / points
-    return np.union1d(bends, even[np.abs(even[:, None] - bends).min(axis=1) > close])
 
 
 def _through(robot: Robot, waypoints: ArrayLike) -> CubicSpline:
@@ -96,8 +85,8 @@ def _through(robot: Robot, waypoints: ArrayLike) -> CubicSpline:
 
 def _without_rest(robot: Robot, path: JointTrajectory) -> GeometricPath:
     """Spline through configurations of a path, with as many of them as its deviation asks for."""
-    s = _parameters(path, 20 * _MOST_POINTS + 1)
-    way = _way(path, s)
+    s = parameters(path, 20 * _MOST_POINTS + 1)
+    way = way_along(path, s)
     points = 200
     while True:
         waypoints = path(np.interp(np.linspace(0.0, way[-1], points + 1), way, s)).q
@@ -114,11 +103,12 @@ def _without_rest(robot: Robot, path: JointTrajectory) -> GeometricPath:
         points *= 2
 
 
-def _way(path: JointTrajectory, s: Floats) -> Floats:
+def way_along(path: JointTrajectory, s: Floats) -> Floats:
     """Length of the way to each of the parameters."""
     speed = np.linalg.norm(path.derivatives(s)[1], axis=-1)
     return np.append(0.0, np.cumsum(0.5 * (speed[1:] + speed[:-1]) * np.diff(s)))
 
 
-def _parameters(path: JointTrajectory, count: int) -> Floats:
+def parameters(path: JointTrajectory, count: int) -> Floats:
+    """Evenly spaced parameters of a path from start to end, (count,)."""
     return np.linspace(float(path.start_time), float(path.end_time), count)
