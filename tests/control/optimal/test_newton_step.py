@@ -9,6 +9,7 @@ from chasles.control.optimal.backward_pass import Chain
 from chasles.control.optimal.curvature import add_curvature
 from chasles.control.optimal.elastic import Elastic, Kinds, central
 from chasles.control.optimal.errors import Errors, judge, lower_barrier
+from chasles.control.optimal.filter import shares
 
 
 def drawn_chain(seed: int, N: int, s: int, m: int) -> tuple[np.ndarray, ...]:
@@ -215,3 +216,11 @@ def test_shifts_grow_until_there_is_a_minimum_and_begin_at_a_third_of_the_one_th
     assert (float(before), float(failures), float(sweeps)) == (pytest.approx(64e-2 / 3), 0.0, 5.0)
     asked = add_curvature(np.nan, 1e-2, 0.0, 2.0, 2.0, 1.0)
     assert [float(each) for each in asked[:3]] == [0.0, 1.0, 0.0]
+
+
+def test_a_step_turns_no_joint_further_than_a_bound_that_grows() -> None:
+    """Slope, shares of the way to bounds, a rotation of 2 rad; without a bound the shares are those of the rows."""
+    progress = np.array([-1.0, 1.1, 0.5, 2.0])
+    share, of_multipliers, _, turn = (float(each) for each in shares(progress, 0.1, 0.5))
+    assert (share, of_multipliers, turn) == (0.25, 1.0, 0.625)
+    assert [float(each) for each in shares(progress, 0.1, np.inf)] == [pytest.approx(0.9), 1.0, 0.0, np.inf]

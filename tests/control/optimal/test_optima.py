@@ -131,6 +131,25 @@ def test_a_reach_costs_more_with_each_constraint_and_keeps_all() -> None:
     assert (np.abs(around.torques) <= torque * (1.0 + 1e-6)).all()
 
 
+@pytest.mark.slow
+def test_many_nodes_end_at_the_optimum_of_few() -> None:
+    """Crocoddyl's reach of the Panda over 4.5 s: IPOPT and Crocoddyl end at 14.815013 from the robot at rest."""
+    arm = ch.load("panda")
+    small = [0.1 * residual for residual in (residuals.position(), residuals.velocity(), residuals.torque())]
+    problem = OptimalControl(
+        arm,
+        duration=4.5,
+        nodes=450,
+        running=[residuals.pose("goal"), *small],
+        final=[1e3 * residuals.pose("goal")],
+        limits=(),
+        integrator="semi-implicit-euler",
+    )
+    plan = problem.solve(arm.home, goal=arm.forward_kinematics(arm.home + 0.3))
+    assert plan.success
+    assert plan.cost == pytest.approx(14.815013, rel=1e-6)
+
+
 def swing_up(robot: ch.Robot, limit: float, goal: list[float], duration: float, nodes: int) -> OptimalControl:
     return OptimalControl(
         robot,

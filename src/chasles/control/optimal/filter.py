@@ -3,6 +3,10 @@
 A step goes a share of the way to the nearest bound of a slack or multiplier. Half of it is tried, and half of that, and
 so on, until the filter accepts: a motion may be worse than an earlier one in its violation or in its cost, not in both.
 
+The filter alone takes a first step that turns joints by several radians, far beyond the linear model: the cost falls,
+and of violations there were none before. Where the search ends is chance then. So the first steps turn no joint further
+than a bound, which grows from iteration to iteration.
+
 Source: Wächter and Biegler, On the implementation of an interior-point filter line-search algorithm for large-scale
 nonlinear programming (2006), section 2, with the constants proposed there.
 """
@@ -21,6 +25,8 @@ _MARGIN = 1e-5
 _ARMIJO = 1e-4
 _SWITCH_SLOPE, _SWITCH_VIOLATION = 2.3, 1.1
 _LARGEST, _SMALLEST = 1e4, 1e-4
+#: Growth of the largest rotation from iteration to iteration: from half a radian to ten full turns in 18.
+_WIDER = 1.25
 _ROUNDING = 10.0 * np.finfo(np.float64).eps
 _FINITE = np.finfo(np.float64).max
 #: Pairs of violation and cost that a filter remembers; the oldest are forgotten. A barrier rarely lasts that long.
@@ -28,11 +34,12 @@ PAIRS = 48
 _TRIALS = 12
 
 
-def _shares(progress: Array, mu: Any) -> tuple[Any, ...]:
-    """Return the largest shares of a step, of the motion and of multipliers of rows, and no trials yet."""
+def _shares(progress: Array, mu: Any, turn: Any) -> tuple[Any, ...]:
+    """Return the largest shares of a step, of the motion and of multipliers of rows; no trials yet; the next turn."""
     keep = np.maximum(0.99, 1.0 - mu)  # of the way to a bound
-    shares = np.minimum(1.0, keep / np.maximum(progress[1:], 1e-300))
-    return shares[0], shares[1], 0.0 * mu
+    shares = np.minimum(1.0, keep / np.maximum(progress[1:3], 1e-300))
+    of_turn = turn / np.maximum(progress[3], 1e-300)
+    return np.minimum(shares[0], of_turn), shares[1], 0.0 * mu, _WIDER * turn
 
 
 def _sum_and_largest(before: Array, at_node: Array) -> Array:
@@ -76,7 +83,7 @@ def _accept(
     return *flags, np.where(good, share, 0.5 * share), trials, np.where(good, left - 1.0, left), first, pairs
 
 
-_PROGRESS = {"before": (3,), "at_node": (3,)}
+_PROGRESS = {"before": (4,), "at_node": (4,)}
 #: Scan over nodes: what is summed, and then what the largest counts of.
 sum_and_largest = Function(
     lambda: trace(_sum_and_largest, _PROGRESS, name="sum_and_largest", outputs=["progress"]), shape="scan"
@@ -90,9 +97,9 @@ sums = Function(
 shares = Function(
     lambda: trace(
         _shares,
-        {"progress": (3,), "mu": ()},
+        {"progress": (4,), "mu": (), "turn": ()},
         name="shares",
-        outputs=["share", "share_of_multipliers", "trials"],
+        outputs=["share", "share_of_multipliers", "trials", "turn"],
     )
 )
 accept = Function(
@@ -104,7 +111,7 @@ accept = Function(
             "mu": (),
             "price": (),
             "trial": (2,),
-            "progress": (3,),
+            "progress": (4,),
         }
         | dict.fromkeys(("share", "trials", "left", "first"), ())
         | {"pairs": (PAIRS, 2)},

@@ -34,6 +34,9 @@ Floats = NDArray[np.float64]
 Watch = Callable[[int, Errors], None]
 
 _FIRST_BARRIERS, _FIRST_PRICE = (0.1, 0.01, 1.0), 1e2
+#: Largest rotation of a joint by the first step of the first search, rad: the linear model of such a rotation is off by
+#: an eighth of it. Further searches are those where this led nowhere; a long step may pass an obstacle.
+_FIRST_TURN = 0.5
 #: Share of what violations contribute to a torque below which the cost does not matter beside them: one percent.
 _OUTWEIGHED = 1e-2
 _MOST_FAILURES = 5
@@ -99,9 +102,9 @@ def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None 
     converges. Where no motion can keep the constraints, the first search is the only one.
     """
     results: list[SearchResult] = []
-    for first, barrier in _first_motions(nodes, W):
+    for first, barrier, turn in _first_motions(nodes, W):
         left = iterations - sum(each.iterations for each in results)
-        results.append(solve(nodes, first_iterate(nodes, first, barrier), iterations=left, watch=watch))
+        results.append(solve(nodes, first_iterate(nodes, first, barrier, turn), iterations=left, watch=watch))
         if results[-1].ending not in (Ending.INFEASIBLE, Ending.STALLED) or impossible(nodes):
             break
     best = results[-1] if results[-1].ending is Ending.CONVERGED else results[0]
@@ -109,18 +112,19 @@ def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None 
     return replace(best, iterations=spent, sweeps=sweeps)
 
 
-def _first_motions(nodes: Nodes, W: Floats) -> Iterator[tuple[Floats, float]]:
-    """Motions and barriers to begin at, one after the other."""
-    for barrier in _FIRST_BARRIERS:
-        yield W, barrier
+def _first_motions(nodes: Nodes, W: Floats) -> Iterator[tuple[Floats, float, float]]:
+    """Motions, barriers, and largest rotations of the first step to begin with, one after the other."""
+    yield W, _FIRST_BARRIERS[0], _FIRST_TURN
+    for barrier in _FIRST_BARRIERS[1:]:
+        yield W, barrier, np.inf
     for detour in detours(nodes, W):
-        yield detour, _FIRST_BARRIERS[0]
+        yield detour, _FIRST_BARRIERS[0], np.inf
 
 
-def first_iterate(nodes: Nodes, W: Floats, mu: float) -> Iterate:
+def first_iterate(nodes: Nodes, W: Floats, mu: float, turn: float = np.inf) -> Iterate:
     """Begin at a motion, with slacks and multipliers on the central path and no costates."""
     costates = np.zeros((len(W), W.shape[1] - nodes.inputs))
-    return Iterate(W, costates, np.zeros((3, nodes.rows.count)), _FIRST_PRICE, mu)
+    return Iterate(W, costates, np.zeros((3, nodes.rows.count)), _FIRST_PRICE, mu, turn)
 
 
 def determines_positions(H: Floats) -> bool:

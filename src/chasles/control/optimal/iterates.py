@@ -37,6 +37,8 @@ class Iterate(NamedTuple):
         Price ρ of violations.
     mu
         Barrier μ.
+    turn
+        Largest rotation of a joint by the next step, rad.
     """
 
     W: Floats
@@ -44,6 +46,7 @@ class Iterate(NamedTuple):
     rows: Floats
     price: float
     mu: float
+    turn: float = np.inf
 
 
 @dataclass(frozen=True)

@@ -74,6 +74,11 @@ class NodePrograms(Sealed):
             ends |= np.arange(self.rows) >= self.rows - zero
         self.kinds = Kinds(ends, np.concatenate([can_be_kept, can_be_kept, np.zeros(self.general, dtype=bool)]))
 
+    @property
+    def _turning(self) -> NDArray[np.intp]:
+        """Elements of the state that are angles."""
+        return np.flatnonzero([unit == "rad" for unit in self.step.robot.description.displacement_units])
+
     def _is_stretch(self, elements: NDArray[np.int_]) -> NDArray[np.bool_]:
         """Whether elements of w are the stretch of time, the only constant with limits."""
         return np.asarray(elements >= self.inputs + self.step.moving_states)
@@ -171,8 +176,8 @@ class NodePrograms(Sealed):
     def move(self) -> Function[Any]:
         """Changes of slacks, excesses and multipliers that belong to a change of w.
 
-        progress: derivative of the cost with barriers along the step, and largest shares of the way to a bound, of
-        slacks and excesses and of multipliers, (3,).
+        progress: derivative of the cost with barriers along the step, largest shares of the way to a bound, of slacks
+        and excesses and of multipliers, and largest rotation of a joint, rad, (4,).
         """
 
         def moved(
@@ -194,7 +199,8 @@ class NodePrograms(Sealed):
             da, db = (present * each for each in elastic.step(dz, mu))
             slope = gradient @ dw + (present * elastic.barrier_slope(da, db, mu)).sum()
             ratios = [largest(np.concatenate(parts)) for parts in elastic.shares(da, db, dz)]
-            return da, db, dz, np.array([slope, *ratios])
+            turn = largest(np.abs(dw[self.inputs :][self._turning]))
+            return da, db, dz, np.array([slope, *ratios, turn])
 
         shapes = {"dw": (self.size,), "rows": (self.rows,), "jacobian": (max(1, self.general), self.size)}
         shapes |= {"gradient": (self.size,), **self._elastic_shapes, "mu": ()}

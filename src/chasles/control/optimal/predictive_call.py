@@ -299,9 +299,9 @@ def _begun(iterations: float, barrier: float) -> Function[Any]:
     """Numbers to begin the iterations of a call with."""
 
     def begun(determined: Any) -> tuple[Any, ...]:
-        return iterations, 0.0, barrier, barrier, 0.0, 0.0, 0.0, 0.0, determined, EMPTY, 0.0, 0.0
+        return iterations, 0.0, barrier, barrier, 0.0, 0.0, 0.0, 0.0, determined, EMPTY, np.inf, 0.0, 0.0
 
-    names = ["left", "judges", "fixed", "mu", "shift", "before", "failures", "sweeps", "may_fall_back", "first"]
+    names = ["left", "judges", "fixed", "mu", "shift", "before", "failures", "sweeps", "may_fall_back", "first", "turn"]
     return Function(lambda: trace(begun, {"determined": ()}, name="begun", outputs=[*names, "refusals", "failed"]))
 
 

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 _NUMBERS = (
     "price", "mu", "fixed", "left", "judges", "first", "ends", "stays", "pressed", "change", "again", "share",
     "share_of_multipliers", "trials", "refused", "repeats", "asks", "gives_up", "added", "shift", "before", "failures",
-    "sweeps", "may_fall_back",
+    "sweeps", "may_fall_back", "turn",
 )  # fmt: skip
 Label = Literal[
     "begin", "restore", "roll out", "differentiate", "go on", "lower", "press", "step", "curvature", "gauss-newton"
@@ -110,7 +110,7 @@ class Workspace:
         self.parts = Part(self, rows, is_last=False), Part(self, rows, is_last=True)
         self.stages, self.last = (part.arrays for part in self.parts)
         self._shared = {"totals": self._totals, "sizes": self._sizes, "pairs": np.zeros((PAIRS, 2))}
-        self._shared |= {"progress": np.zeros(3), "trial": np.zeros(2), "gain": self.chain.first_gain}
+        self._shared |= {"progress": np.zeros(4), "trial": np.zeros(2), "gain": self.chain.first_gain}
 
     def pose(self, nodes: Nodes, start: Iterate) -> None:
         """Take the numbers of a problem and a first iterate."""
@@ -123,7 +123,8 @@ class Workspace:
         self.W[...], self.costates[...] = start.W, start.costates
         for name, part in zip("abz", start.rows, strict=True):
             self.rows[name][...] = part
-        self.numbers["price"][...], self.numbers["mu"][...] = start.price, start.mu
+        for name in ("price", "mu", "turn"):
+            self.numbers[name][...] = getattr(start, name)
         for name in ("shift", "before", "failures", "sweeps"):
             self.numbers[name][...] = 0.0
         self.numbers["may_fall_back"][...] = 1.0
