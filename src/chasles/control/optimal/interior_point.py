@@ -37,6 +37,8 @@ _FIRST_BARRIERS, _FIRST_PRICE = (0.1, 0.01, 1.0), 1e2
 #: Largest rotation of a joint by the first step of the first search, rad: the linear model of such a rotation is off by
 #: an eighth of it. Further searches are those where this led nowhere; a long step may pass an obstacle.
 _FIRST_TURN = 0.5
+#: Iterations after which a search leads nowhere, ten times what hard ones need, and endings after which another begins.
+_LONGEST, _GOES_ON = 500, (Ending.INFEASIBLE, Ending.STALLED, Ending.STOPPED)
 #: Share of what violations contribute to a torque below which the cost does not matter beside them: one percent.
 _OUTWEIGHED = 1e-2
 _MOST_FAILURES = 5
@@ -104,8 +106,9 @@ def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None 
     results: list[SearchResult] = []
     for first, barrier, turn in _first_motions(nodes, W):
         left = iterations - sum(each.iterations for each in results)
-        results.append(solve(nodes, first_iterate(nodes, first, barrier, turn), iterations=left, watch=watch))
-        if results[-1].ending not in (Ending.INFEASIBLE, Ending.STALLED) or impossible(nodes):
+        most = min(left, _LONGEST)
+        results.append(solve(nodes, first_iterate(nodes, first, barrier, turn), iterations=most, watch=watch))
+        if results[-1].ending not in _GOES_ON or left <= results[-1].iterations or impossible(nodes):
             break
     best = results[-1] if results[-1].ending is Ending.CONVERGED else results[0]
     spent, sweeps = (sum(counts) for counts in zip(*((each.iterations, each.sweeps) for each in results), strict=True))
