@@ -12,7 +12,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import Controller
 from chasles.control.now import MotorReading, Now
-from chasles.engine import Record, where
+from chasles.engine import Layout, Record, where
 from chasles.engine.program.records import Memory, Shapes
 from chasles.engine.program.scalar import Array, Real
 from chasles.simulation.limits import limited_torques
@@ -76,9 +76,14 @@ class SampledController:
         return {
             "sensors": (0,) if plant.sensors is None else plant.sensors.memory_shapes(self.timing.period),
             "configuration": (plant.robot.nq,) if self.closes_readings else (0,),
-            "controller": self.controller.memory_layout.shapes,
+            "controller": self.memory_layout.shapes,
             "torques": (self.timing.waiting_torques, plant.n),
         }
+
+    @cached_property
+    def memory_layout(self) -> Layout:
+        """Parts of the controller's memory."""
+        return self.controller.memory_layout
 
     @property
     def closes_readings(self) -> bool:
@@ -108,18 +113,18 @@ class SampledController:
         environment = self.equations.environment
         instant = environment.instant(t, INSIDE * period, period, outside, self.timing.before_call(t))
         acting = environment.acting(x, instant, values)
-        layout = self.controller.memory_layout
+        layout = self.memory_layout
         memory = layout.join(state.controller)
         wrench = self._measured_wrench(x, instant, acting)
         now = Now(t, q, qd, motion, layout.split(memory.copy()), period, given.get("schedule"), wrench, motors)
-        demanded = self._torques(now, values)
+        demanded = self.torques(now, values)
         limited = limited_torques(plant.robot, demanded, x.qd, plant.effort_limits, plant.velocity_limits)
         sent = self._sent(t, limited, state.torques, given, values)
         queue = self.timing.queue(t, state.torques, sent)
         following = {
             "sensors": sensed,
             "configuration": configuration,
-            "controller": self._next_memory(now),
+            "controller": layout.split(self.next_memory(now)),
             "torques": np.array(queue[1:]).reshape(self.timing.waiting_torques, plant.n),
         }
         recorded = self.recording.values(x, demanded, queue[0], motion, (q, qd), memory, instant, acting, values)
@@ -165,7 +170,7 @@ class SampledController:
         T_world_frame, _ = self.equations.environment.motion(frame, x, instant)
         return measured_wrench(self.equations.plant.robot.description, frame, T_world_frame, acting)
 
-    def _torques(self, now: Now, values: Mapping[str, Any]) -> Any:
+    def torques(self, now: Now, values: Mapping[str, Any]) -> Any:
         """Torques that the law asks for, (n,)."""
         name, n = self.controller.name, self.equations.plant.n
         tau = self.controller.with_values(part_of("controller", values)).law(now)
@@ -178,11 +183,10 @@ class SampledController:
             raise ArgumentError(f"controller '{name}' gave torques of shape {np.shape(tau)} instead of ({n},)")
         return np.asarray(tau)
 
-    def _next_memory(self, now: Now) -> Any:
-        """The controller's memory after its call, in the parts that it declares."""
-        layout = self.controller.memory_layout
+    def next_memory(self, now: Now) -> Any:
+        """The controller's memory after its call, a vector of the parts that it declares."""
         try:
-            return layout.split(layout.join(now.memory))
+            return self.memory_layout.join(now.memory)
         except (ArgumentError, UnknownNameError) as error:
             name = self.controller.name
             raise ArgumentError(f"controller '{name}' gave memory that does not fit: {error}") from None

@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from chasles.base.errors import ChaslesError
-from chasles.engine import Function, Layout
+from chasles.engine import Function
 from chasles.simulation.closed_loop import ClosedLoop
 from chasles.simulation.compiled_loops import compiled_function
 from chasles.simulation.controlled_period import APART, MOST_ATTEMPTS, AttemptState, first_pace, new_period
 from chasles.simulation.integrators import SCIPY_IMPLICIT
 from chasles.simulation.loop_programs import controlled_plant_period, controller_call, plant_period
+from chasles.simulation.outside_law import given_outside, of_run, with_outside_law
 
 Floats = NDArray[np.float64]
 Values = Mapping[str, Floats]
@@ -75,23 +76,34 @@ def compiled_control(loop: ClosedLoop, values: Values) -> Control:
 
 
 def plain_control(loop: ClosedLoop, values: Values) -> Control:
-    """Return the controller as plain Python, called for one run after another."""
-    layout = Layout({"queue": (loop.timing.waiting_torques + 1, loop.plant.n), **loop.sampled_controller.shapes})
+    """Return the controller with its law as plain Python, called for one run after another; the rest is compiled."""
+    outer, sampled = with_outside_law(loop), loop.sampled_controller
+    function, packed = compiled_function(outer, controller_call), outer.packed(values)
+    memory, place = sampled.memory_layout, loop.layout.slices["controller"]
+    names = [variable.name for variable in loop.variables]
 
     def control(given: Floats, state: Floats) -> tuple[Mapping[str, Any], list[Any]]:
-        batch = state.shape[:-1]
-        each = np.broadcast_to(given, (*batch, loop.inputs.layout.size))
+        batch, n = state.shape[:-1], loop.plant.n
+        inputs, parts = loop.inputs.layout.split(given), loop.layout.split(state)
+        start = outer.layout.join({**parts, "controller": outer.controller.memory})
+
+        def called(tau: Floats) -> tuple[Any, ...]:
+            return tuple(function(outer.inputs.layout.join({**inputs, "schedule": tau}), start, *packed))
+
+        noted = called(np.zeros((*batch, n)))[0]["controller"]
+        each = loop.inputs.layout.split(np.broadcast_to(given, (*batch, loop.inputs.layout.size)))
         broadcast = {name: np.broadcast_to(value, (*batch, *loop.shapes[name])) for name, value in values.items()}
-        following = np.empty((*batch, layout.size))
-        recorded = [np.empty((*batch, *variable.shape)) for variable in loop.variables]
+        tau, before = np.empty((*batch, n)), state[..., place]
+        remembered = np.empty_like(before)
         for run in np.ndindex(batch):
-            of_run = {name: value[run] for name, value in broadcast.items()}
-            now = loop.layout.split(state[run].copy())
-            called = loop.call(loop.inputs.layout.split(each[run]), now, of_run)
-            following[run] = layout.join({"queue": np.array(called.queue), **called.following})
-            for array, value in zip(recorded, called.recorded, strict=True):
-                array[run] = value
-        return layout.split(following), recorded
+            row = of_run({"row": each.schedule}, run).row if "schedule" in each else None
+            now = given_outside(each.t[run], of_run(noted, run), memory.split(before[run].copy()), loop, row)
+            tau[run] = sampled.torques(now, {name: value[run] for name, value in broadcast.items()})
+            remembered[run] = sampled.next_memory(now)
+        following, *recorded = called(tau)
+        if loop.record_memory:
+            recorded.insert(names.index("memory"), before)
+        return {**following, "controller": memory.split(remembered)}, recorded
 
     return control
 
