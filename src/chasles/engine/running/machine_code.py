@@ -59,7 +59,13 @@ class CompiledKernel:
 
 
 def compile_kernel(
-    kernel: Kernel, dtype: str, doc: str, result: type | None = None, *, width: Width = "any"
+    kernel: Kernel,
+    dtype: str,
+    doc: str,
+    result: type | None = None,
+    *,
+    width: Width = "any",
+    only_loop: bool = False,
 ) -> CompiledKernel:
     """Compile a kernel, or find it in the disk cache.
 
@@ -74,11 +80,13 @@ def compile_kernel(
     width
         Samples that the code is for. All code computes the same, bit for bit: that for few samples does not wait for
         lanes that nobody looks at.
+    only_loop
+        Whether Python never calls it, so that a direct call is not needed.
     """
     lanes = few_samples(dtype) if width == "few" else machine.lanes(dtype)
     content = f"{kernel.shape} {dtype} {lanes} {width} {kernel.program.digest}"
     functions, write_beside = [ENTRY], None
-    is_direct = calls.has_direct_call(kernel, width)
+    is_direct = calls.has_direct_call(kernel, width) and not only_loop
     if is_direct:
         content += f" {machine.fingerprint(calls.__package__)}"
         functions, write_beside = [ENTRY, calls.ENTRY], partial(calls.write_call, kernel, width)
@@ -96,7 +104,7 @@ def compile_kernel(
 
 @cache
 def _loop(kernel: Kernel, dtype: str, width: Width) -> tuple[int, machine.LoadedCode]:
-    code = compile_kernel(kernel, dtype, "", width=width).code
+    code = compile_kernel(kernel, dtype, "", width=width, only_loop=True).code
     return code.address(ENTRY), code
 
 

@@ -310,17 +310,12 @@ class Runner:
         filled = without_empty(self.kernel) if native_available() else None
         if filled is None:
             return None
-        if filled is not self.kernel:
-            address, code = native.loop_of(filled, self.dtype, samples)
-            return address, code
         width: Width = "few" if samples <= self._few_samples else "many"
-        if not native.has_widths(self.dtype):
-            width = "any"
+        compiled = self._compiled.get(width if native.has_widths(self.dtype) else "any")
+        if compiled is not None:
+            return compiled.loop_address, compiled.code
         with COMPILING:
-            if width not in self._compiled:
-                self.compile(width)
-        code = self._compiled.get(width)
-        return None if code is None else (code.loop_address, code)
+            return native.loop_of(filled, self.dtype, samples)
 
     def give_up(self, width: Width) -> None:
         """Let the code that is there serve all calls."""

@@ -168,6 +168,8 @@ class KernelWriter(LlvmWriter):
         size, dense = self.density(array, skip)
         with self.when(dense):
             transposition.load(self, self.module, rows, size, self.input_buffer, position)
+        if not array.dims[skip:]:  # a number is always dense
+            return
         with self.unless(dense):
             self.each_element(array, rows, one_by_one, skip)
 
@@ -184,6 +186,8 @@ class KernelWriter(LlvmWriter):
         size, dense = self.density(array, skip)
         with self.when(dense):
             transposition.store(self, self.module, rows, size, buffer, position)
+        if not array.dims[skip:]:
+            return
         with self.unless(dense):
             self.each_element(array, rows, one_by_one, skip)
 

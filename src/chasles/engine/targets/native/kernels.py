@@ -135,6 +135,8 @@ class _MapWriter(KernelWriter):
         """Move results from scratch to their places."""
         element = self.module.element
         for output, (array, dense) in enumerate(zip(self.outputs, self._dense, strict=True)):
+            if not array.dims:
+                continue
             with self.unless(dense):
                 rows = self._places_in_scratch(output)
 
