@@ -315,7 +315,8 @@ class Runner:
         if compiled is not None:
             return compiled.loop_address, compiled.code
         with COMPILING:
-            return native.loop_of(filled, self.dtype, samples)
+            address, code = native.loop_of(filled, self.dtype, samples)
+        return address, code
 
     def give_up(self, width: Width) -> None:
         """Let the code that is there serve all calls."""
