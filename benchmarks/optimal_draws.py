@@ -7,7 +7,12 @@ held against the limits; what is not solved, IPOPT tries from three first motion
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -18,11 +23,14 @@ from benchmarks.robots import MissingPeerError
 from benchmarks.tables import Table
 from chasles.control.optimal import OptimalControl, Plan, PlanStatus, Residual, residuals
 from chasles.control.optimal.numbers import Numbers
+from chasles.studies.statistics import proportion
 
 try:
     import pinocchio as pin
     from tests.oracles.ipopt_motions import IpoptProblem, Motion
     from tests.oracles.pinocchio_models import model_of
+
+    from benchmarks.optimal_peers import EXACT, Case, ask, environment, exported, judgement, write
 except ImportError:
     raise MissingPeerError("casadi or pinocchio") from None
 
@@ -35,6 +43,8 @@ RADIUS, UNIT = 0.1, 0.1
 REFUTED, SAME = 1e-5, 1e-6
 #: Processor time that IPOPT has for a motion, s.
 PATIENCE = 30.0
+#: acados is asked for one of so many reaches, as its code is compiled anew for each; progress is told after so many.
+ASKED, TOLD = 20, 25
 #: Kinds of reaches: exact ends, limits of states, a ball.
 KINDS = ((False, False, False), (False, True, False), (False, True, True), (True, True, False), (True, True, True))
 
@@ -51,68 +61,95 @@ class Reach(NamedTuple):
 
 
 def tables() -> Iterator[Table]:
-    """The one table of this section."""
-    yield drawn(ARMS)
-
-
-def drawn(arms: dict[str, tuple[int, int]]) -> Table:
-    """Reaches of arms, so many of each with so many nodes."""
-    counts = "drawn", "solved", "IPOPT", "only ours", "only IPOPT", "lower", "higher", "refuted"
-    unsolved = "impossible", "of these IPOPT solves", "locally infeasible", "of these IPOPT solves"
-    table = Table(
-        "Drawn reaches",
-        ("arm", "nodes", *counts, *unsolved, "iterations, median", "IPOPT"),
-        notes=[
-            f"Refuted: Pinocchio's motion by the plan's regulator violates something by more than {REFUTED:g}, scaled.",
-            "Lower, higher: both solved it, at costs that differ by more than 1e-6.",
-            "IPOPT begins at the same first motion; at problems that we do not solve, at two more.",
-        ],
-    )
-    for name, (count, nodes) in arms.items():
-        table.add(name, str(nodes), *(f"{each:g}" for each in outcomes(Arm(name, nodes), count)))
-    return table
+    """One table for each arm, as soon as it is done, and at last that of all arms."""
+    everything: list[Outcome] = []
+    with asked_acados() as acados:
+        for name, (count, nodes) in ARMS.items():
+            tried = list(outcomes(Arm(name, nodes), count, acados))
+            everything += tried
+            yield counted(f"{name}, {nodes} nodes", tried)
+    yield counted("all arms", everything)
 
 
 class Outcome(NamedTuple):
-    """What came of a drawn reach: our plan, whether Pinocchio refutes it, and IPOPT's motions from each start."""
+    """Our plan of a reach, whether Pinocchio refutes it, IPOPT's motions, and whether acados solved it, if asked."""
 
     plan: Plan
     is_refuted: bool
     peers: list[Motion]
+    by_acados: bool | None
 
     @property
-    def both(self) -> bool:
-        """Whether both solved it, IPOPT from the first motion that was ours."""
-        return bool(self.plan.success) and self.peers[0].solved
+    def ours(self) -> bool:
+        """Whether we solved it."""
+        return bool(self.plan.success)
+
+    @property
+    def theirs(self) -> bool:
+        """Whether IPOPT solved it from the first motion that was ours."""
+        return self.peers[0].solved
+
+    @property
+    def ratio(self) -> float:
+        """Our cost beside IPOPT's; 1 where one of both has none."""
+        return float(self.plan.cost / self.peers[0].cost) if self.ours and self.theirs else 1.0
 
 
-def outcomes(arm: Arm, count: int) -> list[float]:
-    """Counts of a row."""
-    problems = {key: IpoptProblem(problem, seconds=PATIENCE) for key, problem in arm.problems.items()}
-    tried = [outcome(arm, arm.drawn(k), problems) for k in range(count)]
-    ours, theirs = ([one for one in tried if one.plan.success], [one for one in tried if one.peers[0].solved])
-    both = [(one.plan.cost, one.peers[0].cost) for one in ours if one.both]
-    unsolved: list[float] = []
-    for status in (PlanStatus.IMPOSSIBLE, PlanStatus.LOCALLY_INFEASIBLE):
+def counted(name: str, tried: list[Outcome]) -> Table:
+    """Counts of reaches with their 95 % intervals."""
+    table = Table(
+        f"Drawn reaches, {name}: {len(tried)}",
+        ("", "count", "of", "share, 95 %"),
+        notes=[
+            f"Refuted: Pinocchio's motion by the plan's regulator violates something by more than {REFUTED:g}, scaled.",
+            f"Lower, higher: both solved it, at costs that differ by more than {SAME:g}.",
+            f"IPOPT has {PATIENCE:g} s for a motion and begins where we do; where we end without one, at two more.",
+        ],
+    )
+
+    def add(what: str, of: list[Outcome], flags: Iterable[bool]) -> None:
+        count = sum(flags)
+        share = proportion(count, len(of))
+        table.add(what, str(count), str(len(of)), f"{100 * share.low:.1f}-{100 * share.high:.1f} %")
+
+    solved = [one for one in tried if one.ours]
+    add("solved", tried, (one.ours for one in tried))
+    add("solved by IPOPT from the same start", tried, (one.theirs for one in tried))
+    add("solved by us alone", tried, (one.ours and not one.theirs for one in tried))
+    add("solved by IPOPT alone, from the same start", tried, (one.theirs and not one.ours for one in tried))
+    add("solved, but refuted", solved, (one.is_refuted for one in solved))
+    add("solved by both, at a lower cost", solved, (one.ratio < 1.0 - SAME for one in solved))
+    add("solved by both, at a higher cost", solved, (one.ratio > 1.0 + SAME for one in solved))
+    for status in (PlanStatus.IMPOSSIBLE, PlanStatus.LOCALLY_INFEASIBLE, PlanStatus.STOPPED):
         alike = [one for one in tried if one.plan.status is status]
-        unsolved += [len(alike), sum(any(motion.solved for motion in one.peers) for one in alike)]
-    return [
-        count,
-        len(ours),
-        len(theirs),
-        len(ours) - len(both),
-        len(theirs) - len(both),
-        sum(a < (1.0 - SAME) * b for a, b in both),
-        sum(a > (1.0 + SAME) * b for a, b in both),
-        sum(one.is_refuted for one in tried),
-        *unsolved,
-        median([one.plan.iterations for one in ours]),
-        median([one.peers[0].iterations for one in theirs]),
-    ]
+        add(status, tried, (one in alike for one in tried))
+        add("solved by IPOPT from one of three starts", alike, (any(m.solved for m in one.peers) for one in alike))
+    asked = [one for one in tried if one.by_acados is not None]
+    add("solved by acados, of those that it was asked", asked, (bool(one.by_acados) for one in asked))
+    add("solved by us, of these", asked, (one.ours for one in asked))
+    for who, counts in (
+        ("iterations where solved, median", [one.plan.iterations for one in solved]),
+        ("iterations of IPOPT where solved, median", [one.peers[0].iterations for one in tried if one.theirs]),
+    ):
+        table.add(who, f"{median(counts):g}" if counts else "-", str(len(counts)), "")
+    return table
 
 
-def outcome(arm: Arm, reach: Reach, problems: dict[tuple[bool, bool], IpoptProblem]) -> Outcome:
-    """Solve a reach, by IPOPT too, from more starts where we do not."""
+def outcomes(arm: Arm, count: int, acados: Acados | None) -> Iterator[Outcome]:
+    """Solve drawn reaches of an arm, and say on the way how many were solved."""
+    problems = {key: IpoptProblem(problem, seconds=PATIENCE) for key, problem in arm.problems.items()}
+    tried: list[Outcome] = []
+    for k in range(count):
+        asked = acados if k % ASKED == 0 else None
+        tried.append(outcome(arm, arm.drawn(k), problems, asked))
+        yield tried[-1]
+        if len(tried) % TOLD == 0:
+            ours, theirs = sum(one.ours for one in tried), sum(one.theirs for one in tried)
+            print(f"{arm.robot.name}: {ours} of {len(tried)} solved, by IPOPT {theirs}", file=sys.stderr, flush=True)
+
+
+def outcome(arm: Arm, reach: Reach, problems: dict[tuple[bool, bool], IpoptProblem], acados: Acados | None) -> Outcome:
+    """Solve a reach, by IPOPT too, from more starts where we do not, and by acados, if it is asked."""
     limited = reach.problem.with_limits(reach.limits)
     plan = limited.solve(reach.q, reach.qd, **reach.values)
     (peer,) = (problems[key] for key, problem in arm.problems.items() if problem is reach.problem)
@@ -121,7 +158,32 @@ def outcome(arm: Arm, reach: Reach, problems: dict[tuple[bool, bool], IpoptProbl
     for guess in (None, *(() if plan.success else arm.detours(reach))):
         nodes, W = limited.posed(Numbers(reach.q, reach.qd, given), guess=guess)
         motions.append(peer.solve(nodes.x0, W, given, limited))
-    return Outcome(plan, bool(plan.success) and arm.violation(plan, reach, limited) > REFUTED, motions)
+    is_refuted = bool(plan.success) and arm.violation(plan, reach, limited) > REFUTED
+    return Outcome(plan, is_refuted, motions, None if acados is None else acados(reach, limited))
+
+
+Acados = Callable[[Reach, OptimalControl], bool]
+
+
+@contextmanager
+def asked_acados() -> Iterator[Acados | None]:
+    """acados in an environment of its own, as a function that says whether it solved a reach; None without it."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            python = environment(Path(folder) / "environment", ("comma-deps-acados", "casadi"))
+        except subprocess.CalledProcessError:
+            yield None
+            return
+
+        def solves(reach: Reach, limited: OptimalControl) -> bool:
+            place = Path(tempfile.mkdtemp(dir=folder))
+            case = Case("", limited, reach.q, reach.values, qd=reach.qd)
+            stages = exported(case)
+            write(case, stages, place)
+            result = ask(python, "acados", place)
+            return bool(result.get("solved")) and judgement(stages, result)[1] < EXACT
+
+        yield solves
 
 
 class Arm:

@@ -8,7 +8,7 @@ import sys
 import tempfile
 import venv
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from statistics import median
 from time import perf_counter, process_time
@@ -43,8 +43,9 @@ class Case(NamedTuple):
     name: str
     problem: OptimalControl
     q: np.ndarray
-    goal: np.ndarray | None = None
+    values: Mapping[str, np.ndarray] = {}
     guess: Any = None
+    qd: Any = 0.0
 
 
 class Stages(NamedTuple):
@@ -107,11 +108,11 @@ def tables() -> Iterator[Table]:
         yield table
 
 
-def environment(folder: Path) -> Path:
+def environment(folder: Path, packages: Sequence[str] = PACKAGES) -> Path:
     """Return the interpreter of a new environment with the programs."""
     venv.create(folder, with_pip=True)
     python = folder / ("Scripts" if sys.platform == "win32" else "bin") / "python"
-    subprocess.run([python, "-m", "pip", "install", "--quiet", *PACKAGES], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run([python, "-m", "pip", "install", "--quiet", *packages], check=True, stdout=subprocess.DEVNULL)
     return python
 
 
@@ -119,17 +120,17 @@ def cases() -> Iterator[Case]:
     """The problems: Crocoddyl's reach, with more limits and more nodes, and two swing-ups."""
     q, goal = ARM.home, ARM.forward_kinematics(ARM.home + 0.3)
     free = reach(exact=False)
-    yield Case("reach", free, q, goal)
+    yield Case("reach", free, q, {"goal": goal})
     peaks = free.solve(q, goal=goal)
     torque, velocity = np.abs(peaks.torques).max(axis=0), np.abs(peaks.states[:, ARM.n :]).max(axis=0)
     limits = {"torque": 0.9 * torque, "velocity": 0.8 * velocity, "position": None}
-    yield Case("reach, torques", free.with_limits({"torque": 0.9 * torque}), q, goal)
-    yield Case("reach, torques, velocities, positions", free.with_limits(limits), q, goal)
+    yield Case("reach, torques", free.with_limits({"torque": 0.9 * torque}), q, {"goal": goal})
+    yield Case("reach, torques, velocities, positions", free.with_limits(limits), q, {"goal": goal})
     half_way = ARM.forward_kinematics(peaks.states[NODES // 2, : ARM.n])[:3, 3]
     obstacle = reach(exact=False, clearance=around(half_way + np.array([0.0, 0.0, 0.12])))
-    yield Case("the same and a ball", obstacle.with_limits(limits), q, goal)
+    yield Case("the same and a ball", obstacle.with_limits(limits), q, {"goal": goal})
     for nodes in (50, 450):
-        yield Case(f"reach, {nodes} nodes", reach(exact=False, nodes=nodes), q, goal)
+        yield Case(f"reach, {nodes} nodes", reach(exact=False, nodes=nodes), q, {"goal": goal})
     for name, robot, end, most, duration in (
         ("cart-pole", cart_pole(), np.array([0.0, np.pi]), 20.0, 2.0),
         ("acrobot", acrobot(), np.array([np.pi, 0.0]), 20.0, 3.0),
@@ -147,15 +148,14 @@ def cases() -> Iterator[Case]:
 
 def rows(case: Case, folder: Path, python: Path) -> list[tuple[str, ...]]:
     """Solve by all programs."""
-    named = {} if case.goal is None else {"goal": case.goal}
     stages = exported(case)
     write(case, stages, folder)
     begin = perf_counter()
-    case.problem.solve(case.q, guess=case.guess, **named)
+    case.problem.solve(case.q, guess=case.guess, **case.values)
     ready, times = perf_counter() - begin, []
     for _ in range(REPEATS):
         start = process_time()
-        plan = case.problem.solve(case.q, guess=case.guess, **named)
+        plan = case.problem.solve(case.q, guess=case.guess, **case.values)
         times.append(process_time() - start)
     ours = {
         "solved": plan.success,
@@ -214,7 +214,7 @@ def exported(case: Case) -> Stages:
     q = x[:n] + drift * h * x[n:]
     qd = x[n:] + h * robot.forward_dynamics.to_casadi()(q, x[n:], casadi.DM(np.eye(n)[:, problem.motors]) @ u)
     step = casadi.Function("step", [x, u], [casadi.vertcat(q + (1.0 - drift) * h * qd, qd)])
-    values = [] if case.goal is None else [case.goal]
+    values = [np.asarray(case.values[name]) for name in problem.values]
     given = [np.zeros(1 + 3 * n), 1.0, case.q, *values]
     running = np.sqrt(h) * residual(problem._running).to_casadi()(casadi.vertcat(u, x), *given)
     final = residual(problem._final).to_casadi()(x, *given)
@@ -222,7 +222,7 @@ def exported(case: Case) -> Stages:
     clear = casadi.SX(0, 1)
     if problem.clearance is not None:
         clear = problem._distances.values.to_casadi()(x, *given)[1]
-    nodes, W = problem.posed(Numbers(case.q, 0.0 * case.q, values), guess=case.guess)
+    nodes, W = problem.posed(Numbers(case.q, case.qd + 0.0 * case.q, values), guess=case.guess)
     states = W[:, m:].copy()
     states[0] = nodes.x0
     rows = [np.tile(bound, (problem.nodes + 1, 1)) for bound in (problem.lower, problem.upper)]
@@ -248,8 +248,8 @@ def write(case: Case, stages: Stages, folder: Path) -> None:
     for name in ("step", "running", "final", "clear"):
         getattr(stages, name).save(str(folder / f"{name}.casadi"))
     arm = None
-    if case.goal is not None:
-        arm = {"urdf": str(PANDA), "tool": PANDA_TOOL, "goal": case.goal.tolist()}
+    if "goal" in case.values:
+        arm = {"urdf": str(PANDA), "tool": PANDA_TOOL, "goal": case.values["goal"].tolist()}
     numbers = {
         "h": case.problem.step.h,
         "arm": arm,
