@@ -44,7 +44,7 @@ def problem(**changes: Any) -> OptimalControl:
         ({"integrator": "dormand-prince"}, "chooses its steps"),
         ({"running": TORQUE}, "put it in brackets"),
         ({"running": [lambda q, mass: q]}, r"there is no argument 'mass' .*Residual\(function, mass="),
-        ({"robot": ch.Plant(gantry())}, "give plant.robot"),
+        ({"robot": "panda"}, "a chasles.Robot or a chasles.Plant"),
         ({"running": [3.0]}, "a residual is a function"),
         ({"running": [Residual(lambda tau: tau, weight=[1.0, 2.0, 3.0])]}, r"weight \(3,\)"),
         ({"running": [Residual(lambda q, goal: q, goal=(3,))]}, "of shapes"),

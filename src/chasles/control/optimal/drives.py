@@ -72,8 +72,13 @@ class Drives:
 
     @property
     def are_ideal(self) -> bool:
-        """Whether torques on the joints are the commands."""
+        """Whether torques on the joints are the commands, at once."""
         return True
+
+    @property
+    def delay(self) -> float:
+        """Time, s, by which a command is sent before it acts: all commands here stand where they act."""
+        return 0.0
 
     @property
     def count(self) -> int:
@@ -154,8 +159,13 @@ class DrivesByRates(Drives):
 
     @property
     def are_ideal(self) -> bool:
-        """Whether torques on the joints are the commands."""
+        """Whether torques on the joints are the commands, at once."""
         return self.driven.are_ideal
+
+    @property
+    def delay(self) -> float:
+        """Delay of the drives behind, s."""
+        return self.driven.delay
 
     @property
     def count(self) -> int:
@@ -225,16 +235,13 @@ class DrivenRobot:
         Robot with all that it carries.
     drives
         Function that returns the drives of the joints that have motors, (n,).
-    delay
-        Time from a command to its effect, s.
     keep
-        Functions of what residuals take by name that must not be negative.
+        Residuals that must not be negative.
     """
 
     robot: Robot
     drives: Callable[[NDArray[np.bool_]], Drives] = Drives
-    delay: float = 0.0
-    keep: Sequence[Callable[..., Any]] = ()
+    keep: Sequence[Any] = ()
 
 
 @runtime_checkable
@@ -252,9 +259,9 @@ class Drivable(Protocol):
         ...
 
 
-#: Names under which residuals know states of drives.
+#: Names under which residuals know states of drives, and what a plant needs to have them.
 STATES: Mapping[str, str] = {
-    "current": "the currents of motors",
-    "motor_position": "the positions of motors behind springs",
-    "motor_velocity": "the velocities of motors behind springs",
+    "current": "motors whose currents do not follow at once",
+    "motor_position": "elastic joints",
+    "motor_velocity": "elastic joints",
 }

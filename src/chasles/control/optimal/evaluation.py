@@ -84,7 +84,8 @@ def _evaluated(
         if status is not PlanStatus.NOT_FINITE:
             findings += too_stiff(replace(nodes.select(k), x0=W[k, 0, m:]))
         numbers = float(cost[k]), status, float(share[k]), outcome.iterations
-        result.append(Solved(states[k], torques[k], forces[k], gains[k], *numbers, findings))
+        drives = step.drives.named(step.of_drives(W[k, :, m:]))
+        result.append(Solved(states[k], torques[k], forces[k], gains[k], *numbers, findings, drives))
     return result, stretches
 
 

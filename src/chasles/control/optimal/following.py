@@ -23,7 +23,8 @@ class PlanFollowing(RobotController):
 
     The gains are those of the last iteration: Mazure's regulator with the second derivatives of the plan's own cost and
     constraints as weights. They vanish where a torque is at its limit. Robots with fewer motors than joints are
-    followed too. After the plan's end its last torques and gains remain.
+    followed too. After the plan's end its last torques and gains remain. Of a plan for a plant with a delay, each
+    torque is sent that much before it acts.
 
     Source: Mazure (1987), section 4; Jacobson and Mayne, Differential Dynamic Programming (1970), for the gains.
 
@@ -68,7 +69,8 @@ class PlanFollowing(RobotController):
 
     def schedule(self, times: Floats, motion: Motion) -> Floats:
         """Torques and gains of each call, (k, n, 1 + 2n)."""
-        steps = np.searchsorted(self.plan.knots, times + 1e-9 * self.plan.duration, side="right") - 1
+        times = times + self.plan.delay + 1e-9 * self.plan.duration
+        steps = np.searchsorted(self.plan.knots, times, side="right") - 1
         step = np.clip(steps, 0, len(self.plan.torques) - 1)
         return np.concatenate([self.plan.torques[step][..., None], self.plan.gains[step]], axis=-1)
 

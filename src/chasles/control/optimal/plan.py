@@ -71,6 +71,8 @@ class Solved(NamedTuple):
         Number of iterations.
     findings
         Violated constraints.
+    drives
+        States of the drives by name, (N + 1, n) each.
     """
 
     states: Floats
@@ -82,6 +84,7 @@ class Solved(NamedTuple):
     reduced_gradient: float
     iterations: int
     findings: tuple[Finding, ...]
+    drives: Mapping[str, Floats]
 
 
 class Plan(JointTrajectory):
@@ -95,12 +98,16 @@ class Plan(JointTrajectory):
     states
         Positions and velocities at the nodes, (..., N + 1, nq + n).
     torques
-        Torques held from node to node, (..., N, n), N·m (N for prismatic joints).
+        Torques held from node to node, (..., N, n), N·m (N for prismatic joints); of a plant, those commanded.
     forces
         Forces of the environment on each contact, held like these, world axes, (..., N, contacts, 3), N.
     gains
         Gains of the regulator along the motion, (..., N, n, 2n): τ = torques - gains (q ⊟ q_plan, q̇ - q̇_plan).
         They vanish where a torque is at its limit, and are NaN where rates of torques are chosen.
+    drives
+        States of a plant's drives at the nodes by name, such as ``"motor_position"``, (..., N + 1, n) each.
+    delay
+        Time, s, by which a plant's commands are sent before they act: `torques` act where they stand.
     cost
         Cost, (...).
     status
@@ -117,6 +124,8 @@ class Plan(JointTrajectory):
     torques: Floats
     forces: Floats
     gains: Floats
+    drives: Mapping[str, Floats]
+    delay: float
     cost: Quantity
     status: Any
     reduced_gradient: Quantity
@@ -238,8 +247,8 @@ class Plan(JointTrajectory):
 
     def _take(self, solved: list[Solved], batch: tuple[int, ...], adjoint: PlanAdjoint) -> None:
         """Take the results of problems."""
-        self._adjoint = adjoint
-        states, torques, forces, gains, cost, status, reduced, iterations, findings = zip(*solved, strict=True)
+        self._adjoint, self.delay = adjoint, adjoint.nodes.step.drives.delay
+        states, torques, forces, gains, cost, status, reduced, iterations, findings, drives = zip(*solved, strict=True)
 
         def shaped(parts: ArrayLike) -> Any:
             array = np.array(parts)
@@ -251,6 +260,7 @@ class Plan(JointTrajectory):
         self.cost, self.reduced_gradient, self.iterations = (shaped(parts)[()] for parts in (cost, reduced, iterations))
         self.status = shaped(np.array(status, dtype=object))[()]
         self.findings = tuple(finding for found in findings for finding in found)
+        self.drives = {name: shaped([each[name] for each in drives]) for name in drives[0]}
 
     @property
     def success(self) -> NDArray[np.bool_] | bool:

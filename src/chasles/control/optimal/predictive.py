@@ -136,10 +136,10 @@ class ModelPredictive(RobotController):
     ) -> None:
         if not isinstance(problem, OptimalControl):
             raise ArgumentError(f"problem must be a chasles.OptimalControl, not {problem!r}")
-        if not problem.step.drives.are_ideal or problem.delay:
+        if not problem.step.drives.are_ideal:
             raise ArgumentError(
-                "the problem has a plant with motors, springs, friction of its own or a delay, whose state a law does "
-                "not measure; pose it for plant.robot, and give the law delay="
+                "the problem has a plant with motors, springs, friction of its own or a delay, which the law does "
+                "not know; pose it for plant.robot, and give the law delay="
             )
         if problem.span.is_free:
             raise ArgumentError("the problem's duration is free, but a horizon is fixed; give it one duration")

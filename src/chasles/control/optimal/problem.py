@@ -63,8 +63,9 @@ class OptimalControl(Sealed):
 
     Parameters
     ----------
-    robot
-        Robot: a chain, a tree, with a free base or spherical joints, or with loops.
+    plant
+        Robot: a chain, a tree, with a free base or spherical joints, or with loops. Or a `chasles.Plant`: currents and
+        motors behind springs are states, saturations are limits, and commands are sent its delay before they act.
     duration
         Duration of the motion, s; or the shortest and the longest one, between which that of each problem is free and
         chosen at least cost, as with `residuals.time` among the running ones.
@@ -102,8 +103,8 @@ class OptimalControl(Sealed):
     Raises
     ------
     ArgumentError
-        The robot has friction that jumps, or a motor in a joint that follows from others; limits contradict each
-        other; or a value is not what it should be.
+        The robot has friction that jumps, or a motor in a joint that follows from others; the plant has an effect that
+        no motion can be optimised across; limits contradict each other; or a value is not what it should be.
     UnknownNameError
         A limit, a joint or an argument of a residual does not exist.
 
@@ -156,7 +157,6 @@ class OptimalControl(Sealed):
         driven = plant.driven(self.span.longest) if isinstance(plant, Drivable) else DrivenRobot(plant)
         self.robot = robot = driven.robot
         require_robot(robot)
-        self.delay = driven.delay
         kept, contacts = without_contacts(keep)
         self.running, self.final, self.exact_end, self.keep = (
             as_residuals(given, name)

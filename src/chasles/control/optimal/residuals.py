@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.base.sealed import Sealed
+from chasles.control.optimal.drives import STATES
 from chasles.control.optimal.pose_residual import PoseResidual
 from chasles.engine.program.scalar import Array
 from chasles.engine.validators import reals
@@ -23,7 +24,7 @@ from chasles.robot.robot import Robot
 #: Names of what every residual may take; all others are values given to `OptimalControl.solve`.
 REFERENCE = ("q_reference", "qd_reference", "tau_reference")
 FIRST = ("first_q", "first_qd")
-KNOWN = ("robot", "q", "qd", "tau", "tau_rate", "forces", "t", "start", *FIRST, *REFERENCE)
+KNOWN = ("robot", "q", "qd", "tau", "tau_rate", "forces", "t", "start", *FIRST, *REFERENCE, *STATES)
 #: Of these, what acts over a step.
 _ACTING = {"tau", "tau_rate", "forces"}
 #: Names of arguments, which no value can have.
@@ -43,6 +44,7 @@ class Residual(Sealed):
         takes what it needs by name: ``q`` (nq,), ``qd``, ``tau`` (n,), ``tau_rate`` (the rates of torques, (n,)),
         ``t`` (s), ``start`` (the initial positions, (nq,)), ``first_q``, ``first_qd`` (the state at the first node,
         which then is free), ``robot``, ``forces`` (of the contacts in `keep`, in world axes, (contacts, 3)),
+        ``current``, ``motor_position`` and ``motor_velocity`` (of a plant that has these as states, (n,)),
         ``q_reference``, ``qd_reference``, ``tau_reference`` (the motion to follow and the torques that it needs in the
         middle of a step), and the values named below.
     weight
@@ -107,6 +109,9 @@ class Residual(Sealed):
         """Return √w r (m,), for numbers or traced scalars by name."""
         if any(name in _ACTING and name not in known for name in self.arguments):
             raise ArgumentError(f"{self!r} depends on torques, but no torque acts at the end of a motion")
+        missing = [name for name in self.arguments if name in STATES and name not in known]
+        if missing:
+            raise ArgumentError(f"{self!r} takes {missing[0]}, but the problem has no plant with {STATES[missing[0]]}")
         if isinstance(self.function, PoseResidual) and "twists" in known:
             value = known["twists"].value(self.function, self.arguments, known)
         else:

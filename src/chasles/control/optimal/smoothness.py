@@ -27,9 +27,7 @@ def require_robot(robot: Robot) -> None:
     """Raise `ArgumentError` for what is no robot, or for friction that jumps: no derivative leads across it."""
     if not isinstance(robot, Robot):
         raise ArgumentError(
-            f"robot must be a chasles.Robot, not {robot!r}; chasles.load gives one by name. Of a plant give "
-            "plant.robot: payload, friction and rotor inertia of its description count, but currents of motors, "
-            "elastic joints and delays do not"
+            f"plant must be a chasles.Robot or a chasles.Plant, not {robot!r}; chasles.load gives a robot by name"
         )
     for joint in robot.description.joints:
         if joint.coulomb_friction and not all(joint.coulomb_velocities):

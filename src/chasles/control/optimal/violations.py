@@ -50,8 +50,9 @@ _BETWEEN = Rule(
 )
 _STIFF = Rule(
     "stiff-friction",
-    1.0,
-    "errors that grow from step to step, where the motion itself does not, are the method's",
+    1.01,
+    "errors that grow from step to step by more than the motion itself grows are the method's; a hundredth is left to "
+    "its order",
     "friction, or what else acts fastest at rest, is too stiff for steps of this length: errors grow {value:.3g} times "
     "at each, which makes motions hard to find and to believe; choose integrator='implicit-friction-leapfrog', use "
     "more than {nodes} nodes, or smooth the friction over a higher coulomb_velocity",

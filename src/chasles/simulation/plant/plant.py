@@ -11,11 +11,23 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.base.sealed import Sealed
+from chasles.control.optimal.drives import DrivenRobot
+from chasles.control.optimal.parameters import Parameters
+from chasles.control.optimal.residuals import Residual
 from chasles.engine.program.scalar import Array
 from chasles.engine.validators import real, truth
 from chasles.robot.robot import Robot
 from chasles.simulation.plant.base_motion import BaseMotion
 from chasles.simulation.plant.contacts import ContactPlane
+from chasles.simulation.plant.driven import (
+    PlantDrives,
+    largest_commands,
+    refuse,
+    require_smooth_friction,
+    voltage_reserve,
+    with_payloads,
+    without_limits,
+)
 from chasles.simulation.plant.effect import Effect
 from chasles.simulation.plant.elastic_joints import ElasticJoints
 from chasles.simulation.plant.friction import Friction
@@ -277,6 +289,51 @@ class Plant(Sealed):
             "velocity_limits": self.velocity_limits,
         }
         return Plant(self.robot, **{**own, **changes})
+
+    def driven(self, duration: float) -> DrivenRobot:
+        """Return the plant as `chasles.OptimalControl` sees it over a duration, s.
+
+        Raises
+        ------
+        ArgumentError
+            It has an effect that no smooth program has; the message says what to leave out.
+        """
+        motors, elastic, friction = self.motors, self.elastic_joints, self.friction
+        backlash = elastic is not None and bool(elastic.parameters["backlash"].any())
+        several = {"wrenches": self.wrenches, "contacts": self.contacts, "backlash": backlash}
+        refuse({"base": self.base is not None, "timing": self.timing is not None, **several})
+        robot = with_payloads(self.robot, self.payloads, duration)
+        commands, velocities = (
+            np.where(is_kept & (limits > 0.0), limits, np.inf)
+            for is_kept, limits in (
+                (self.effort_limits, self.robot.effort_limits),
+                (self.velocity_limits, self.robot.velocity_limits),
+            )
+        )
+        if not any((motors, elastic, friction, self.delay)) and np.isinf([commands, velocities]).all():
+            return DrivenRobot(robot)
+        if self.robot.nq != self.robot.n and any((motors, elastic, friction)):
+            raise ArgumentError(
+                f"robot '{self.name}' has quaternions or loops, with which optimal control takes no motors, elastic "
+                "joints and friction of a plant; leave them out"
+            )
+        if friction is not None:
+            require_smooth_friction(friction)
+        rotors = np.zeros(self.n) if motors is None else motors.reflected_inertia()
+        if elastic is not None:
+            rotors = rotors + elastic.parameters["rotor_inertia"]
+        elif rotors.any():
+            robot = robot.with_values(Parameters(robot).with_inertia({}, rotors))
+        keep: list[Residual] = []
+        if motors is not None:
+            commands = np.minimum(commands, largest_commands(motors))
+            keep = voltage_reserve(motors, "qd" if elastic is None else "motor_velocity")
+        servos = None if motors is None else without_limits(motors)
+
+        def drives(driven: NDArray[np.bool_]) -> PlantDrives:
+            return PlantDrives(driven, self.robot, servos, elastic, rotors, friction, commands, velocities, self.delay)
+
+        return DrivenRobot(robot, drives, keep)
 
     @property
     def is_robot(self) -> bool:
