@@ -19,6 +19,7 @@ import pytest
 import chasles as ch
 from chasles.engine import Function, Layout, Program, cos, trace
 from chasles.engine.identity import UnidentifiedError, identity, traced
+from chasles.engine.program.tracing import call_traced
 from chasles.geometry import rotation_from_euler_angles
 from chasles.integrators import RK4
 from chasles.simulation import limits
@@ -234,3 +235,30 @@ def test_remembered_programs_are_programs() -> None:
     again = RememberedProgram(_record(program), lambda: program)
     assert isinstance(again, Program)
     assert identity(again) == identity(program)
+
+
+def test_remembered_programs_are_called_without_their_instructions() -> None:
+    """What is constant, an input or the same as another result folds around the call all the same."""
+    from chasles.engine.trace_cache import RememberedProgram, _record
+
+    def results(x: Any, y: Any) -> tuple[Any, ...]:
+        return x * y, 3.0, y, x * y
+
+    def trace_again() -> Program:
+        raise AssertionError("it was traced")
+
+    program = trace(results, {"x": (), "y": ()})
+    again = RememberedProgram(_record(program), trace_again)
+    texts = set()
+    for each in (program, again):
+
+        def caller(a: Any, b: Any, each: Program = each) -> Any:
+            product, three, same, twin = call_traced(each, [a, b], inline=False)
+            assert three == 3.0
+            return product - twin + three * same
+
+        outer = trace(caller, {"a": (), "b": ()}, name="outer")
+        assert [instruction[0] for instruction in outer.instructions] == ["input", "constant", "mul"]
+        nested = trace(lambda a, b: call_traced(each, [a, b], inline=False)[0], {"a": (), "b": ()})  # noqa: B023
+        texts |= {outer.digest, nested.digest}
+    assert len(texts) == 2

@@ -46,8 +46,8 @@ from chasles.algorithms.newton_euler import NO_WRENCHES, newton_euler
 from chasles.algorithms.quadratic_model import QuadraticModel, with_curvature
 from chasles.algorithms.reference_motion import MomentumAndDrift
 from chasles.algorithms.regressors import EnergyRegressors
-from chasles.engine import trace
-from chasles.engine.function import Function
+from chasles.engine import trace, vjp
+from chasles.engine.function import Function, inlined
 from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
 from chasles.geometry.elementary import Array
 
@@ -322,13 +322,20 @@ def inverse_dynamics_derivatives(
 def inverse_dynamics_hessian(
     tree: Tree, q: Array, qd: Array, qdd: Array, weights: Array, wrenches: Mapping[str, Array] = NO_WRENCHES
 ) -> TorqueHessian:
-    """Second derivatives of weighted torques Gᵀ τ: the engine's, of the derivatives, along the joints' motion."""
+    """Second derivatives of weighted torques Gᵀ τ: the engine's, of their gradient, along the joints' motion."""
     n, G = len(tree.independent), velocity_map(tree, q)
+    sizes = {"q": (tree.nq,), "qd": (n,), "qdd": (n,), "y": (n,)}
+
+    def weighted(q: Array, qd: Array, qdd: Array, y: Array) -> Any:
+        return y @ inverse_dynamics(tree, q, qd, qdd, wrenches)
+
+    slopes = Function(vjp(trace(weighted, sizes, name="weighted"), ["q", "qd", "qdd"]))
 
     def gradient(q: Array, qd: Array, qdd: Array, y: Array) -> tuple[Array, ...]:
-        return tuple(y @ by for by in inverse_dynamics_derivatives(tree, q, qd, qdd, wrenches))
+        by_q, by_qd, by_qdd = inlined(slopes, q, qd, qdd, y, 1.0)
+        rates = [of_tree.configuration_rate(tree, q, column) for column in velocity_map(tree, q).T]
+        return np.array([by_q @ rate for rate in rates]), by_qd, by_qdd
 
-    sizes = {"q": (tree.nq,), "qd": (n,), "qdd": (n,), "y": (n,)}
     first = Function(trace(gradient, sizes, outputs=["by_q", "by_qd", "by_qdd"]))
     along_q, along_qd = first.jvp("q"), first.jvp("qd")
     at = q, qd, qdd, weights

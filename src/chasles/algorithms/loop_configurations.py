@@ -54,16 +54,17 @@ def normalize(tree: Tree, q: Array) -> Array:
 
 def integrate(tree: Tree, q: Array, v: Array) -> Array:
     """The independent coordinates after a displacement, and the others that close the loops, followed on the way."""
-    shares = [*ALONG, *[1.0] * AT_THE_END]
     origin = q
     if _shares_quaternions(tree):  # closing such a joint turns the axes of its independent velocities
         step = _compiled(tree, _step_from, q, origin=q, v=v)
-        for share in shares:
+        for share in [*ALONG, *[1.0] * AT_THE_END]:
             q = np.asarray(step(q, origin, share * v))
     else:
-        step = _compiled(tree, _step, q, v=v)
-        for share, before in zip(shares, [0.0, *shares], strict=False):
+        step, closing = _compiled(tree, _step, q, v=v), _compiled(tree, _closing_step, q)
+        for share, before in zip(ALONG, [0.0, *ALONG], strict=False):
             q = np.asarray(step(q, (share - before) * v))
+        for _ in range(AT_THE_END):
+            q = np.asarray(closing(q))
     return _if_closed(tree, q, CLOSED)
 
 

@@ -121,6 +121,7 @@ def _record(program: Program) -> dict[str, Any]:
         "inputs": [[a.name, a.shape] for a in program.inputs],
         "outputs": [[a.name, a.shape] for a in program.outputs],
         "operations": program.operations,
+        "folded_results": program.folded_results,
     }
 
 
@@ -134,6 +135,7 @@ class RememberedProgram(Program):
             outputs=_arguments(record["outputs"]),
             digest=record["digest"],
             operations=record["operations"],
+            folded_results=tuple((operation, value) for operation, value in record["folded_results"]),
             _trace=trace,
         )
 

@@ -78,7 +78,9 @@ class Coordinates:
         """Return q."""
         if self.is_plain:
             return p
-        return np.asarray(self.robot.integrate(centre[0], p - self.of_centre(centre[0])))
+        q = np.asarray(self.robot.integrate(centre[0], p - self.of_centre(centre[0])))
+        q[..., self.places[self.is_position]] = p[..., self.is_position]  # so that derivatives to these are known
+        return q
 
     def of(self, q: Array, *centre: Array) -> Array:
         """Return p."""

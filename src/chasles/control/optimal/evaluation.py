@@ -69,7 +69,8 @@ def _evaluated(
     cost = certificate.cost / nodes.scale
     result = []
     for k, outcome in enumerate(outcomes):
-        status = _status(certificate, outcome.ending, k)
+        is_closed = bool(np.isfinite(states[k]).all())  # coordinates may be beyond what loops allow
+        status = _status(certificate, outcome.ending, k) if is_closed else PlanStatus.NOT_FINITE
         findings: tuple[Finding, ...] = ()
         if status is PlanStatus.NOT_FINITE:
             findings = not_finite(nodes.select(k), W[k])

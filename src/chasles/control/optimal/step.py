@@ -21,7 +21,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.algorithms import QuadraticModel
+from chasles.algorithms import QuadraticModel, TorqueHessian
+from chasles.algorithms.quadratic_model import with_curvature
 from chasles.base.cached import cached_property
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
@@ -258,7 +259,7 @@ class HeldStep:
 
         def accelerate(stage: Stage) -> Array:
             places.append(self._place(stage, u, values, *centres))
-            models.append(self._quadratic_model(places[-1], np.zeros(n)))
+            models.append(self._quadratic_model(places[-1], None))
             return models[-1].qdd
 
         following = self._next(x, u, accelerate, *centres)
@@ -301,10 +302,25 @@ class HeldStep:
         """Displacement, none, and forces at which the torques of contacts are differentiated."""
         return np.concatenate([np.zeros(self.robot.n), u[self.motor_count :]])
 
-    def _quadratic_model(self, place: _Place, weights: Array) -> QuadraticModel:
-        """Accelerations at a stage to second order, weighted."""
-        model = self.robot.quadratic_model.specialize(vary=tuple(place.values))
-        return QuadraticModel(*inlined(model, place.q, place.qd, place.tau, weights, *place.values.values()))
+    def _quadratic_model(self, place: _Place, weights: Array | None) -> QuadraticModel:
+        """Accelerations at a stage to second order, weighted, or without weights to first order.
+
+        Long programs, of robots with loops, stay calls, so that later processes need not trace them.
+        """
+        robot, (q, qd, tau, values) = self.robot, place
+        if robot.description.loops:
+            linear = robot.linearize(q, qd, tau, vary=values)
+            qdd, of_torques = (
+                robot.forward_dynamics(q, qd, tau, vary=values),
+                TorqueHessian(*np.zeros((5, *tau.shape * 2))),
+            )
+            if weights is not None:
+                y = weights @ linear.B[robot.n :]
+                of_torques = robot.inverse_dynamics_hessian(q, qd, qdd, y, vary=values)
+            return with_curvature(qdd, linear, of_torques)
+        weights = np.zeros(robot.n) if weights is None else weights
+        model = robot.quadratic_model.specialize(vary=tuple(values))
+        return QuadraticModel(*inlined(model, q, qd, tau, weights, *values.values()))
 
     def _path(self, known: Array, where: Array, *context: Array) -> Array:
         """Displacements from configurations `where`, velocities and torques of all stages, and the next state."""

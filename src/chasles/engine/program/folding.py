@@ -288,16 +288,15 @@ def call(program: Called, operands: Sequence[Number]) -> list[Number]:
     graph = _shared_graph(operands)
     indices = [x.index if isinstance(x, Scalar) else _constant(graph, x) for x in operands]
     index = graph.add(("call", graph.program_number(program), *indices))
-    outputs: dict[int, Number] = {}
-    for k, result in enumerate(program.results):
-        operation, *rest = program.instructions[result]
+    outputs: list[Number] = []
+    for operation, value in program.folded_results:
         if operation == "constant":
-            outputs[result] = rest[0]
+            outputs.append(value)
         elif operation == "input":
-            outputs[result] = operands[rest[0]]
-        elif result not in outputs:
-            outputs[result] = Scalar(graph, graph.add(("item", index, k)))
-    return [outputs[result] for result in program.results]
+            outputs.append(operands[value])
+        else:
+            outputs.append(Scalar(graph, graph.add(("item", index, value))))
+    return outputs
 
 
 #: Every operation of the table as a function of numbers and traced values that folds.

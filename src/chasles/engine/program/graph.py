@@ -18,12 +18,8 @@ class Called(Protocol):
         """Content hash."""
 
     @property
-    def instructions(self) -> Sequence[Instruction]:
-        """What is computed, in order."""
-
-    @property
-    def results(self) -> Sequence[int]:
-        """Position among the instructions of each number that a call gives."""
+    def folded_results(self) -> Sequence[Instruction]:
+        """What each number that a call gives is: a constant, an input, or an item of the call."""
 
 
 class Graph:

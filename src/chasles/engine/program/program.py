@@ -136,7 +136,18 @@ class Program:
     @cached_property
     def digest(self) -> str:
         """Content hash: equal programs, and only they, have equal digests."""
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
+        return hashlib.sha256(_as_text(self._as_data([called.digest for called in self.programs]))).hexdigest()
+
+    @cached_property
+    def folded_results(self) -> tuple[Instruction, ...]:
+        """What each result is to a caller: a constant, an input, or an item of the call, the first of equal ones."""
+        first: dict[int, int] = {}
+        kinds = []
+        for k, value in enumerate(self.results):
+            operation, *rest = self.instructions[value]
+            is_known = operation in ("constant", "input")
+            kinds.append((operation, rest[0]) if is_known else ("item", first.setdefault(value, k)))
+        return tuple(kinds)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Program) and self.digest == other.digest
@@ -255,12 +266,15 @@ class Program:
         >>> Program.from_json(spring.to_json()) == spring
         True
         """
-        text = json.dumps(self._as_data(), separators=(",", ":"))
+        text = _as_text(self._as_nested_data()).decode()
         if path is not None:
             write(path, text)
         return text
 
-    def _as_data(self) -> dict[str, Any]:
+    def _as_nested_data(self) -> dict[str, Any]:
+        return self._as_data([called._as_nested_data() for called in self.programs])
+
+    def _as_data(self, programs: Sequence[Any]) -> dict[str, Any]:
         return {
             "format": _FORMAT,
             "name": self.name,
@@ -270,7 +284,7 @@ class Program:
                 (i[0], repr(i[1])) if i[0] == "constant" and not math.isfinite(i[1]) else i for i in self.instructions
             ],
             "results": self.results,
-            "programs": [called._as_data() for called in self.programs],
+            "programs": programs,
         }
 
     @classmethod
@@ -316,6 +330,10 @@ class Program:
             )
         except (KeyError, IndexError, TypeError, ValueError, OverflowError, RecursionError) as error:
             raise ArgumentError(f"not a program: {type(error).__name__}: {error}") from error
+
+
+def _as_text(data: Mapping[str, Any]) -> bytes:
+    return json.dumps(data, separators=(",", ":")).encode()
 
 
 def operands(instruction: Instruction) -> tuple[int, ...]:
