@@ -231,10 +231,12 @@ class Workspace:
         to.jump("step", numbers["stays"])
         to.label("lower")
         self.call(to, lower_barrier)
+        _, last = self.parts
         for part in self.parts:
-            part.call(to, part.programs.lower, slopes=part.arrays["weights"][..., :-1, -1])
-        last = self.parts[1]
-        last.call(to, last.programs.lower, slopes=last.arrays["weights"][-1, :-1])
+            if part.programs.rows:  # else the barrier is that of the other nodes
+                part.call(to, part.programs.lower, slopes=part.arrays["weights"][..., :-1, -1])
+        if last.programs.rows:
+            last.call(to, last.programs.lower, slopes=last.arrays["weights"][-1, :-1])
         to.jump("lower", numbers["again"])
         to.label("step")
         self.chain.add_to(to)

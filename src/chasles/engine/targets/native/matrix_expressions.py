@@ -124,7 +124,10 @@ class ExpressionWriter:
             self._prepare(value.by)
         elif isinstance(value, Sum | Multiple | Part | Stacked):
             for part in operands(value):
-                self._make_ready(part)
+                if value.shape[1] == 1 < part.shape[1]:  # a column of a matrix
+                    self._rows_in_memory(part)
+                else:
+                    self._make_ready(part)
 
     def _make_ready(self, value: Matrix) -> None:
         """Write an expression to memory if it is needed there or more than once, else what it is computed from."""
@@ -138,7 +141,8 @@ class ExpressionWriter:
         parts, written_out = self.writer.partition(columns), self._is_stacked(value)
         if columns == 1:
             for first, count in self.writer.each_block(rows, self.writer.lanes, written_out=written_out):
-                self.writer.store_column(self._rows(value, first, count, parts), target, first)
+                column = self._column(value, first, count)
+                self.writer.store([column], self.writer.part(target, first, 0).mT, 0, [Columns(0, count)])
             return
         size = max(1, self.writer.accumulators // len(parts))
         for first, count in self.writer.each_block(rows, size, written_out=written_out):
@@ -154,12 +158,8 @@ class ExpressionWriter:
             place = writer.part(self._places[value], first, 0)
             return [vector for k in range(count) for vector in writer.load(place, k, columns)]
         if isinstance(value, Part):
-            if isinstance(first, str):
-                first = writer.value(f"add i64 {first}, {value.top}")
-            else:
-                first += value.top
             columns = [Columns(value.left + k, size) for k, size in columns]
-            return self._rows(value.of, first, count, columns)
+            return self._rows(value.of, self._moved(first, value.top), count, columns)
         if isinstance(value, Stacked):
             return self._stacked_rows(value, first, count, columns)
         if _is_zero(value):
@@ -171,6 +171,43 @@ class ExpressionWriter:
         if isinstance(value, Sum):
             return self._added(self._rows(value.first, first, count, columns), value.second, first, columns)
         return self._added(["zeroinitializer"] * (count * len(columns)), value, first, columns)
+
+    def _moved(self, first: str | int, by: int) -> str | int:
+        return first + by if isinstance(first, int) else self.writer.value(f"add i64 {first}, {by}")
+
+    def _column(self, value: Matrix, first: str | int, count: int) -> str:
+        """Return elements of a column in one vector; the lanes after them may hold anything."""
+        writer = self.writer
+        if value in self._places:
+            return writer.load_column(self._places[value], first, count)
+        if isinstance(value, Part):
+            if value.of in self._places:
+                place = writer.part(self._places[value.of], value.top, value.left)
+                return writer.load_column(place, first, count)
+            return self._column(value.of, self._moved(first, value.top), count)
+        if _is_zero(value):
+            return "zeroinitializer"
+        if isinstance(value, Multiple):
+            return writer.scaled([self._column(value.of, first, count)], value.factor)[0]
+        if isinstance(value, Sum):
+            return writer.sum(self._column(value.first, first, count), self._column(value.second, first, count))
+        if isinstance(value, Stacked):
+            assert isinstance(first, int)
+            height = value.first.shape[0]
+            upper = min(count, max(0, height - first))
+            if upper == count:
+                return self._column(value.first, first, count)
+            lower = self._column(value.second, first + upper - height, count - upper)
+            return writer.joined_lanes(self._column(value.first, first, upper), lower, upper) if upper else lower
+        assert isinstance(value, Product)  # the rest lies in memory
+        left, right, inner = (
+            writer.part(self._places[value.left], first, 0),
+            self._places[value.right],
+            value.left.shape[1],
+        )
+        if left.column == ITEM:
+            return writer.dots(left, right, count, inner)
+        return writer.add_product(["zeroinitializer"], right.mT, left.mT, inner, [Columns(0, count)])[0]
 
     def _stacked_rows(self, value: Stacked, first: str | int, count: int, columns: Sequence[Columns]) -> list[str]:
         """Return rows of matrices above one another, of which the first is known."""
@@ -196,8 +233,6 @@ class ExpressionWriter:
             left = writer.part(self._places[of.left], first, 0)
             right = self._places[of.right]
             inner = of.left.shape[1]
-            if of.shape[1] == 1 and left.column == ITEM:
-                return writer.add_dots(sums, left, right, inner, factor)
             return writer.add_product(sums, left, right, inner, columns, factor)
         others = self._rows(value, first, len(sums) // len(columns), columns)
         return [writer.sum(a, b) for a, b in zip(sums, others, strict=True)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from chasles.engine.targets.native.transposition import transposed
-from chasles.engine.targets.native.writer import ALIGNMENT, LlvmWriter, literal
+from chasles.engine.targets.native.writer import ALIGNMENT, LlvmWriter
 
 ITEM = 8
 _ACCUMULATORS = {8: 24}  # by lanes: vectors that a product keeps in registers, of 32; else of 16
@@ -64,7 +64,6 @@ class MatrixWriter(LlvmWriter):
         return [
             f"declare {v} @llvm.fma.{suffix}({v}, {v}, {v})",
             "declare double @llvm.fma.f64(double, double, double)",
-            f"declare double @llvm.vector.reduce.fadd.{suffix}(double, {v})",
             f"declare {v} @llvm.masked.load.{suffix}.p0(ptr, i32, {mask}, {v})",
             f"declare void @llvm.masked.store.{suffix}.p0({v}, ptr, i32, {mask})",
         ]
@@ -130,14 +129,20 @@ class MatrixWriter(LlvmWriter):
                 mask = self._mask(range(part.size))
                 self.emit(f"call void {intrinsic}({self.real} {vector}, ptr {address}, i32 8, {mask})")
 
-    def store_column(self, vectors: Sequence[str], view: View, row: str | int) -> None:
-        """Store the first numbers of vectors below one another, in one piece: what loads them waits less."""
-        place = self.part(view, row, 0).mT
-        for part in self.partition(len(vectors)):
-            column = "zeroinitializer"
-            for lane, vector in enumerate(vectors[part.first : part.first + part.size]):
-                column = self.value(f"insertelement {self.real} {column}, double {self.entry(vector, 0)}, i32 {lane}")
-            self.store([column], place, 0, [part])
+    def load_column(self, view: View, first: str | int, count: int) -> str:
+        """Load elements of a column below one another into one vector."""
+        if view.row == ITEM:
+            return self._load(self.at(view, first, 0), range(count))
+        vector = "zeroinitializer"
+        for lane in range(count):
+            number = self.value(f"load double, ptr {self.at(self.part(view, first, 0), lane, 0)}")
+            vector = self.value(f"insertelement {self.real} {vector}, double {number}, i32 {lane}")
+        return vector
+
+    def joined_lanes(self, first: str, second: str, count: int) -> str:
+        """Return the first lanes of a vector, and after them those of another one."""
+        picks = ", ".join(f"i32 {k if k < count else self.lanes + k - count}" for k in range(self.lanes))
+        return self.value(f"shufflevector {self.real} {first}, {self.real} {second}, <{self.lanes} x i32> <{picks}>")
 
     def copy(self, source: View, target: View, rows: int, columns: int) -> None:
         """Copy a matrix."""
@@ -233,23 +238,20 @@ class MatrixWriter(LlvmWriter):
         self.block(f"exit{k}")
         return results
 
-    def add_dots(self, sums: list[str], left: View, right: View, count: int, factor: float) -> list[str]:
-        """Add factor · Σ_j left[i, j] right[j] to numbers, each the first of a vector; right is a column."""
+    def dots(self, left: View, right: View, rows: int, count: int) -> str:
+        """Return Σ_j left[i, j] right[j] of some rows i in one vector; right is a column without gaps."""
         parts = self.partition(count)
         x = [self._load(self.at(right, part.first, 0), range(part.size)) for part in parts]
-        reduce = f"@llvm.vector.reduce.fadd.v{self.lanes}f64"
-        results = []
-        for i, before in enumerate(sums):
+        sums = []
+        for i in range(rows):
             total = "zeroinitializer"
             for part, vector in zip(parts, x, strict=True):
-                row = self._load(self.at(left, i, part.first), range(part.size))
-                total = self.fma(row, vector, total)
-            number = self.value(f"call reassoc double {reduce}(double {literal(-0.0)}, {self.real} {total})")
-            if (before, factor) != ("zeroinitializer", 1.0):
-                terms = f"double {number}, double {literal(factor)}, double {self.entry(before, 0)}"
-                number = self.value(f"call double @llvm.fma.f64({terms})")
-            results.append(self.value(f"insertelement {self.real} zeroinitializer, double {number}, i32 0"))
-        return results
+                total = self.fma(self._load(self.at(left, i, part.first), range(part.size)), vector, total)
+            sums.append(total)
+        sums = transposed(self, self.lanes, self.real, sums + ["zeroinitializer"] * (self.lanes - rows))
+        while len(sums) > 1:
+            sums = [self.sum(a, b) for a, b in zip(sums[::2], sums[1::2], strict=True)]
+        return sums[0]
 
     def scaled(self, vectors: Sequence[str], factor: float) -> list[str]:
         """Multiply vectors by a known number."""
