@@ -148,6 +148,7 @@ class _Search:
             self.allowed = min(most, _UNINTERRUPTED)
         self.left[...] = self.allowed
         self.failures, self.failed_at = 0, 0
+        self.is_determined = False
 
     @property
     def count(self) -> int:
@@ -229,7 +230,8 @@ class _Search:
         """Take the second derivatives of Gauss and Newton, if the costs of a node determine all positions by them."""
         space = self.space
         space.run("gauss-newton")
-        if not determines_positions(space.stages["positions"][0]):
+        self.is_determined = self.is_determined or determines_positions(space.stages["positions"][0])
+        if not self.is_determined:
             space.numbers["may_fall_back"][...] = 0.0
             return "curvature"
         for H, part in ((space.stages["weights"], space.stages), (space.last["weights"], space.last)):

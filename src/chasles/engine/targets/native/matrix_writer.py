@@ -179,7 +179,11 @@ class MatrixWriter(LlvmWriter):
     def mirror(self, view: View, size: int) -> None:
         """Copy the upper triangle of a matrix to the lower one."""
         if size > _LARGEST_WRITTEN_OUT:
-            with self.loop(size) as row, self.loop(row) as column:
+            with self.loop(size) as at_row, self.loop(at_row) as at_column:
+                self._copy_number(self.at(view, at_column, at_row), self.at(view, at_row, at_column))
+            return
+        if size <= self.lanes // 2:
+            for row, column in ((i, j) for i in range(size) for j in range(i)):
                 self._copy_number(self.at(view, column, row), self.at(view, row, column))
             return
         parts = self.partition(size)
