@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from chasles.engine import Function, Layout, floor, trace, where
 from chasles.engine.program.scalar import Real
 from chasles.geometry.elementary import Array
-from chasles.inverse_kinematics.damped_step import DAMPING, clamped, limited_step
+from chasles.inverse_kinematics.damped_step import DAMPING, clamped, damped_step, limited_step
 from chasles.inverse_kinematics.ranges import joint_limits
 from chasles.inverse_kinematics.task import Kinematics, PoseWeights
 from chasles.mechanics import Mechanics
@@ -42,6 +42,8 @@ DESCENT_STEPS = 100
 _FIRST_DAMPING, _GROWTH, _SHRINKAGE = 1e-2, 4.0, 0.3
 #: A minimum is reached when steps become shorter than this, rad.
 _SHORT = 1e-8
+#: Length of the last step of Newton's iteration, rad: the derivative of its solution is as exact.
+_ISOLATED = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -249,6 +251,27 @@ def search(
     }
     program = trace(step, inputs, name="inverse_kinematics", outputs=["state_next", "done"])
     return Function(program, shape="solve")
+
+
+def newton(
+    robot: Mechanics, kinematics: Kinematics, task: PoseWeights, steps: ConfigurationSteps, length: float
+) -> Function:
+    """Return the solve kernel (q, T_world_goal[, posture]) -> (q_next, done) of Newton's iteration, without limits.
+
+    Where there are more joints than components that count, the free motion goes to the posture, so that the solution is
+    an isolated one: dq = J⁺ (e - J z) + z with z = posture ⊟ q.
+    """
+    redundant = steps.n > sum(weight > 0.0 for weight in task.weights)
+
+    def step(q: Array, goal: Array, *posture: Array) -> tuple[Array, Any]:
+        error = task.error(goal, kinematics(q), length)
+        secondary = np.asarray(robot.difference(q, posture[0])) if redundant else None
+        dq = damped_step(error.jacobian, error.twist, DAMPING * (error.twist @ error.twist), secondary)
+        following = q + dq if steps.integrate is None else np.asarray(steps.integrate(q, dq))
+        return following, where(dq @ dq <= _ISOLATED**2, 1.0, 0.0)
+
+    inputs = {"q": (steps.nq,), "T_world_goal": (4, 4), **({"posture": (steps.nq,)} if redundant else {})}
+    return Function(trace(step, inputs, name="newton_kinematics", outputs=["q_next", "done"]), shape="solve")
 
 
 def descent(kinematics: Kinematics, task: PoseWeights, steps: ConfigurationSteps, length: float) -> Function:

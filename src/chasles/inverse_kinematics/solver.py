@@ -25,6 +25,7 @@ from chasles.inverse_kinematics.arguments import (
 )
 from chasles.inverse_kinematics.closed_form.solver import ClosedFormSolver
 from chasles.inverse_kinematics.frame import RobotFrame
+from chasles.inverse_kinematics.iteration import newton
 from chasles.inverse_kinematics.numeric import NumericSolver, Search
 from chasles.inverse_kinematics.objectives import OBJECTIVES
 from chasles.inverse_kinematics.solution import SELECTIONS, Select, Solution, all_true
@@ -334,6 +335,47 @@ class InverseKinematics(Sealed):
         if objective is None and closed.family is not None:
             return closed.function(select)
         return self._solver(frame, task, objective).search
+
+    def newton(self, target: str = "tool", *, mask: str | ArrayLike | None = None) -> Function:
+        """Return Newton's iteration from a configuration to a target, which has the derivatives of its solution.
+
+        A layer for other libraries: `Function.vjp`, ``to_jax()`` and ``to_torch()`` differentiate the solution by the
+        implicit-function rule. It heeds no limits and starts once: for a search call the solver, and begin the
+        iteration at what it finds.
+
+        Parameters
+        ----------
+        target, mask
+            See the call of the solver.
+
+        Returns
+        -------
+        Function
+            (q, T_world_goal, limit) -> (configuration (..., nq), number of iterations, 1 where it is done): a solve
+            kernel of at most `limit` iterations. For a robot with more joints than components that count
+            (q, T_world_goal, posture, limit): the solution nearest to the posture (..., nq), nearby. Derivatives are
+            NaN where it is not done, or singular.
+
+        Examples
+        --------
+        How the joints follow the target: the inverse of the Jacobian.
+
+        >>> import chasles as ch
+        >>> import numpy as np
+        >>> arm = ch.load("ur5")
+        >>> q = np.array([0.3, -1.0, 1.5, -0.8, 0.5, 0.2])
+        >>> T_world_goal = arm.forward_kinematics(q)
+        >>> newton = arm.inverse_kinematics.newton()
+        >>> solution, _, done = newton(q + 0.1, T_world_goal, 50)
+        >>> bool(np.allclose(solution, q)), float(done)
+        (True, 1.0)
+        >>> by_goal = newton.vjp(wrt="T_world_goal")(q + 0.1, T_world_goal, 50, np.eye(6)[0])  # of the first joint
+        >>> J = arm.jacobian(q, frame="world-aligned")
+        >>> bool(np.allclose(by_goal[:3, 3], np.linalg.inv(J)[0, 3:]))
+        True
+        """
+        frame, task = self._frame(target, False), PoseWeights.of(mask)
+        return newton(self._robot, frame.motion, task, frame.steps, frame.length)
 
     @property
     def program(self) -> Program:
