@@ -1,3 +1,4 @@
+from chasles.integrators.adjoint import InitialValueGradient as InitialValueGradient
 from chasles.integrators.integrate import integrate as integrate
 from chasles.integrators.integration import Integration as Integration
 from chasles.integrators.integrator import Integrator as Integrator

@@ -60,7 +60,7 @@ class CompiledIntegrator:
 
         def step(y: Array, given: Array, *parameters: Real) -> tuple[Any, ...]:
             done = self._step(y, given, parameters)
-            return done.y, y, interpolant_of(done, self._at(parameters), given[0], y, given[1])
+            return done.y, y, interpolant_of(done, self.right_hand_side(parameters), given[0], y, given[1])
 
         return self._scan(step, ["y_next", "y", "interpolant"], {"y": (self.n,), "given": (2,)})
 
@@ -75,7 +75,7 @@ class CompiledIntegrator:
         def one(
             state: RunState, given: Array, t_end: Real, rtol: Real, atol: Array, *parameters: Real
         ) -> tuple[Any, ...]:
-            f = self._at(parameters)
+            f = self.right_hand_side(parameters)
             following, interpolant = attempt(self.integrator, self.control, f, state, t_end, rtol, atol, inside=True)
             return following, state, interpolant
 
@@ -88,7 +88,7 @@ class CompiledIntegrator:
         """Length of the first step: (t, y, t_end, rtol, atol, *parameters) -> h."""
 
         def length(t: Real, y: Array, t_end: Real, rtol: Real, atol: Array, *parameters: Real) -> Real:
-            return first_step(self._at(parameters), t, y, t_end, rtol, atol, self.integrator.order)
+            return first_step(self.right_hand_side(parameters), t, y, t_end, rtol, atol, self.integrator.order)
 
         inputs = {"t": (), "y": (self.n,), "t_end": (), "rtol": (), "atol": (self.n,)}
         return Function(trace(length, inputs | self._parameters, name=f"{self.integrator.name}_first_step"))
@@ -108,7 +108,7 @@ class CompiledIntegrator:
         """
 
         def step(t: Real, y: Array, h: Real, *parameters: Real) -> tuple[Any, ...]:
-            done = self.integrator.step(self._at(parameters), t, y, h)
+            done = self.integrator.step(self.right_hand_side(parameters), t, y, h)
             return tuple(part for part in done if part is not None)
 
         method = self.integrator
@@ -118,11 +118,12 @@ class CompiledIntegrator:
             (self.program, self.control, steps, method.name, method.order, method.embedded_order, method.implicit)
         )
 
-    def _at(self, parameters: Sequence[Real]) -> RightHandSide:
+    def right_hand_side(self, parameters: Sequence[Real]) -> RightHandSide:
+        """Right-hand side with values of the parameters."""
         return ProgramRightHandSide(self.program, parameters)
 
     def _step(self, y: Array, given: Array, parameters: Sequence[Real]) -> Step:
-        return self.integrator.step(self._at(parameters), given[0], y, given[1])
+        return self.integrator.step(self.right_hand_side(parameters), given[0], y, given[1])
 
     def _scan(self, step: Callable[..., Any], outputs: list[str], inputs: Mapping[str, Shapes]) -> Function:
         name = f"{self.integrator.name}_{self.program.name}"

@@ -7,7 +7,14 @@ import numpy as np
 from chasles.integrators.adaptive import DenseSolution, Problem
 from chasles.integrators.attempts import IntegrationStatus
 from chasles.integrators.compiled import CompiledIntegrator
-from chasles.integrators.integration import Pieces
+from chasles.integrators.integration import Floats, Pieces
+
+
+def grid(times: Floats, steps: int) -> Floats:
+    """Begin and length of each step (S, 2), of so many from one time to the next."""
+    h = np.repeat(np.diff(times) / steps, steps)
+    begin = np.repeat(times[:-1], steps) + h * np.tile(np.arange(steps), times.size - 1)
+    return np.stack([begin, h], axis=-1)
 
 
 def integrate_with_fixed_steps(
@@ -27,9 +34,8 @@ def integrate_with_fixed_steps(
         Whether the polynomials inside the steps are kept.
     """
     times, y0 = problem.times, problem.y0
-    h = np.repeat(np.diff(times) / steps, steps)
-    begin = np.repeat(times[:-1], steps) + h * np.tile(np.arange(steps), times.size - 1)
-    given = np.stack([begin, h], axis=-1)
+    given = grid(times, steps)
+    begin = given[:, 0]
     pieces = None
     if dense:
         final, y, interpolant = compiled.fixed_dense(y0, given[:, None], *problem.parameters)

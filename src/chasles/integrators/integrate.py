@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from chasles.engine import Layout
 from chasles.engine.program.scalar import Array
 from chasles.integrators.adaptive import DenseSolution, integrate_adaptively
+from chasles.integrators.adjoint import IntegrationAdjoint
 from chasles.integrators.arguments import (
     Parameters,
     checked_count,
@@ -129,13 +130,23 @@ def integrate(
         rtol, atol = 1e-6 if chosen.rtol is None else chosen.rtol, 1e-9 if chosen.atol is None else chosen.atol
         tolerances = checked_tolerances(rtol, atol, layout.size)
         solution = integrate_adaptively(compiled, problem, *tolerances, checked_count("max_steps", max_steps), dense)
+        controlled, steps = (*tolerances, max_steps), 1
     else:
-        solution = integrate_with_fixed_steps(compiled, problem, checked_count("count", chosen.count), dense)
-    return _result(solution, method, layout, wanted, batch)
+        steps = checked_count("count", chosen.count)
+        solution = integrate_with_fixed_steps(compiled, problem, steps, dense)
+        controlled = None
+    arrived, named = solution.status == IntegrationStatus.ARRIVED, isinstance(parameters, Mapping)
+    adjoint = IntegrationAdjoint(compiled, problem, given, layout, batch, steps, controlled, arrived, named)
+    return _result(solution, method, layout, wanted, batch, adjoint)
 
 
 def _result(
-    solution: DenseSolution, method: Integrator, layout: Layout, times: Floats, batch: tuple[int, ...]
+    solution: DenseSolution,
+    method: Integrator,
+    layout: Layout,
+    times: Floats,
+    batch: tuple[int, ...],
+    adjoint: IntegrationAdjoint,
 ) -> Integration:
     def shaped(values: Array) -> Array:
         return np.reshape(values, batch)[()]
@@ -157,6 +168,7 @@ def _result(
         integrator=method.name,
         layout=layout,
         pieces=solution.pieces,
+        adjoint=adjoint,
     )
 
 

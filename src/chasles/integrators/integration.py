@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -76,6 +77,8 @@ class Integration:
         Name of the method.
     pieces
         Interpolating polynomials inside the steps, with ``dense=True``.
+    adjoint
+        What `vjp` calls.
     """
 
     t: Floats
@@ -89,6 +92,56 @@ class Integration:
     integrator: str
     layout: Layout
     pieces: Pieces | None = None
+    adjoint: Callable[[Floats], tuple[Any, ...]] | None = None
+
+    def vjp(self, y: ArrayLike | Mapping[str, ArrayLike]) -> Any:
+        """Return the derivatives of a number by initial state and parameters, from those by the states.
+
+        One integration back along the steps, whose lengths count as constant, gives them all.
+
+        Parameters
+        ----------
+        y
+            Derivatives of the number by ``self.y``, of its shape or broadcasting to it; a mapping where the state is.
+
+        Returns
+        -------
+        InitialValueGradient
+            ``y0`` and ``parameters`` of each run; NaN for runs that failed.
+
+        Raises
+        ------
+        ArgumentError
+            A shape is wrong, or the integration does not know its function any more, as after pickling.
+
+        Examples
+        --------
+        How far a pendulum swings in a second depends on its length:
+
+        >>> import chasles as ch
+        >>> from chasles.engine import sin
+        >>> def pendulum(t, y, length):
+        ...     return [y[1], -9.81 / length * sin(y[0])]
+        >>> swing = ch.integrate(pendulum, [0.5, 0.0], [0.0, 1.0], parameters={"length": 1.0})
+        >>> by = swing.vjp([[0.0, 0.0], [1.0, 0.0]])  # of the last angle
+        >>> by.y0.round(3), by.parameters["length"].round(3)
+        (array([-0.993,  0.019]), np.float64(0.045))
+        """
+        if self.adjoint is None:
+            raise ArgumentError(
+                "this integration does not know its function any more, as after pickling; integrate again"
+            )
+        expected = self.layout.join(self.y).shape
+        joined = self.layout.join(y)
+        try:
+            full = np.broadcast_to(np.asarray(joined, dtype=float), expected)
+        except ValueError:
+            raise ArgumentError(f"y has shape {np.shape(joined)}; expected {expected}, that of the states") from None
+        return self.adjoint(full)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the function, which may be none that can be stored."""
+        return {name: part for name, part in self.__dict__.items() if name != "adjoint"}
 
     def __call__(self, t: ArrayLike) -> Any:
         """States between the times that were asked for, by the method's interpolant.
