@@ -50,7 +50,9 @@ class BesideEmpty:
         arrays = [np.asarray(argument) for argument in arguments]
         batch, sizes = self._batch_and_sizes(arrays)
         full = [array for array, core in zip(arrays, self._inputs, strict=True) if 0 not in core.dims]
-        full[0] = np.broadcast_to(full[0], (*batch, *full[0].shape[full[0].ndim - self._first_rank :]))
+        lead = full[0].ndim - self._first_rank
+        if full[0].shape[:lead] != batch:
+            full[0] = np.broadcast_to(full[0], (*batch, *full[0].shape[lead:]))
         shapes: list[tuple[Any, ...]] = [
             (*batch, *(sizes.get(dim, dim) for dim in core.dims)) for core in self._outputs
         ]
@@ -63,14 +65,15 @@ class BesideEmpty:
     def _batch_and_sizes(self, arrays: list[np.ndarray[Any, Any]]) -> tuple[tuple[int, ...], dict[int | str, int]]:
         """Return the batch shape of arguments, and the sizes of their core axes by name."""
         sizes: dict[int | str, int] = {}
-        batches = []
+        batches = set()
         for array, core in zip(arrays, self._inputs, strict=True):
             lead = array.ndim - len(core.dims)
-            for dim, size in zip(core.dims, array.shape[max(lead, 0) :], strict=False):
+            fits = lead >= 0 and array.shape[lead:] == core.dims
+            for dim, size in () if fits else zip(core.dims, array.shape[max(lead, 0) :], strict=False):
                 if lead < 0 or sizes.setdefault(dim, size if isinstance(dim, str) else dim) != size:
                     raise ArgumentError(f"{core.name} has shape {array.shape}, which does not fit")
-            batches.append(array.shape[:lead])
-        return np.broadcast_shapes(*batches), sizes
+            batches.add(array.shape[:lead])
+        return batches.pop() if len(batches) == 1 else np.broadcast_shapes(*batches), sizes
 
     def _given(self, out: Any, shapes: list[tuple[Any, ...]]) -> list[Any]:
         results = list(out) if isinstance(out, tuple) else [out]
