@@ -13,7 +13,8 @@ from tests.oracles.turned_loops import drawn_arm
 import chasles as ch
 from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control import ModelPredictive, PredictiveTracking
-from chasles.control.linear_quadratic import bryson_weights
+from chasles.control.linear_model import discretize
+from chasles.control.linear_quadratic import bryson_weights, discrete_riccati, frequency_weights
 from chasles.control.now import Now
 from chasles.control.optimal import OptimalControl, Residual, predictive, residuals
 from chasles.engine.running.runner import Runner
@@ -296,3 +297,17 @@ def test_tracking_without_limits_is_nearly_the_regulator_along_the_motion(seed: 
         ch.simulate(plant, law, motion, period=0.02, duration=0.8, start=arm.home + 0.03).error.values for law in laws
     )
     np.testing.assert_allclose(here, there, atol=0.02 * np.abs(there).max())
+
+
+def test_with_the_weights_of_a_regulator_the_first_gains_are_its_own() -> None:
+    """With nodes a period apart and a horizon of eight time constants, on the model of a drawn arm at rest."""
+    arm, period = drawn_arm(5, 2), 0.01
+    rest = ch.PointToPoint(arm.home, arm.home + 1e-9, 1.0)
+    weights = frequency_weights(arm.mass_matrix(arm.home), 20.0, 1.1, period=period)
+    model = discretize(*arm.linearize(arm.home, np.zeros(2), arm.gravity_torque(arm.home)), period)
+    K = discrete_riccati(*model, weights.Q, weights.R).K
+    law = PredictiveTracking(arm, horizon=0.4, nodes=40, weights=weights, limits=())
+    start, memory = rest(0.0), ch.engine.Record({name: np.array(part) for name, part in law.memory.items()})
+    times = period * np.arange(2.0)
+    law.law(Now(0.0, start.q, start.qd, start, memory, period, law.schedule(times, rest(times))[0]))
+    np.testing.assert_allclose(memory.gains[0], K, atol=2e-3 * np.abs(K).max())
