@@ -11,7 +11,8 @@ from chasles.base.errors import ArgumentError
 from chasles.control.optimal import PlanFollowing, Residual, residuals
 from chasles.control.optimal.coordinates import Coordinates
 from chasles.control.optimal.drives import Drives
-from chasles.control.optimal.step import Expansion, HeldStep
+from chasles.control.optimal.expansion import Expansion, StepExpansion
+from chasles.control.optimal.step import HeldStep
 from chasles.engine import Function, trace
 
 AT_REST = residuals.velocity()
@@ -30,7 +31,7 @@ def test_derivatives_are_those_of_the_step(robot: ch.Robot) -> None:
     x[-1] = 1.1
     shapes = {"x": (s,), "u": (1,), "costate": (s,), "centre": (robot.nq,), "next_centre": (robot.nq,)}
 
-    program = trace(step.expansion, shapes, name="expansion", outputs=[*Expansion._fields])
+    program = trace(StepExpansion(step), shapes, name="expansion", outputs=[*Expansion._fields])
     following, A, B, curvature = Function(program)(x, u, costate, *centres)
     np.testing.assert_allclose(following, step(x, u, *centres), atol=1e-13)
     w = np.concatenate([u, x])

@@ -13,7 +13,8 @@ from chasles.base.errors import ArgumentError, UnknownNameError
 from chasles.control.optimal import PhasedContact, residuals
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.drives import Drives
-from chasles.control.optimal.step import Expansion, HeldStep
+from chasles.control.optimal.expansion import Expansion, StepExpansion
+from chasles.control.optimal.step import HeldStep
 from chasles.engine import Function, trace
 
 
@@ -32,7 +33,7 @@ def test_derivatives_with_contact_forces_are_those_of_the_step(robot: ch.Robot, 
     if is_free:
         x[:n] += step.coordinates.of_centre(centres[0])
     shapes = {"x": (s,), "u": (m,), "costate": (s,)} | {f"centre{i}": (robot.nq,) for i in range(len(centres))}
-    program = trace(step.expansion, shapes, name="expansion", outputs=[*Expansion._fields])
+    program = trace(StepExpansion(step), shapes, name="expansion", outputs=[*Expansion._fields])
     following, A, B, curvature = Function(program)(x, u, costate, *centres)
     np.testing.assert_allclose(following, step(x, u, *centres), atol=1e-12)
     w, e = np.concatenate([u, x]), 1e-5

@@ -12,7 +12,8 @@ import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control.optimal import OptimalControl, Plan, PlanFollowing, Residual, residuals
 from chasles.control.optimal.drives import DrivesByRates
-from chasles.control.optimal.step import Expansion, HeldStep
+from chasles.control.optimal.expansion import Expansion, StepExpansion
+from chasles.control.optimal.step import HeldStep
 from chasles.engine import Function, trace
 from chasles.integrators import Within
 
@@ -50,7 +51,9 @@ def test_derivatives_are_those_of_the_step(
     x, u, costate = rng.normal(size=(2, s)), rng.normal(size=(2, m)), rng.normal(size=(2, s))
     if stretches:
         x[:, -1] = 0.5 + np.abs(x[:, -1])
-    program = trace(step.expansion, {"x": (s,), "u": (m,), "costate": (s,)}, name="e", outputs=[*Expansion._fields])
+    program = trace(
+        StepExpansion(step), {"x": (s,), "u": (m,), "costate": (s,)}, name="e", outputs=[*Expansion._fields]
+    )
     following, A, B, curvature = Function(program)(x, u, costate)
     np.testing.assert_allclose(following, step(x, u), rtol=1e-12, atol=1e-12)
     w, e = np.concatenate([u, x], axis=1), 1e-5

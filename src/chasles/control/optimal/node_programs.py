@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from chasles.base.cached import cached_property
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.elastic import PRICE_FACTOR, Elastic, Kinds, first_elastic, largest
+from chasles.control.optimal.expansion import StepExpansion
 from chasles.control.optimal.step import HeldStep
 from chasles.control.optimal.terms import Terms
 from chasles.engine import Function, trace
@@ -300,7 +301,7 @@ class NodePrograms(Sealed):
         model: tuple[Any, ...] = ()
         if following is not None:
             x, u = w[m:], w[:m]
-            step = self.step.expansion(x, u, ahead, *self.step.context(given[0]))
+            step = StepExpansion(self.step)(x, u, ahead, *self.step.context(given[0]))
             H = H + step.curvature
             defect = step.following - following
             of_w = of_w + np.concatenate([step.B.T @ ahead, step.A.T @ ahead])

@@ -1,15 +1,11 @@
-"""One step of the motion between two nodes, with its exact first and second derivatives.
+"""One step of the motion between two nodes, on numbers or traced scalars, and scans of steps.
 
 The state x is (p, q̇, e), with the coordinates p of q (see `coordinates`) and the states e of the drives, if they have
 any (see `drives`). Constants that the solution chooses are states after these: where the start is free, the first
 positions and velocities, which ends may depend on; and last the stretch s where the duration is free: each step then
 lasts s h.
 
-A method (see `methods`) asks for accelerations aᵢ = FD(qᵢ, q̇ᵢ, τᵢ) at its stages. What it does between them is a path
-of small formulas: (qᵢ, q̇ᵢ, τᵢ) from (u, x, a₁, …, aᵢ₋₁), and the next state x⁺ from all. The step's derivatives are
-those of the path and of FD by the chain rule, forward for the slopes and backward for the weights of the curvature.
-An inertia Eᵢ that depends on the state adds -Eᵢ aᵢ to the torque: with Eᵢ part of the robot where it is, its slopes
-and curvature are those of this torque.
+A method (see `methods`) asks for accelerations aᵢ = FD(qᵢ, q̇ᵢ, τᵢ) at its stages.
 """
 
 from __future__ import annotations
@@ -21,8 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.algorithms import QuadraticModel, TorqueHessian
-from chasles.algorithms.quadratic_model import with_curvature
 from chasles.base.cached import cached_property
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.coordinates import Coordinates
@@ -31,7 +25,6 @@ from chasles.control.optimal.implicit_friction import ImplicitFriction
 from chasles.control.optimal.methods import Accelerate, Method, OneStage, Stage, System, method_of
 from chasles.control.optimal.parameters import Parameters
 from chasles.engine import Function, jacobian, trace, vjp
-from chasles.engine.function import inlined
 from chasles.engine.program.scalar import Array
 from chasles.integrators import Integrator, Steps
 from chasles.robot.robot import Robot
@@ -39,41 +32,13 @@ from chasles.robot.robot import Robot
 Floats = NDArray[np.float64]
 
 
-class Expansion(NamedTuple):
-    """A step to second order.
-
-    Attributes
-    ----------
-    following
-        The next state x⁺, (states,).
-    A, B
-        Derivatives of x⁺ to the state and to the inputs, (states, states) and (states, m).
-    curvature
-        Second derivatives of λᵀ x⁺ to (u, x) for a costate λ, (m + states, m + states).
-    """
-
-    following: Array
-    A: Array
-    B: Array
-    curvature: Array
-
-
-class _Place(NamedTuple):
+class Place(NamedTuple):
     """Configuration, velocities, torques and parameters of the robot at a stage."""
 
     q: Array
     qd: Array
     tau: Array
     values: dict[str, Array]
-
-
-class _Slopes(NamedTuple):
-    """Derivatives of displacements, velocities and torques of a stage to (u, x); of contact torques to positions."""
-
-    Q: Array
-    V: Array
-    U: Array
-    of_contacts: Array
 
 
 @dataclass(frozen=True)
@@ -210,21 +175,21 @@ class HeldStep:
         centres = self.coordinates.centres(instant)
         return (*centres, self.parameters.of_data(instant, self.coordinates.count)) if self.varied else centres
 
-    def _parts(self, context: tuple[Array, ...]) -> tuple[tuple[Array, ...], dict[str, Array]]:
+    def parts(self, context: tuple[Array, ...]) -> tuple[tuple[Array, ...], dict[str, Array]]:
         """Centres of a context, and the values of parameters by name."""
         return (context[:-1], self.parameters.values(context[-1])) if self.varied else (context, {})
 
     def __call__(self, x: Array, u: Array, *context: Array) -> Array:
         """Next states; for a single sample also of traced scalars."""
-        centres, values = self._parts(context)
+        centres, values = self.parts(context)
 
         def accelerate(stage: Stage) -> Array:
-            place = self._place(stage, u, values, *centres)
+            place = self.place(stage, u, values, *centres)
             return np.asarray(self.robot.forward_dynamics(place.q, place.qd, place.tau, vary=place.values))
 
-        return self._next(x, u, accelerate, *centres)
+        return self.following(x, u, accelerate, *centres)
 
-    def _next(self, x: Array, u: Array, accelerate: Accelerate, *centres: Array) -> Array:
+    def following(self, x: Array, u: Array, accelerate: Accelerate, *centres: Array) -> Array:
         """Next states, with the accelerations at the stages that a function gives."""
         span: Any = self.h * x[..., -1:] if self.stretches else self.h
         system = System(self.coordinates, self.drives)
@@ -232,7 +197,7 @@ class HeldStep:
         following = self.method(system, given, command, span, accelerate, *centres)
         return np.concatenate([following, x[..., self.moving_states :]], axis=-1)
 
-    def _place(self, stage: Stage, u: Array, values: Mapping[str, Array], *centres: Array) -> _Place:
+    def place(self, stage: Stage, u: Array, values: Mapping[str, Array], *centres: Array) -> Place:
         """What the forward dynamics take at a stage."""
         q = self.coordinates.configuration(stage.p, *centres[:1])
         tau = stage.torque
@@ -243,117 +208,15 @@ class HeldStep:
             own = 0.0 if inertia is None else inertia
             tau, inertia = self.friction.solve(q, stage.qd, tau, own, stage.friction_over, values)
         more = dict(values) if inertia is None else self.parameters.with_inertia(values, inertia)
-        return _Place(q, stage.qd, tau, more)
+        return Place(q, stage.qd, tau, more)
 
     @cached_property
     def friction(self) -> ImplicitFriction:
         """Friction of the joints at the ends of steps."""
         return ImplicitFriction(self.parameters)
 
-    def expansion(self, x: Array, u: Array, costate: Array, *context: Array) -> Expansion:
-        """The step to second order at a node, x (states,), u (m,) and λ (states,), of traced scalars."""
-        n, m, s = self.robot.n, len(u), self.states
-        centres, values = self._parts(context)
-        places: list[_Place] = []
-        models: list[QuadraticModel] = []
-
-        def accelerate(stage: Stage) -> Array:
-            places.append(self._place(stage, u, values, *centres))
-            models.append(self._quadratic_model(places[-1], None))
-            return models[-1].qdd
-
-        following = self._next(x, u, accelerate, *centres)
-        known = np.concatenate([u, x, *(model.qdd for model in models)])
-        where = np.concatenate([place.q for place in places])
-        slopes = np.asarray(inlined(self._path_slopes, known, where, *centres, *values.values()))
-        R = np.eye(m + s)  # derivatives of what is known to (u, x)
-        by_w: list[_Slopes] = []
-        for k, (place, model) in enumerate(zip(places, models, strict=True)):
-            Q, V, U = np.split(slopes[3 * n * k : 3 * n * (k + 1), : len(R)] @ R, 3)
-            of_contacts = np.zeros((n, n))
-            if self.contacts is not None:
-                by_z = np.asarray(inlined(self.contacts.slopes, self._at_contacts(u), place.q))
-                of_contacts = by_z[:, :n]
-                U = U + by_z @ np.concatenate([Q, np.eye(m + s)[self.motor_count : m]])
-            by_w.append(_Slopes(Q, V, U, of_contacts))
-            R = np.concatenate([R, model.A[n:, :n] @ Q + model.A[n:, n:] @ V + model.B[n:] @ U])
-        weights = slopes[-s:].T @ costate  # of what is known, from the end of the step back
-        of_places: list[Array] = []
-        curvature = np.zeros((m + s, m + s))
-        for k in reversed(range(len(places))):
-            w = weights[m + s + n * k : m + s + n * (k + 1)]
-            model, (Q, V, U, of_contacts) = self._quadratic_model(places[k], w), by_w[k]
-            y = w @ model.B[n:]
-            of_place = np.concatenate([w @ model.A[n:, :n] + y @ of_contacts, w @ model.A[n:, n:], y])
-            of_places.insert(0, of_place)
-            before = m + s + n * k
-            weights = weights[:before] + of_place @ slopes[3 * n * k : 3 * n * (k + 1), :before]
-            curvature = curvature + _curvature(model, Q, V, U)
-            if self.contacts is not None:
-                Z = np.concatenate([Q, np.eye(m + s)[self.motor_count : m]])
-                second = inlined(self.contacts.curvature, self._at_contacts(u), places[k].q, y)
-                curvature = curvature + Z.T @ second @ Z
-        all_weights = np.concatenate([*of_places, costate])
-        second = inlined(self._path_curvature, known, where, all_weights, *centres, *values.values())
-        slopes = slopes[-s:] @ R
-        return Expansion(following, slopes[:, m:], slopes[:, :m], np.asarray(curvature + R.T @ second @ R))
-
-    def _at_contacts(self, u: Array) -> Array:
-        """Displacement, none, and forces at which the torques of contacts are differentiated."""
-        return np.concatenate([np.zeros(self.robot.n), u[self.motor_count :]])
-
-    def _quadratic_model(self, place: _Place, weights: Array | None) -> QuadraticModel:
-        """Accelerations at a stage to second order, weighted, or without weights to first order.
-
-        Long programs, of robots with loops, stay calls, so that later processes need not trace them.
-        """
-        robot, (q, qd, tau, values) = self.robot, place
-        if robot.description.loops:
-            linear = robot.linearize(q, qd, tau, vary=values)
-            qdd, of_torques = (
-                robot.forward_dynamics(q, qd, tau, vary=values),
-                TorqueHessian(*np.zeros((5, *tau.shape * 2))),
-            )
-            if weights is not None:
-                y = weights @ linear.B[robot.n :]
-                of_torques = robot.inverse_dynamics_hessian(q, qd, qdd, y, vary=values)
-            return with_curvature(qdd, linear, of_torques)
-        weights = np.zeros(robot.n) if weights is None else weights
-        model = robot.quadratic_model.specialize(vary=tuple(values))
-        return QuadraticModel(*inlined(model, q, qd, tau, weights, *values.values()))
-
-    def _path(self, known: Array, where: Array, *context: Array) -> Array:
-        """Displacements from configurations `where`, velocities and torques of all stages, and the next state."""
-        n, m = self.robot.n, self.inputs
-        count = 0 if self.coordinates.is_plain else 2
-        centres, values = context[:count], dict(zip(self.varied, context[count:], strict=True))
-        u, x, accelerations = np.split(known, [m, m + self.states])
-        stages: list[Array] = []
-
-        def accelerate(stage: Stage) -> Array:
-            k = len(stages)
-            qdd, q = accelerations[k * n : (k + 1) * n], where[k * self.robot.nq : (k + 1) * self.robot.nq]
-            tau = stage.torque if stage.inertia is None else stage.torque - stage.inertia * qdd
-            if stage.friction_over is not None:
-                at = self.coordinates.configuration(stage.p, *centres[:1])
-                after = self.friction.torque(at, stage.qd + stage.friction_over * qdd, values)
-                tau = tau + self.friction.torque(at, stage.qd, values) - after
-            displacement = self.coordinates.displacement(q, stage.p, *centres[:1])
-            stages.append(np.concatenate([displacement, stage.qd, tau]))
-            return qdd
-
-        following = self._next(x, u, accelerate, *centres)
-        return np.concatenate([*stages, following])
-
     @property
-    def _of_path(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of what the path takes."""
-        n, stages = self.robot.n, self.method.stages
-        known = {"known": (self.inputs + self.states + stages * n,), "where": (stages * self.robot.nq,)}
-        return {**known, **self._of_context}
-
-    @property
-    def _of_context(self) -> dict[str, tuple[int, ...]]:
+    def of_context(self) -> dict[str, tuple[int, ...]]:
         """Shapes of centres and parameters."""
         values = {f"parameter_{k}": shape for k, shape in enumerate(self.parameters.shapes.values())}
         return {**self._of_centres, **values}
@@ -362,23 +225,6 @@ class HeldStep:
     def _of_centres(self) -> dict[str, tuple[int, ...]]:
         """Shapes of the centres by name."""
         return {} if self.coordinates.is_plain else dict.fromkeys(("centre", "next_centre"), (self.robot.nq,))
-
-    @cached_property
-    def _path_slopes(self) -> Function:
-        """Derivatives of the path to what is known."""
-        return Function(jacobian(trace(self._path, self._of_path, name="path", outputs=["path"]), wrt="known"))
-
-    @cached_property
-    def _path_curvature(self) -> Function:
-        """Second derivatives of the weighted path to what is known."""
-        shapes = {**dict(list(self._of_path.items())[:2])}
-        shapes |= {"weights": (self.method.stages * 3 * self.robot.n + self.states,), **self._of_context}
-
-        def work(known: Array, where: Array, weights: Array, *context: Array) -> Any:
-            return weights @ self._path(known, where, *context)
-
-        program = trace(work, shapes, name="work", outputs=["work"])
-        return Function(jacobian(jacobian(program, wrt="known", mode="reverse"), wrt="known"))
 
     @cached_property
     def displacement_slopes(self) -> Function:
@@ -436,11 +282,3 @@ class HeldStep:
         sizes |= {"parameters": (self.parameters.count,)} if self.varied else {}
         program = trace(lambda u, x, *context: self(x, u, *context), sizes, name="step", outputs=["next"])
         return Function(vjp(program, wrt=["u", "x"]))
-
-
-def _curvature(dynamics: QuadraticModel, Q: Array, V: Array, U: Array) -> Array:
-    """Second derivatives of weighted accelerations to (u, x), which give positions, velocities and torques Q, V, U."""
-    by_q = 0.5 * (dynamics.by_q_q @ Q) + dynamics.by_q_qd @ V + dynamics.by_q_tau @ U
-    by_qd = 0.5 * (dynamics.by_qd_qd @ V) + dynamics.by_qd_tau @ U
-    half = Q.T @ by_q + V.T @ by_qd
-    return np.asarray(half + half.T)
