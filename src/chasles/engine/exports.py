@@ -115,8 +115,8 @@ class Exports:
         >>> import chasles as ch, jax
         >>> arm = ch.load("planar2r")
         >>> energy = arm.potential_energy.to_jax()
-        >>> jax.grad(energy)(jax.numpy.array([0.0, 0.5]))  # the gravity torque
-        Array([54.40...,  5.37...], dtype=float32)
+        >>> jax.grad(energy)(jax.numpy.array([0.0, 0.5])).tolist()  # the gravity torque
+        [54.40..., 5.37...]
         """
         from chasles.engine.adjoints import LoopAdjoint
         from chasles.engine.running.compiling import native_available

@@ -48,8 +48,8 @@ def lower(kernel: Kernel, adjoint_of: AdjointOf, loop_of: LoopOf | None = None) 
     >>> import jax
     >>> from chasles.engine import Function, sin, trace
     >>> height = Function(trace(lambda q, l: l * sin(q), {"q": (), "l": ()}, name="height")).to_jax()
-    >>> jax.grad(height)(0.0, 2.0)
-    Array(2., dtype=float32...)
+    >>> float(jax.grad(height)(0.0, 2.0))
+    2.0
     """
     import_extra("jax", "jax", "writing a program as a function of JAX")
     call = Call(kernel, loop_of, adjoint_of)
