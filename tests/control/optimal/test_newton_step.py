@@ -205,17 +205,18 @@ def test_shifts_grow_until_there_is_a_minimum_and_begin_at_a_third_of_the_one_th
     shift, before, failures, sweeps = (np.zeros(()) for _ in range(4))
     shifts = []
     for gain in (np.nan, np.nan, 1.0, np.nan, np.nan, np.nan, 1.0):
-        repeats, asks, gives_up, added, following, before, failures, sweeps = add_curvature(
+        repeats, falls_back, asks, gives_up, added, following, before, failures, sweeps = add_curvature(
             gain, shift, before, failures, sweeps, 0.0
         )
-        assert (repeats, asks, gives_up) == (float(np.isnan(gain)), 0.0, 0.0)
+        assert (repeats, falls_back, asks, gives_up) == (float(np.isnan(gain)), 0.0, 0.0, 0.0)
         assert not np.isnan(gain) or float(added) == pytest.approx(float(following) - float(shift))
         shift = following
         shifts.append(float(shift))
     np.testing.assert_allclose(shifts, [1e-4, 1e-2, 0.0, 1e-2 / 3, 8e-2 / 3, 64e-2 / 3, 0.0])
     assert (float(before), float(failures), float(sweeps)) == (pytest.approx(64e-2 / 3), 0.0, 5.0)
-    asked = add_curvature(np.nan, 1e-2, 0.0, 2.0, 2.0, 1.0)
-    assert [float(each) for each in asked[:3]] == [0.0, 1.0, 0.0]
+    for may_fall_back, flags in ((1.0, [0.0, 0.0, 1.0, 0.0]), (2.0, [0.0, 1.0, 0.0, 0.0])):
+        asked = add_curvature(np.nan, 1e-2, 0.0, 2.0, 2.0, may_fall_back)
+        assert [float(each) for each in asked[:4]] == flags
 
 
 def test_a_step_turns_no_joint_further_than_a_bound_that_grows() -> None:

@@ -34,19 +34,20 @@ def _add(gain: Any, shift: Any, before: Any, failures: Any, sweeps: Any, may_fal
     failures, sweeps
         Numbers of passes of this iteration without a minimum, and of passes that were repeated in all.
     may_fall_back
-        Whether Gauss and Newton's second derivatives may be asked for.
+        Whether Gauss and Newton's second derivatives may be taken: 0 no, 1 to be asked for, 2 yes.
     """
     fails = ~(np.abs(gain) <= _FINITE)
-    asks = fails & (failures == _SHIFTS) & (may_fall_back > 0.0)
-    gives_up = fails & ~asks & (failures >= _MOST_SWEEPS)
-    repeats = fails & ~asks & ~gives_up
+    would = fails & (failures == _SHIFTS) & (may_fall_back > 0.0)
+    falls_back, asks = would & (may_fall_back > 1.0), would & (may_fall_back <= 1.0)
+    gives_up = fails & ~would & (failures >= _MOST_SWEEPS)
+    repeats = fails & ~would & ~gives_up
     first = np.where(before > 0.0, np.maximum(_LEAST_SHIFT, _SHIFT_DOWN * before), _FIRST_SHIFT)
     up = np.where(before > 0.0, _SHIFT_UP_AGAIN, _SHIFT_UP)
     more = np.where(shift > 0.0, up * shift, first)
-    flags = (np.where(flag, 1.0, 0.0) for flag in (repeats, asks, gives_up))
+    flags = (np.where(flag, 1.0, 0.0) for flag in (repeats, falls_back, asks, gives_up))
     helped = np.where(~fails & (shift > 0.0), shift, before)
-    following = np.where(repeats, more, np.where(asks, shift, 0.0))
-    failures = np.where(repeats, failures + 1.0, np.where(asks, failures, 0.0))
+    following = np.where(repeats, more, np.where(would, shift, 0.0))
+    failures = np.where(repeats, failures + 1.0, np.where(would, failures, 0.0))
     return *flags, more - shift, following, helped, failures, np.where(repeats, sweeps + 1.0, sweeps)
 
 
@@ -56,6 +57,15 @@ add_curvature = Function(
         _add,
         dict.fromkeys(("gain", "shift", "before", "failures", "sweeps", "may_fall_back"), ()),
         name="add_curvature",
-        outputs=["repeats", "asks", "gives_up", "added", "shift", "before", "failures", "sweeps"],
+        outputs=["repeats", "falls_back", "asks", "gives_up", "added", "shift", "before", "failures", "sweeps"],
+    )
+)
+#: What follows where Gauss and Newton's second derivatives are taken.
+fallen_back = Function(
+    lambda: trace(
+        lambda failures, sweeps: (0.0, failures + 1.0, sweeps + 1.0),
+        {"failures": (), "sweeps": ()},
+        name="fallen_back",
+        outputs=["shift", "failures", "sweeps"],
     )
 )

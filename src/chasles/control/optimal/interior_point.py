@@ -148,7 +148,6 @@ class _Search:
             self.allowed = min(most, _UNINTERRUPTED)
         self.left[...] = self.allowed
         self.failures, self.failed_at = 0, 0
-        self.is_determined = False
 
     @property
     def count(self) -> int:
@@ -228,18 +227,10 @@ class _Search:
 
     def fall_back(self) -> Label:
         """Take the second derivatives of Gauss and Newton, if the costs of a node determine all positions by them."""
-        space = self.space
-        space.run("gauss-newton")
-        self.is_determined = self.is_determined or determines_positions(space.stages["positions"][0])
-        if not self.is_determined:
-            space.numbers["may_fall_back"][...] = 0.0
-            return "curvature"
-        for H, part in ((space.stages["weights"], space.stages), (space.last["weights"], space.last)):
-            H[..., :-1, :-1] = part["hessian"]
-        space.numbers["shift"][...] = 0.0
-        for name in ("failures", "sweeps"):
-            space.numbers[name][...] += 1.0
-        return "step"
+        self.space.run("gauss-newton")
+        determined = determines_positions(self.space.stages["positions"][0])
+        self.space.numbers["may_fall_back"][...] = 2.0 if determined else 0.0
+        return "fall back" if determined else "curvature"
 
     def restore(self) -> Label:
         """Begin anew with slacks that fit and more curvature; the second time in a row with torques only."""

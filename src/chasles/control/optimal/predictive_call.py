@@ -172,13 +172,8 @@ class PredictiveCall:
         to.label("send")
         self._add_sending(to)
         to.stop("sent")
-        to.label("asks for other curvature")
-        space.add_gauss_newton(to)
-        for part in space.parts:
-            H = part.arrays["hessian"]
-            self._copy(to, H, part.arrays["weights"][..., :-1, :-1], H.ndim - 2)
-        space.call(to, _fallen_back)
-        to.label("pressed")  # does not happen at a barrier that stays
+        for label in ("pressed", "asks for other curvature"):  # not at a barrier that stays, where all is known
+            to.label(label)
         to.jump("step", np.ones(()))
         to.label("no minimum")
         to.label("refused")
@@ -299,7 +294,7 @@ def _begun(iterations: float, barrier: float) -> Function[Any]:
     """Numbers to begin the iterations of a call with."""
 
     def begun(determined: Any) -> tuple[Any, ...]:
-        return iterations, 0.0, barrier, barrier, 0.0, 0.0, 0.0, 0.0, determined, EMPTY, np.inf, 0.0, 0.0
+        return iterations, 0.0, barrier, barrier, 0.0, 0.0, 0.0, 0.0, 2.0 * determined, EMPTY, np.inf, 0.0, 0.0
 
     names = ["left", "judges", "fixed", "mu", "shift", "before", "failures", "sweeps", "may_fall_back", "first", "turn"]
     return Function(lambda: trace(begun, {"determined": ()}, name="begun", outputs=[*names, "refusals", "failed"]))
@@ -318,14 +313,6 @@ _outcome = Function(
         {"totals": (Errors.SUMS + Errors.LARGEST,), "sizes": (2,), "left": (), "refusals": (), "most": ()},
         name="outcome",
         outputs=["failed"],
-    )
-)
-_fallen_back = Function(
-    lambda: trace(
-        lambda failures, sweeps: (0.0, failures + 1.0, sweeps + 1.0),
-        {"failures": (), "sweeps": ()},
-        name="fallen_back",
-        outputs=["shift", "failures", "sweeps"],
     )
 )
 _refused = Function(

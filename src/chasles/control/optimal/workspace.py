@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from chasles.base.cached import cached_property
 from chasles.control.optimal.backward_pass import Chain
-from chasles.control.optimal.curvature import add_curvature
+from chasles.control.optimal.curvature import add_curvature, fallen_back
 from chasles.control.optimal.errors import EMPTY, Errors, judge, lower_barrier, totals
 from chasles.control.optimal.filter import PAIRS, accept, shares, sum_and_largest, sums
 from chasles.control.optimal.iterates import Iterate
@@ -30,11 +30,12 @@ Floats = NDArray[np.float64]
 #: Numbers of an iteration.
 _NUMBERS = (
     "price", "mu", "fixed", "left", "judges", "first", "ends", "stays", "pressed", "change", "again", "share",
-    "share_of_multipliers", "trials", "refused", "repeats", "asks", "gives_up", "added", "shift", "before", "failures",
-    "sweeps", "may_fall_back", "turn",
+    "share_of_multipliers", "trials", "refused", "repeats", "falls_back", "asks", "gives_up", "added", "shift",
+    "before", "failures", "sweeps", "may_fall_back", "turn",
 )  # fmt: skip
 Label = Literal[
-    "begin", "restore", "roll out", "differentiate", "go on", "lower", "press", "step", "curvature", "gauss-newton"
+    "begin", "restore", "roll out", "differentiate", "go on", "lower", "press", "step", "curvature", "fall back",
+    "gauss-newton",
 ]  # fmt: skip
 Stop = Literal["end", "enough", "pressed", "asks for other curvature", "no minimum", "refused", "done"]
 #: Labels to which the iterations go where a decision is rare.
@@ -195,7 +196,8 @@ class Workspace:
             to.label(stop)
             to.stop(stop)
         self.add_repairs(to)
-        self.add_gauss_newton(to)
+        to.label("gauss-newton")
+        self.parts[0].call(to, self.parts[0].programs.gauss_newton)
         to.stop("done")
         to.label("roll out")
         size, step = self.W.shape[1], self.parts[0].programs.step
@@ -243,6 +245,7 @@ class Workspace:
         to.label("curvature")
         self.call(to, add_curvature)
         to.jump("shift", numbers["repeats"])
+        to.jump("fall back", numbers["falls_back"])
         to.jump("asks for other curvature", numbers["asks"])
         to.jump("no minimum", numbers["gives_up"])
         for part in self.parts:
@@ -269,6 +272,11 @@ class Workspace:
             diagonal = np.einsum("...ii->...i", part.arrays["weights"])[..., :-1]
             part.call(to, part.programs.shift, diagonal=diagonal)
         to.jump("step", always)
+        to.label("fall back")
+        for part in self.parts:
+            part.call(to, part.programs.gauss_newton, hessian=part.arrays["weights"][..., :-1, :-1])
+        self.call(to, fallen_back)
+        to.jump("step", always)
         to.label("press")
         for part in self.parts:
             part.call(to, part.programs.press)
@@ -278,12 +286,6 @@ class Workspace:
         for part in self.parts:
             part.call(to, part.programs.restore)
         to.jump("differentiate", always)
-
-    def add_gauss_newton(self, to: Schedule) -> None:
-        """Write down Gauss and Newton's second derivatives."""
-        to.label("gauss-newton")
-        for part in self.parts:
-            part.call(to, part.programs.gauss_newton)
 
 
 def _call(to: Schedule, function: Function[Any], arrays: Arrays) -> None:
