@@ -216,12 +216,12 @@ def exported(case: Case) -> Stages:
     step = casadi.Function("step", [x, u], [casadi.vertcat(q + (1.0 - drift) * h * qd, qd)])
     values = [np.asarray(case.values[name]) for name in problem.values]
     given = [np.zeros(1 + 3 * n), 1.0, case.q, *values]
-    running = np.sqrt(h) * residual(problem._running).to_casadi()(casadi.vertcat(u, x), *given)
-    final = residual(problem._final).to_casadi()(x, *given)
-    ends = problem._final.values.to_casadi()(x, *given)[1]
+    running = np.sqrt(h) * residual(problem.terms.stage).to_casadi()(casadi.vertcat(u, x), *given)
+    final = residual(problem.terms.last).to_casadi()(x, *given)
+    ends = problem.terms.last.values.to_casadi()(x, *given)[1]
     clear = casadi.SX(0, 1)
     if problem.clearance is not None:
-        clear = problem._distances.values.to_casadi()(x, *given)[1]
+        clear = problem.terms.distances.values.to_casadi()(x, *given)[1]
     nodes, W = problem.posed(Numbers(case.q, case.qd + 0.0 * case.q, values), guess=case.guess)
     states = W[:, m:].copy()
     states[0] = nodes.x0

@@ -53,12 +53,12 @@ class IpoptProblem:
             return function.to_casadi().map(t.shape[1])(W, t, *repeated)
 
         W = casadi.vertcat(U, X[:, :-1])
-        cost = casadi.sum2(mapped(problem._running.values, W, times[:, :-1])[0])
-        final, ends = problem._final.values.to_casadi()(X[:, -1], times[:, -1], *parts)
+        cost = casadi.sum2(mapped(problem.terms.stage.values, W, times[:, :-1])[0])
+        final, ends = problem.terms.last.values.to_casadi()(X[:, -1], times[:, -1], *parts)
         rows = [casadi.vec(step.map(N)(X[:, :-1], U) - X[:, 1:]), casadi.vec(ends)]
         self.equalities = rows[0].numel() + rows[1].numel()
-        if problem._distances.count:
-            rows.append(casadi.vec(mapped(problem._distances.values, X[:, 1:], times[:, 1:])[1]))
+        if problem.terms.distances.count:
+            rows.append(casadi.vec(mapped(problem.terms.distances.values, X[:, 1:], times[:, 1:])[1]))
         g = casadi.vertcat(*rows)
         self.inequalities = g.numel() - self.equalities
         z = casadi.vertcat(casadi.vec(U), casadi.vec(X))

@@ -38,7 +38,9 @@ def plant_of(robot: ch.Robot, *, effort_limits: bool = False, **effects: dict[st
         ({"motors": BRUSHED | {"mode": "voltage"}, "elastic_joints": SPRINGS, "friction": STRIBECK}, 6),
     ],
 )
-@pytest.mark.parametrize(("integrator", "stretches"), [("leapfrog", True), ("rk4", False)])
+@pytest.mark.parametrize(
+    ("integrator", "stretches"), [("leapfrog", True), pytest.param("rk4", False, marks=pytest.mark.slow)]
+)
 def test_derivatives_are_those_of_the_step(
     effects: dict[str, dict[str, Any]], count: int, integrator: str, stretches: bool
 ) -> None:
@@ -73,6 +75,7 @@ def simulated(plant: ch.Plant, plan: Plan, period: float) -> np.ndarray:
     return np.asarray(run.q.values)[np.round(plan.knots / period).astype(int)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "effects",
     [
@@ -108,6 +111,7 @@ def test_commands_of_a_plant_with_a_delay_are_sent_before_they_act() -> None:
     np.testing.assert_allclose(simulated(plant, plan, 0.005), plan.states[:, :1], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_saturations_are_limits() -> None:
     """A motor of 12 V and 3 A, with 3 N·m/A at the joint: currents and voltages stay within, and are used."""
     motors = BRUSHED | {"inductance": 0.0, "max_voltage": 12.0, "max_current": 3.0}

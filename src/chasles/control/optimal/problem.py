@@ -14,7 +14,7 @@ from chasles.base.cached import cached_property
 from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.contact import PhasedContact, without_contacts
-from chasles.control.optimal.contact_rows import Contacts, Rows, row_count, stacked_rows
+from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.drives import Drivable, DrivenRobot, DrivesByRates
 from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.errors import Errors
@@ -38,11 +38,11 @@ from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.numbers import Numbers, checked_numbers
 from chasles.control.optimal.plan import ManifoldPlan, PlainPlan, Plan, Solved
 from chasles.control.optimal.plan_gradient import PlanAdjoint
-from chasles.control.optimal.residuals import FIRST, REFERENCE, Residual, as_residuals, shapes_of_values, stacked
-from chasles.control.optimal.rows import DISTANCE_SCALE, ConstraintRows
+from chasles.control.optimal.problem_terms import ProblemTerms
+from chasles.control.optimal.residuals import FIRST, REFERENCE, Residual, as_residuals, shapes_of_values
+from chasles.control.optimal.rows import ConstraintRows
 from chasles.control.optimal.smoothness import require_robot, require_smooth_dynamics
 from chasles.control.optimal.step import HeldStep
-from chasles.control.optimal.terms import Terms
 from chasles.distances import Clearance
 from chasles.engine.validators import real, whole_number
 from chasles.integrators import Integrator, Steps
@@ -52,7 +52,7 @@ from chasles.trajectories import JointTrajectory
 Floats = NDArray[np.float64]
 _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
 #: Cached properties that depend on the step or on limits.
-_DERIVED = ("_programs_by_limits", "receding", "rows", "_running", "_distances", "_held", "_final", "_of_varied")
+_DERIVED = ("_programs_by_limits", "receding", "rows", "terms", "_of_varied")
 
 
 class OptimalControl(Sealed):
@@ -390,12 +390,7 @@ class OptimalControl(Sealed):
         """Programs of the nodes but the last, and of the last."""
         limited = np.isfinite(self.lower) | np.isfinite(self.upper)
         if limited.tobytes() not in self._programs_by_limits:
-            held, zero = self._held.count, row_count(self._of_contacts[3])
-            of_state = limited[self.step.inputs :]
-            self._programs_by_limits[limited.tobytes()] = (
-                NodePrograms(self.step, self._running, self._distances, limited, is_last=False, held=held, zero=zero),
-                NodePrograms(self.step, self._final, self._distances, of_state, is_last=True, held=held),
-            )
+            self._programs_by_limits[limited.tobytes()] = self.terms.programs(limited)
         return self._programs_by_limits[limited.tobytes()]
 
     @cached_property
@@ -404,48 +399,10 @@ class OptimalControl(Sealed):
         return ConstraintRows(self.lower, self.upper, self.scale, self.nodes, *self._programs, self.step.contacts)
 
     @cached_property
-    def _running(self) -> Terms:
-        def kept(known: Mapping[str, Any]) -> Any:
-            with_torques = [each for each in self.keep if each.takes_torques]
-            _, _, cones, absent = self._of_contacts
-            return np.concatenate([stacked(with_torques, known), stacked_rows([*cones, *absent], known)])
-
-        return self._terms(self.running, kept, has_torques=True, duration=self.step.h)
-
-    def _terms(self, costs: Sequence[Residual], rows: Callable[[Mapping[str, Any]], Any], **options: Any) -> Terms:
-        return Terms(self.step, costs, rows, self.values, **options)
-
-    @property
-    def _of_contacts(self) -> tuple[tuple[Rows, ...], ...]:
-        return ((), (), (), ()) if self.step.contacts is None else self.step.contacts.parts
-
-    @cached_property
-    def _distances(self) -> Terms:
-        def distances(known: Mapping[str, Any]) -> Any:
-            kept = [each for each in self.keep if not (each.takes_torques or each.is_held)]
-            above = self._of_contacts[0]
-            parts = [stacked(kept, known), stacked_rows(above, known), self._all_held(known)]
-            if self.clearance is not None:
-                parts.insert(0, (np.asarray(self.clearance.distances(known["q"])) - self.margin) / DISTANCE_SCALE)
-            return np.concatenate(parts)
-
-        return self._terms((), distances, has_torques=False, duration=0.0)
-
-    @cached_property
-    def _held(self) -> Terms:
-        """What is held, for the number of its elements."""
-        return self._terms((), self._all_held, has_torques=False, duration=0.0)
-
-    def _all_held(self, known: Mapping[str, Any]) -> Any:
-        held = [each for each in self.keep if each.is_held]
-        return np.concatenate([stacked(held, known), stacked_rows(self._of_contacts[1], known)])
-
-    @cached_property
-    def _final(self) -> Terms:
-        def ends(known: Mapping[str, Any]) -> Any:
-            return stacked(self.exact_end, known)
-
-        return self._terms(self.final, ends, has_torques=False, duration=1.0)
+    def terms(self) -> ProblemTerms:
+        """Costs and rows of the nodes."""
+        parts = self.running, self.final, self.exact_end, self.keep
+        return ProblemTerms(self.step, *parts, self.clearance, self.margin, self.values)
 
     def __repr__(self) -> str:
         return f"<OptimalControl of robot '{self.robot.name}' over {self.span} in {self.nodes} steps>"
