@@ -73,6 +73,7 @@ def agree(folder: Path, law: ModelPredictive, plant: ch.Robot, motion: ch.JointT
     return np.array(result)
 
 
+@pytest.mark.slow
 def test_a_law_with_rates_and_limits_is_the_same_in_c(tmp_path: Path) -> None:
     problem = OptimalControl(
         gantry(),

@@ -66,6 +66,7 @@ def test_limits_of_rates_are_kept_with_nodes_more_than_a_period_apart(period: fl
         ch.simulate(arm, law, duration=0.5, start=start, period=0.05)
 
 
+@pytest.mark.slow
 def test_a_ball_joint_that_swings_in_a_plane_is_controlled_as_a_hinge() -> None:
     runs = []
     for kind, axis in (("revolute", [1.0]), ("spherical", [0.0, 1.0, 0.0])):
@@ -78,6 +79,7 @@ def test_a_ball_joint_that_swings_in_a_plane_is_controlled_as_a_hinge() -> None:
     np.testing.assert_allclose(runs[1], runs[0], atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_body_with_thrusters_goes_to_a_pose_more_than_half_a_turn_away() -> None:
     """A quadrotor: moments about three axes and a thrust along its own z axis, which lean it to go anywhere."""
     body = Inertia(1.0, matrix=np.diag([0.01, 0.012, 0.02]))
