@@ -348,6 +348,24 @@ def test_a_path_that_almost_rests_at_its_ends_is_one_that_rests(speed: float) ->
     assert fast.report.ok
 
 
+@pytest.mark.parametrize("knots", [130, 220])
+def test_paths_with_about_as_many_knots_as_points(knots: int) -> None:
+    """A recorded line through many waypoints takes as long as through two."""
+    line = np.linspace(PANDA.home, PANDA.home + 0.4, knots)
+    motion = time_optimal(PANDA, line, acceleration=15.0)
+    assert motion.report.ok
+    assert motion.duration == pytest.approx(time_optimal(PANDA, line[[0, -1]], acceleration=15.0).duration, rel=1e-4)
+
+
+def test_many_points_and_late_starts_lose_no_digits() -> None:
+    """Jerks are third differences of places: 5,000 points apart, and counted from a million seconds."""
+    expected = 4.0 * np.cbrt(0.5)
+    assert time_optimal(slider(), [[0.0], [1.0]], jerk=1.0, points=5000).duration == pytest.approx(expected, rel=1e-6)
+    late = time_optimal(slider(), [[0.0], [1.0]], jerk=1.0, start_time=1e6)
+    assert late.report.ok
+    assert late.duration == pytest.approx(expected, rel=1e-4)
+
+
 def test_it_pickles() -> None:
     motion = time_optimal(PANDA, WAYPOINTS, acceleration=15.0, points=50)
     again = pickle.loads(pickle.dumps(motion))

@@ -113,17 +113,17 @@ class PathLimits:
 
     Parameters
     ----------
-    law, nodes, points
-        The path, its nodes θ, and their wanted number.
+    law
+        The path, with its nodes.
     limits
         Largest magnitudes of "velocity", "acceleration", "torque", "jerk" and "torque rate", each (joints,).
     """
 
-    def __init__(self, law: RestToRest, nodes: Floats, points: int, limits: Mapping[str, Floats]) -> None:
-        places = law.places(nodes, points)
+    def __init__(self, law: RestToRest, limits: Mapping[str, Floats]) -> None:
+        places = law.places
         self.places, self.torques = places, Torques.at(law.moved, places)
         self._stencil: list[Torques] = []
-        self._step = self._steps(nodes)
+        self._step = self._steps(law.nodes)
         if np.isfinite(limits["torque rate"]).any():
             ahead = (places.theta + share * self._step for share in (1.0, 2.0))
             self._stencil = [Torques.at(law.moved, law.at(theta)) for theta in ahead]

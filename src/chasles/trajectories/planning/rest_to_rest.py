@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from chasles.base.cached import cached_property
 from chasles.trajectories.joint.trajectory import JointTrajectory
 from chasles.trajectories.limits.moved_joints import MovedJoints
 from chasles.trajectories.limits.sampling import jumps
@@ -23,6 +24,8 @@ from chasles.trajectories.planning.geometric_path import parameters, way_along
 
 #: Distance of nodes from knots of the path, as a share of their usual distance.
 _APART = 0.2
+#: Number of knots of a path, and more in proportion to nodes, beyond which those count where its curvature jumps.
+_MOST_KNOTS = 500
 #: Distance from the ends, in θ, at which the law is taken for them: there a joint has a direction, and friction.
 LEAVES = 1e-9
 
@@ -32,8 +35,8 @@ class Places(NamedTuple):
 
     Attributes
     ----------
-    theta
-        Places θ, (k,).
+    theta, s
+        Places θ, and parameters of the path there, (k,).
     q
         Configurations, (k, nq).
     tangent, curvature, third
@@ -43,6 +46,7 @@ class Places(NamedTuple):
     """
 
     theta: Floats
+    s: Floats
     q: Floats
     tangent: Floats
     curvature: Floats
@@ -61,10 +65,13 @@ class RestToRest:
         Joints along the path, whose time stands for the parameter s.
     order
         r, the number of derivatives by time that are limited.
+    count
+        Smallest number of nodes; there are more if the path has many knots.
     """
 
     moved: MovedJoints
     order: int
+    count: int
 
     @property
     def path(self) -> JointTrajectory:
@@ -86,19 +93,21 @@ class RestToRest:
             return s, first * w, first * slope, np.full_like(theta, -2.0 * first)
         return s, first * w**2, 2.0 * first * w * slope, 2.0 * first * (slope**2 - 2.0 * w)
 
-    def nodes(self, points: int) -> Floats:
+    @cached_property
+    def nodes(self) -> Floats:
         """Places θ, (k,): evenly by length and by parameter of the path, run through by the law, and knots of the path.
 
-        The law places them densely at both ends. Of paths with many knots only those where the curvature jumps count.
+        The law places them densely at both ends.
         """
         from scipy.special import betainc
 
-        s = parameters(self.path, 20 * points + 1)
+        count = max(self.count, 2 * len(self._knots))
+        s = parameters(self.path, 20 * count + 1)
         way = way_along(self.path, s)
         measure = 0.5 * (way / way[-1] + np.linspace(0.0, 1.0, len(s)))
-        wanted = self._inverse(np.interp(betainc(self.order, self.order, np.linspace(0.0, 1.0, points)), measure, s))
+        wanted = self._inverse(np.interp(betainc(self.order, self.order, np.linspace(0.0, 1.0, count)), measure, s))
         wanted[[0, -1]] = 0.0, 1.0
-        knots = self._inverse(self.knots(points))
+        knots = self._inverse(self._knots)
         if not len(knots):
             return wanted
         spacing = np.interp(wanted, 0.5 * (wanted[1:] + wanted[:-1]), np.diff(wanted))
@@ -106,17 +115,20 @@ class RestToRest:
         far[[0, -1]] = True
         return np.union1d(wanted[far], knots)
 
-    def knots(self, points: int) -> Floats:
-        """Parameters s of the knots of the path inside it, of which there are fewer than points."""
+    @cached_property
+    def _knots(self) -> Floats:
+        """Parameters s of the knots of the path inside it that are nodes."""
         knots = np.unique(self.path.knots)[1:-1]
-        return knots if 2 * len(knots) < points else np.unique(jumps(self.path, ())[2].time)
+        return knots if len(knots) < max(self.count // 2, _MOST_KNOTS) else np.unique(jumps(self.path, ())[2].time)
 
-    def places(self, nodes: Floats, points: int) -> Places:
-        """Return the nodes, seen from behind, the middles between them, and nodes at knots, seen from before."""
+    @cached_property
+    def places(self) -> Places:
+        """The nodes, seen from behind, the middles between them, and nodes at knots, seen from before."""
+        nodes = self.nodes
         middles = 0.5 * (nodes[1:] + nodes[:-1])
         s, of_middles = self.law(nodes)[0], self.law(middles)[0]
-        is_knot = np.isin(nodes, self._inverse(self.knots(points)))
-        s[is_knot] = self.knots(points)
+        is_knot = np.isin(nodes, self._inverse(self._knots))
+        s[is_knot] = self._knots
         before = np.nextafter(s[is_knot], -np.inf)
         inside = np.clip(nodes, LEAVES, 1.0 - LEAVES)
         return self.at(np.concatenate([inside, middles, nodes[is_knot]]), np.concatenate([s, of_middles, before]))
@@ -134,6 +146,7 @@ class RestToRest:
         of_path = np.full_like(on_path.tangent, np.nan) if self.moved.closed else self.path.derivatives(s)[3]
         return Places(
             theta,
+            s,
             on_path.q,
             on_path.tangent * first,
             once_more(on_path.tangent, on_path.curvature),

@@ -30,13 +30,13 @@ from chasles.trajectories.planning.retimed import RetimedTrajectory
 if TYPE_CHECKING:
     from chasles.robot.robot import Robot
 
-_LIMIT_ROUNDS = 8
+_LIMIT_ROUNDS = 12
 #: Where a round begins after limits have been lowered: share of the fastest rates, squared, and barrier that fits.
 _SLOWER, _BARRIER = 0.98, 0.01
 #: Share of the limits that is left unused for what lies between points, as much as the search leaves of the duration.
 _MARGIN = 1e-6
 #: By how much a limit is lowered: a multiple of the excess and a share of the limit, but at most another share.
-_MORE, _LEAST, _MOST = 1.5, 1e-5, 0.1
+_MORE, _LEAST, _MOST = 2.0, 1e-5, 0.1
 _MOST_POINTS = 20_000
 #: Share of friction that a joint still has at a millionth of its speed, if it is smooth.
 _SMOOTH = 1e-3
@@ -178,10 +178,10 @@ def time_optimal(
     points = whole_number(points, "points", 10, _MOST_POINTS)
     begin = checked_start_time(start_time)
     has_rates = bool(np.isfinite([limits["jerk"], limits["torque rate"]]).any())
-    law = RestToRest(moved, 3 if has_rates else 2)
+    law = RestToRest(moved, 3 if has_rates else 2, points // 2)
     if has_rates:
         _require_rates(law)
-    problem = _Problem(law, points, limits)
+    problem = _Problem(law, limits)
     problem.refuse_unlimited()
     problem.refuse_too_heavy()
     problem.refuse_jumps()
@@ -233,16 +233,17 @@ def _require_rates(law: RestToRest) -> None:
 class _Problem:
     """The rate of the law's parameter along a path, as a spline, and the limits that it must keep."""
 
-    def __init__(self, law: RestToRest, points: int, limits: dict[str, Floats]) -> None:
+    def __init__(self, law: RestToRest, limits: dict[str, Floats]) -> None:
         self.law, degree = law, law.order
-        self.nodes = law.nodes(points // 2)
+        self.nodes = law.nodes
         inside = {name: (1.0 - _MARGIN) * limit for name, limit in limits.items()}
-        self.limits = PathLimits(law, self.nodes, points, inside)
+        self.limits = PathLimits(law, inside)
         knots = knots_of(self.nodes, degree)
         self.at = samples(knots, degree, self.limits.places.theta)
         self._duration = Duration.over(self.nodes, knots, degree)
         self._at_nodes = samples(knots, degree, self.nodes)
-        self._between = samples(knots, degree, (self.nodes[:-1] + np.diff(self.nodes) * _GAUSS[0][:, None]).ravel())
+        self._inside = (self.nodes[:-1] + np.diff(self.nodes) * _GAUSS[0][:, None]).ravel()
+        self._between = samples(knots, degree, self._inside)
 
     def refuse_unlimited(self) -> None:
         """Without limits of acceleration or torque a motion would start with infinite acceleration."""
@@ -293,7 +294,7 @@ class _Problem:
             )
 
     def _s(self, place: np.intp) -> str:
-        return f"s = {self.law.law(self.limits.places.theta[place : place + 1])[0][0]:.6g}"
+        return f"s = {self.limits.places.s[place]:.6g}"
 
     def solved(self, coefficients: Floats | None = None) -> Fastest:
         """Return the fastest rate; the search begins near one of lower limits, if that is given."""
@@ -309,12 +310,13 @@ class _Problem:
         b, u, _ = self._at_nodes.of(coefficients)
         s, first, second, _ = self.law.law(self.nodes)
         speed, acceleration = first * np.sqrt(b), second * b + first * u
-        between = self._between.of(coefficients)[0].reshape(len(_GAUSS[0]), -1)
-        steps = np.diff(self.nodes) * (_GAUSS[1] @ between**-0.5)
-        knots = start_time + np.append(0.0, np.cumsum(steps))
+        slowness, slopes = self._between.of(coefficients)[0] ** -0.5, self.law.law(self._inside)[1]
+        h, lengths = (
+            np.diff(self.nodes) * (_GAUSS[1] @ part.reshape(len(_GAUSS[1]), -1)) for part in (slowness, slopes)
+        )
+        knots = start_time + np.append(0.0, np.cumsum(h))
         require_spacing(knots, "place on the path")
-        h = np.diff(knots)
-        progress = PiecewisePolynomial(knots, _hermite(s, speed, acceleration, h)[..., None])
+        progress = PiecewisePolynomial(knots, _hermite(s, lengths, speed, acceleration, h)[..., None])
         time_error = 2.0 * float(np.spacing(np.abs(knots).max()))
         require_continuity(progress, 1, size=np.abs(s).max(), time_error=time_error, remedy="choose fewer points")
         return progress
@@ -334,7 +336,11 @@ class _Problem:
             theta, limit = self.limits.places.theta, self.limits.limits[QUANTITIES[quantity]][:, joint]
             near = (theta >= ends[0] - LEAVES) & (theta <= ends[1] + LEAVES)
             excess = abs(one["value"]) - report.upper[quantity, joint]
-            limit[near] -= np.minimum(_MORE * excess + _LEAST * limit[near], _MOST * limit[near])
+            lower = limit[near] - np.minimum(_MORE * excess + _LEAST * limit[near], _MOST * limit[near])
+            if QUANTITIES[quantity] == "torque":  # some of what weight and friction leave must remain
+                to_hold = np.abs(self.limits.torques.to_hold[near, joint])
+                lower = np.maximum(lower, 0.5 * (limit[near] + to_hold))
+            limit[near] = lower
             exceeded = True
         return exceeded
 
@@ -343,10 +349,13 @@ class _Problem:
 _GAUSS = tuple(part * 0.5 + shift for part, shift in zip(np.polynomial.legendre.leggauss(8), (0.5, 0.0), strict=True))
 
 
-def _hermite(s: Floats, speed: Floats, acceleration: Floats, h: Floats) -> Floats:
-    """Coefficients (k, 6) of the polynomials of degree 5 with these values and derivatives at both ends of steps h."""
+def _hermite(s: Floats, lengths: Floats, speed: Floats, acceleration: Floats, h: Floats) -> Floats:
+    """Coefficients (k, 6) of the polynomials of degree 5 with these values and derivatives at both ends of steps h.
+
+    The lengths of the steps are the differences of s, but known to more digits.
+    """
     v, a = speed[:-1], acceleration[:-1]
-    miss = s[1:] - s[:-1] - (v + 0.5 * a * h) * h
+    miss = lengths - (v + 0.5 * a * h) * h
     miss_v = (speed[1:] - v - a * h) * h
     miss_a = (acceleration[1:] - a) * h**2
     third = 10.0 * miss - 4.0 * miss_v + 0.5 * miss_a
