@@ -144,7 +144,7 @@ def controller_to_c(
     Parameters
     ----------
     controller
-        Traceable law for joint motions, adaptive or not, or a predictive one without contacts.
+        Traceable law for joint motions, adaptive or not, or a predictive one, whose contacts stay.
     motion
         The planned motion.
     period

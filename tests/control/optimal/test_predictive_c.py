@@ -9,13 +9,14 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.control.optimal.robots import cart_pole, gantry, hanging_body
+from tests.control.optimal.robots import cart_pole, gantry, hanging_body, hopper
 
 import chasles as ch
 from chasles.base.errors import ArgumentError
 from chasles.control import ModelPredictive, PredictiveTracking, controller_to_c
 from chasles.control.now import Now
-from chasles.control.optimal import OptimalControl, residuals
+from chasles.control.optimal import OptimalControl, PhasedContact, residuals
+from chasles.trajectories import Motion
 from chasles.trajectories.joint.geodesic import GeodesicMotion
 
 _FLAGS = ["-std=c99", "-O1", "-ffp-contract=off", "-pedantic", "-Wall", "-Wextra", "-Werror"]
@@ -112,6 +113,27 @@ def test_tracking_on_a_ball_joint_is_the_same_in_c(tmp_path: Path) -> None:
     assert np.abs(agree(tmp_path, law, robot, motion, 0.01)).max() > 2.0
     run = ch.simulate(robot, law, motion, duration=1.0, period=0.01)
     assert np.abs(run.error).max() < 2e-3
+
+
+@pytest.mark.slow
+def test_a_robot_that_stands_is_the_same_in_c(tmp_path: Path) -> None:
+    """A body on a leg, whose foot is held by its contact."""
+    robot = hopper()
+    contact = PhasedContact("foot", phases=[(0, 8)])
+    running = [100.0 * residuals.position("goal"), residuals.velocity(), 1e-3 * residuals.torque()]
+    problem = OptimalControl(
+        robot, duration=0.4, nodes=8, running=running, keep=[contact], limits={"torque": 120.0, "velocity": 0.8}
+    )
+    law = ModelPredictive(problem, goal=[0.0, 0.8])
+    in_c, memory = begun(tmp_path, law, ch.PointToPoint([0.0, 0.5], [0.0, 0.5 + 1e-9], 1.0), 0.05)
+    q, qd, start = np.array([0.0, 0.5]), np.zeros(2), Motion(*np.zeros((3, 2)))
+    for k in range(60):
+        tau = law.law(Now(0.05 * k, q, qd, start, memory, 0.05, np.zeros(0)))
+        np.testing.assert_allclose(in_c(q, qd), tau, rtol=0, atol=1e-8)
+        qd = qd + 0.05 * np.array([0.0, tau[1] / 8.0 - 9.81])
+        q = q + 0.05 * qd
+    np.testing.assert_allclose(q, [0.0, 0.8], atol=0.03)
+    assert not memory.failed
 
 
 @pytest.mark.slow

@@ -39,10 +39,6 @@ def predictive_to_c(law: ModelPredictive, motion: JointTrajectory, *, period: fl
     name
         Prefix of all names.
     """
-    if law.problem.step.contacts is not None:
-        raise ArgumentError(
-            "the problem has contacts, whose rows change from call to call; C code has those of one horizon alone"
-        )
     planned = on_manifold(law.robot, motion)
     calls = max(2, math.ceil(motion.duration / period - 1e-9) + 1)
     start = float(motion.start_time)
@@ -51,6 +47,11 @@ def predictive_to_c(law: ModelPredictive, motion: JointTrajectory, *, period: fl
     rows = law.schedule(times, at_calls) if law.problem.takes_reference else None
     call = PredictiveCall(CallPrograms(law.problem, period, law.delay, law.observer), law.iterations, law.barrier)
     memory = _first_memory(law, times[0], planned(start), period, None if rows is None else rows[0])
+    if not call.rows_stay():
+        raise ArgumentError(
+            "the contacts of the problem change, and C code has the rows of one horizon alone; let phases begin at "
+            "node 0 and end after the last one, as of a robot that stands"
+        )
     values = {f"value of {each}": getattr(law, each) for each in law.problem.values}
     rest = {"t": start, "q": at_calls.q[0], "qd": at_calls.qd[0], "planned": 0.0}
     call.take(rest | values, memory)

@@ -125,10 +125,14 @@ class PredictiveCall:
             return
         stages, last = self.rows.by_node(self._present(node))
         stages_before, last_before = self.rows.by_node(self._present(before))
-        carried = np.zeros_like(stages)
-        carried[: max(0, len(stages) + before - node)] = stages_before[node - before :]
+        carried = stages_before[np.minimum(np.arange(len(stages)) + node - before, len(stages) - 1)]
         self._fresh[...] = self.rows.joined(stages * (1.0 - carried), last * (1.0 - last_before))
         self._take_rows(self._present(node))
+
+    def rows_stay(self) -> bool:
+        """Whether the same rows count in all horizons."""
+        last = 0 if self.rows.contacts is None else self.rows.contacts.last_node
+        return all(np.array_equal(self._present(node), self._present(0)) for node in range(last + 1))
 
     def _present(self, node: int) -> Floats:
         """1 for each row that counts, else 0, in a horizon from a node of the sequence of contacts on, (rows,)."""
