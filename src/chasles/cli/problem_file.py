@@ -15,7 +15,9 @@ from chasles.cli.values import configured, freed
 from chasles.control.floating_base import has_motors
 from chasles.control.optimal import OptimalControl, Residual, residuals
 from chasles.control.optimal.duration import duration_of
+from chasles.control.optimal.implicit_friction import ImplicitFriction
 from chasles.control.optimal.limits import LIMITS, NUMBERED
+from chasles.control.optimal.parameters import Parameters
 from chasles.control.optimal.smoothness import with_smooth_friction
 from chasles.engine.validators import choice, real, reals, truth
 from chasles.robot.robot import Robot, load
@@ -114,7 +116,8 @@ def read_problem(path: Path, **replaced: Any) -> Posed:
 def reach(robot: Robot, start: NDArray[np.float64], goal: NDArray[np.float64], duration: float, nodes: int) -> Posed:
     """Return the motion of least effort from rest to rest: torques relative to their limits, velocities to theirs.
 
-    Friction that jumps at rest is smoothed. A free base without motors ends where the motion leaves it.
+    Friction that jumps at rest is smoothed, and taken implicitly where joints allow it. A free base without motors ends
+    where the motion leaves it.
 
     Examples
     --------
@@ -125,6 +128,8 @@ def reach(robot: Robot, start: NDArray[np.float64], goal: NDArray[np.float64], d
     'optimal'
     """
     robot = with_smooth_friction(robot)
+    has_dry_friction = any(joint.coulomb_friction for joint in robot.description.joints)
+    is_implicit = has_dry_friction and not ImplicitFriction(Parameters(robot)).obstacle
     relative = [
         np.where(np.isfinite(limit) & (limit > 0.0), limit, 1.0) ** -2.0
         for limit in (robot.effort_limits, robot.velocity_limits)
@@ -139,6 +144,7 @@ def reach(robot: Robot, start: NDArray[np.float64], goal: NDArray[np.float64], d
             Residual(lambda robot, q: np.asarray(robot.difference(goal, q))[ends]),
             Residual(lambda qd: qd[ends]),
         ],
+        integrator="implicit-friction-leapfrog" if is_implicit else "leapfrog",
     )
     return Posed(problem, start, np.zeros(robot.n), GeodesicMotion(robot, start, goal, duration))
 

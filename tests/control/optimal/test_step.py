@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
-from tests.control.optimal.robots import acrobot, pendulum
+from tests.control.optimal.robots import acrobot, four_bar, pendulum
 
 import chasles as ch
+from chasles.base.errors import ArgumentError
 from chasles.control.optimal import OptimalControl, residuals
 from chasles.control.optimal.drives import Drives, DrivesByRates
 from chasles.control.optimal.expansion import Expansion, StepExpansion
@@ -138,3 +139,12 @@ def test_implicit_friction_finds_more_motions_in_fewer_iterations() -> None:
     assert {finding.rule.code for finding in explicit.findings} >= {"stiff-friction"}
     assert explicit.success.sum() < len(goals)
     assert np.median(implicit.iterations) < 0.7 * np.median(explicit.iterations)
+
+
+def test_implicit_friction_takes_joints_one_by_one() -> None:
+    loaded = ch.load("planar2r").with_friction(load=0.1)
+    for robot, message in ((four_bar(), "has loops"), (loaded, "has friction of the load")):
+        with pytest.raises(ArgumentError, match=message):
+            OptimalControl(robot, duration=1.0, nodes=5, integrator="implicit-friction-leapfrog")
+    with pytest.raises(ArgumentError, match="cannot be added up"):
+        OptimalControl(four_bar(), duration=1.0, nodes=5, integrator="rk4")

@@ -46,20 +46,24 @@ class ImplicitFriction:
 
     parameters: Parameters
 
+    @property
+    def obstacle(self) -> str:
+        """What makes the friction of a joint depend on more than its own velocity, or nothing."""
+        description = self.parameters.robot.description
+        obstacles = {
+            "loops": bool(description.loops),
+            "motors that drive several joints": description.has_coupled_drives,
+            "friction of the load": any(joint.load_friction for joint in description.joints),
+        }
+        return next((reason for reason, is_so in obstacles.items() if is_so), "")
+
     def require_separate_joints(self) -> None:
         """Raise `ArgumentError` where the friction of a joint depends on more than its own velocity."""
-        robot = self.parameters.robot
-        description = robot.description
-        for reason, is_so in (
-            ("loops", bool(description.loops)),
-            ("motors that drive several joints", description.has_coupled_drives),
-            ("friction of the load", any(joint.load_friction for joint in description.joints)),
-        ):
-            if is_so:
-                raise ArgumentError(
-                    f"robot '{robot.name}' has {reason}: implicit friction takes joints one by one; choose "
-                    "integrator='leapfrog', and smooth stiff friction over a higher coulomb_velocity"
-                )
+        if self.obstacle:
+            raise ArgumentError(
+                f"robot '{self.parameters.robot.name}' has {self.obstacle}: implicit friction takes joints one by one; "
+                "choose integrator='leapfrog', and smooth stiff friction over a higher coulomb_velocity"
+            )
 
     def torque(self, q: Array, qd: Array, values: Mapping[str, Array]) -> Array:
         """Torques of friction, (..., n), in the direction of motion."""
