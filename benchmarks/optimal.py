@@ -9,10 +9,11 @@ from time import perf_counter, process_time
 from typing import Any
 
 import numpy as np
+from tests.control.optimal.robots import acrobot, cart_pole
 
 import chasles as ch
 from benchmarks.robots import MissingPeerError
-from benchmarks.tables import Table, seconds
+from benchmarks.tables import Table, at_least, seconds
 from chasles.control.now import Now
 from chasles.control.optimal import OptimalControl, Plan, PlanStatus, residuals
 from chasles.control.optimal.numbers import Numbers
@@ -26,6 +27,8 @@ except ImportError:
 NODES, DURATION, DRAWN = 100, 1.0, 8
 #: Repetitions of a batch, and calls of predictive control.
 TURNS, CALLS = 5, 20_000
+#: First motions of each swing-up.
+SWINGS = 24
 #: Relative difference of costs up to which two optima are the same.
 SAME = 1e-6
 LINKS = [
@@ -57,6 +60,7 @@ def tables() -> Iterator[Table]:
     yield iterations()
     yield predictive_calls()
     yield drawn_reaches()
+    yield swing_ups()
 
 
 def reach(*, exact: bool, clearance: Clearance | None = None, nodes: int = NODES) -> OptimalControl:
@@ -119,6 +123,39 @@ def one_reach() -> Table:
         pair = solved_by_both(problem, peer, q, goal)
         times = (seconds(pair.ours), seconds(pair.theirs)) if pair.same else ("-", "-")
         table.add(name, f"{pair.plan.cost:.8g}", str(pair.plan.iterations), str(pair.peer.iterations), *times)
+    return table
+
+
+def swing_ups() -> Table:
+    """Of a cart-pole and an acrobot, each from guesses that a seed draws which no test has."""
+    table = Table(
+        f"Swing-ups from {SWINGS} drawn first motions each",
+        ("", "solved", "iterations, median", "largest", "processor time, median"),
+        notes=["Least squared torque within limits, exact ends; the pole or both rods hang at rest at first."],
+    )
+    for name, robot, end, duration in (
+        ("cart-pole, 10 N, 100 nodes", cart_pole(), [0.0, np.pi], 2.0),
+        ("acrobot, 10 N·m, 200 nodes", acrobot(), [np.pi, 0.0], 4.0),
+    ):
+        swing_up = OptimalControl(
+            robot,
+            duration=duration,
+            nodes=int(50 * duration),
+            running=[residuals.torque()],
+            exact_end=[residuals.position(end), residuals.velocity()],
+            limits={"torque": 10.0, "position": None},
+            integrator="semi-implicit-euler",
+        )
+        rng, times, plans, spent = np.random.default_rng(2027), np.linspace(0.0, duration, 5), [], []
+        for _ in range(SWINGS):
+            ways = np.linspace(0.0, 1.0, 5)[:, None] * np.array(end)
+            ways[1:-1] += 0.3 * rng.normal(size=2)
+            begin = process_time()
+            plans.append(swing_up.solve([0.0, 0.0], guess=ch.CubicSpline(times, ways)))
+            spent.append(process_time() - begin)
+        counts = [int(plan.iterations) for plan in plans]
+        solved = at_least(SWINGS, sum(bool(plan.success) for plan in plans), "{:.0f}".format)
+        table.add(name, solved, f"{median(counts):.0f}", str(max(counts)), seconds(median(spent)))
     return table
 
 

@@ -272,6 +272,29 @@ def test_periodic_gait(run: Any, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_fastest_platform(run: Any, tmp_path: Path) -> None:
+    """As fast as it can be, legs are at limits nearly always; the platform's own formulas know where it is."""
+    printed, numbers = run(27)
+    assert printed.startswith("optimal: the motion keeps all constraints")
+    assert "21 of 21 poses keep all limits" in printed
+    assert numbers["duration [s]"] > numbers["longest leg [m]"] - numbers["shortest leg [m]"]  # at 1 m/s
+    assert numbers["legs at a limit, mean of the steps"] > 3.0
+    assert numbers["largest error of the platform at the end"] < 1e-6
+    assert (tmp_path / "fastest_platform.html").stat().st_size > 1000
+
+
+@pytest.mark.slow
+def test_acrobot(run: Any, tmp_path: Path) -> None:
+    printed, numbers = run(28, 2)
+    assert numbers["swing-ups found"] == 2
+    assert printed.count("optimal: the motion") == 2
+    assert numbers["largest torque of the best one [N·m]"] <= 15.0
+    for mass in (1.0, 1.01):
+        assert numbers[f"angle from upright at the end, second rod of {mass} kg [°]"] < 5.0
+    assert (tmp_path / "acrobot.html").stat().st_size > 1000
+
+
+@pytest.mark.slow
 def test_live_reach(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """A drag is a configuration that the page sends: the arm goes there by itself, until the page is closed."""
     arm = ch.load("planar2r")
