@@ -38,7 +38,7 @@ def main() -> None:
     print(f"proven free: {path.space.free_along(motion).all()}")
     print(ch.check(arm, motion, acceleration=5.001))
 
-    fastest = ch.time_optimal(arm, path.curve)
+    fastest = ch.time_optimal(arm, path, torque_rate=2000.0)
     print(f"fastest within all limits [s]: {fastest.duration:.2f}, from rest to rest [s]: {motion.duration:.2f}")
     calm, ends = [residuals.velocity()], [residuals.position(goal), residuals.velocity()]
     gentle = ch.OptimalControl(arm, duration=motion.duration, nodes=30, running=calm, exact_end=ends, clearance=apart)

@@ -1,7 +1,7 @@
 """How fast can an arm lift a load at the limits of its motors, along a given path and along the best one?
 
-Shows the least time along a straight line of the joints, by `time_optimal` and by optimal control held to the line, and
-the faster lift that optimal control finds from it when the path is free.
+Shows the least time along a straight line of the joints, by `time_optimal` and by optimal control held to the line,
+also with drives whose torques change at a limited rate, and the faster lift of optimal control when the path is free.
 """
 
 from __future__ import annotations
@@ -21,6 +21,9 @@ def main() -> None:
     line = ch.PointToPoint(START, GOAL, duration=1.0)
     along = ch.time_optimal(arm, line, torque=TORQUE, velocity=VELOCITY, points=200)
     print(f"along the line, time_optimal [s]: {along.duration:.3f}")
+
+    smooth = ch.time_optimal(arm, line, torque=TORQUE, velocity=VELOCITY, torque_rate=4000.0)
+    print(f"along the line, with torque rates [s]: {smooth.duration:.3f}")
 
     direction = GOAL - START
     stays_on_line = residuals.held(lambda qd: qd[1] * direction[0] - qd[0] * direction[1])

@@ -54,7 +54,7 @@ class PlannedPath:
         """Path with rounded corners: a cubic B-spline over s from 0 to 1, proven free, without stops.
 
         Its control points are evenly spaced on the path, in the smallest number for which it is proven free.
-        `chasles.time_optimal` finds the fastest motion along it.
+        `chasles.time_optimal(robot, path)` finds the fastest motion along it.
         """
         self._require_success()
         lengths = np.concatenate([[0.0], np.cumsum(self.space.lengths(np.diff(self.waypoints, axis=0)))])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -27,6 +27,16 @@ _DEVIATION = 1e-7  # of a spline in place of a path that rests, as a share of it
 _MOST_POINTS = 6400
 
 
+@runtime_checkable
+class Planned(Protocol):
+    """A path of `chasles.plan`."""
+
+    @property
+    def curve(self) -> JointTrajectory:
+        """The path with rounded corners, without stops."""
+        ...
+
+
 class GeometricPath(NamedTuple):
     """A path over a parameter s, and its largest distance from the one that was given."""
 
@@ -34,8 +44,8 @@ class GeometricPath(NamedTuple):
     deviation: float
 
 
-def geometric_path(robot: Robot, path: JointTrajectory | ArrayLike) -> GeometricPath:
-    """Return the path of a trajectory or through waypoints.
+def geometric_path(robot: Robot, path: JointTrajectory | Planned | ArrayLike) -> GeometricPath:
+    """Return the path of a trajectory, a planned one, or one through waypoints.
 
     A path that rests at its ends, or almost, has no tangent there. If it rests nowhere else, a spline through many of
     its configurations over the length of the way replaces it.
@@ -45,7 +55,10 @@ def geometric_path(robot: Robot, path: JointTrajectory | ArrayLike) -> Geometric
     ArgumentError
         If it cannot be planned along with this robot; the message says why.
     """
-    given = path if isinstance(path, JointTrajectory) else _through(robot, path)
+    if isinstance(path, JointTrajectory):
+        given = path
+    else:
+        given = path.curve if isinstance(path, Planned) else _through(robot, path)
     if given.batch:
         raise ArgumentError(f"plan for one path at a time; this batch has shape {given.batch}")
     curve = on_manifold(robot, given)

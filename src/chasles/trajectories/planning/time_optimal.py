@@ -20,7 +20,7 @@ from chasles.trajectories.limits.moved_joints import MovedJoints
 from chasles.trajectories.limits.sampling import jumps
 from chasles.trajectories.motion import Floats
 from chasles.trajectories.planning.fastest_rate import Duration, Fastest, fastest, keeps, slow_start
-from chasles.trajectories.planning.geometric_path import geometric_path
+from chasles.trajectories.planning.geometric_path import Planned, geometric_path
 from chasles.trajectories.planning.path_limits import PathLimits
 from chasles.trajectories.planning.planners import PlanningError, positive_limits
 from chasles.trajectories.planning.rate_spline import knots_of, samples
@@ -78,7 +78,7 @@ class TimeOptimalTrajectory(RetimedTrajectory):
 
 def time_optimal(
     robot: Robot,
-    path: JointTrajectory | ArrayLike,
+    path: JointTrajectory | Planned | ArrayLike,
     *,
     velocity: ArrayLike | None = None,
     acceleration: ArrayLike | None = None,
@@ -100,8 +100,8 @@ def time_optimal(
     robot
         Robot that moves; use ``robot.with_payload(...)`` for a payload.
     path
-        Joint trajectory, whose times are ignored; or waypoints, shape (k, nq), joined by a natural cubic spline of the
-        coordinates. The path must have no corners, and may rest only at its ends.
+        Joint trajectory, whose times are ignored; a path of `chasles.plan`; or waypoints, shape (k, nq), joined by a
+        natural cubic spline of the coordinates. The path must have no corners, and may rest only at its ends.
     velocity, acceleration, jerk, torque, torque_rate
         Largest magnitudes, positive, a scalar or shape (n,); default the robot's velocity and torque limits, and no
         others. Infinite where there is no limit. With a limit of jerk or torque rate the motion starts and ends without
