@@ -101,6 +101,26 @@ def test_simulations_of_the_plant_confirm_its_plans(effects: dict[str, dict[str,
     assert errors[1] < 0.6 * errors[0]
 
 
+def test_constant_wrenches_act_on_the_joints() -> None:
+    """A push on the tool, in its own or in world axes, is that of the simulation; one that changes is refused."""
+    arm = ch.load("planar2r")
+
+    def push(t: float, parameters: dict[str, np.ndarray]) -> np.ndarray:
+        return np.array([0.0, 0.0, 1.0, 10.0, parameters["force"], 0.0])
+
+    for axes in ("frame", "world"):
+        wrench = ch.ExternalWrench("push", push, axes=axes, parameters={"force": 20.0})
+        plant = ch.Plant(arm, wrenches=[wrench], effort_limits=False)
+        running = [residuals.torque(), residuals.velocity()]
+        options = {"duration": 0.5, "nodes": 50, "running": running, "exact_end": AT_GOAL, "integrator": "rk4"}
+        plan = OptimalControl(plant, limits=[], **options).solve([-1.5, 0.2], goal=[-1.2, -0.3])
+        assert plan.success
+        np.testing.assert_allclose(simulated(plant, plan, 0.01), plan.states[:, :2], atol=5e-6)
+    growing = ch.ExternalWrench("growing", lambda t, _: np.array([0.0, 0.0, 0.0, t, 0.0, 0.0]))
+    with pytest.raises(ArgumentError, match="'growing' changes with time"):
+        OptimalControl(ch.Plant(arm, wrenches=[growing]), **options)
+
+
 def test_commands_of_a_plant_with_a_delay_are_sent_before_they_act() -> None:
     plant = ch.Plant(pendulum(), delay=0.015, effort_limits=False)
     running = [residuals.torque(), residuals.velocity()]

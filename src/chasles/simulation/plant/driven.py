@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,8 +19,17 @@ from chasles.simulation.plant.elastic_joints import ElasticJoints
 from chasles.simulation.plant.friction import Friction
 from chasles.simulation.plant.motors import Motors
 from chasles.simulation.plant.payloads import PickedPayload
+from chasles.simulation.plant.wrenches import Axes, ExternalWrench
 
 Floats = NDArray[np.float64]
+
+
+class ConstantWrench(NamedTuple):
+    """External wrench (m, f), (6,), on a frame of the robot, in the frame's or in world axes."""
+
+    frame: str
+    axes: Axes
+    wrench: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +60,8 @@ class PlantDrives(Drives):
         Elastic joints with the inertia on the motor side, (n,), kg·m², or None.
     friction
         Friction, on the motor side of springs, or None.
+    wrenches
+        External wrenches.
     commands, velocities, waiting
         Largest commands and velocities, (n,), and the delay; see `Drives`.
     """
@@ -60,6 +71,7 @@ class PlantDrives(Drives):
     springs: ElasticJoints | None
     rotor_inertia: Floats
     friction: Friction | None
+    wrenches: tuple[ConstantWrench, ...]
     commands: Floats
     velocities: Floats
     waiting: float
@@ -67,7 +79,7 @@ class PlantDrives(Drives):
     @property
     def are_ideal(self) -> bool:
         """Whether torques on the joints are the commands, at once."""
-        return not any((self.servos, self.springs, self.friction, self.waiting))
+        return not any((self.servos, self.springs, self.friction, self.wrenches, self.waiting))
 
     @property
     def delay(self) -> float:
@@ -119,6 +131,14 @@ class PlantDrives(Drives):
             return super().measured(K)
         return K[..., self._currents :]
 
+    def _outside(self, q: Array) -> Any:
+        """Torques of external wrenches on the joints, (..., n), or 0."""
+        torque: Any = 0.0
+        for frame, axes, wrench in self.wrenches:
+            J = self.nominal.jacobian(q, frame="body" if axes == "frame" else "world-aligned", target=frame)
+            torque = torque + wrench @ J
+        return torque
+
     def _motor_side(self, begin: Beginning) -> tuple[Array, Array]:
         """Positions and velocities of the motors, divided by the gear ratio."""
         if self.springs is None:
@@ -136,8 +156,8 @@ class PlantDrives(Drives):
         position, speed = self._motor_side(begin)
         current, behind = begin.states[..., : self._currents], begin.states[..., self._currents :]
         if self.springs is None:
-            return self._driving(begin, current, position, speed)
-        return self.springs.torque(begin.q, begin.qd, behind)
+            return self._driving(begin, current, position, speed) + self._outside(begin.q)
+        return self.springs.torque(begin.q, begin.qd, behind) + self._outside(begin.q)
 
     def rates(self, begin: Beginning) -> Array:
         """Rates of the states at an instant."""
@@ -233,12 +253,13 @@ class PlantDrives(Drives):
     def load(self, begin: Beginning) -> Load:
         """Torques on the joints over a step."""
         torque, more = self._motor_over(begin)
+        outside = self._outside(begin.q + 0.5 * begin.span * begin.qd)
         if self.springs is None:
-            return Load(torque, more + 0.0 * torque if self._is_damped else None)
+            return Load(torque + outside, more + 0.0 * torque if self._is_damped else None)
         spring, kappa = self._spring_over(begin)
         inertia = self.rotor_inertia + more
         share = kappa / (inertia + kappa)
-        return Load(spring + share * (torque - spring), share * inertia)
+        return Load(spring + share * (torque - spring) + outside, share * inertia)
 
     def after(self, begin: Beginning, qdd: Array) -> Array:
         """States after a step."""
@@ -304,6 +325,26 @@ def with_payloads(robot: Robot, payloads: Mapping[str, PickedPayload], duration:
     return Robot(description).with_values(carried) if carried else robot
 
 
+def constant_wrenches(wrenches: Mapping[str, ExternalWrench], tool: str) -> tuple[ConstantWrench, ...]:
+    """Return external wrenches that stay the same.
+
+    Raises
+    ------
+    ArgumentError
+        A wrench changes with time.
+    """
+    constant: list[ConstantWrench] = []
+    for effect in wrenches.values():
+        values = effect.constant
+        if values is None:
+            raise ArgumentError(
+                f"external wrench '{effect.name}' changes with time, and no motion can be optimised beside it; leave "
+                "it out, or give a function whose wrench stays the same"
+            )
+        constant.append(ConstantWrench(tool if effect.frame == "tool" else effect.frame, effect.axes, values))
+    return tuple(constant)
+
+
 def require_smooth_friction(friction: Friction) -> None:
     """Raise `ArgumentError` for friction that jumps, or whose slope does, at rest."""
     values = friction.parameters
@@ -325,7 +366,6 @@ def refuse(effects: Mapping[str, Any]) -> None:
     instead = {
         "base": "its base moves; leave base out",
         "timing": "jitter and lost samples are drawn; leave timing out, and simulate the plan's law with it",
-        "wrenches": "external wrenches act on it; leave wrenches out",
         "contacts": (
             "it touches planes by stiff contacts; leave contacts out, and say in keep= when a point is on a plane "
             "(PhasedContact)"

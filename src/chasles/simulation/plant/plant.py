@@ -21,6 +21,7 @@ from chasles.simulation.plant.base_motion import BaseMotion
 from chasles.simulation.plant.contacts import ContactPlane
 from chasles.simulation.plant.driven import (
     PlantDrives,
+    constant_wrenches,
     largest_commands,
     refuse,
     require_smooth_friction,
@@ -300,8 +301,9 @@ class Plant(Sealed):
         """
         motors, elastic, friction = self.motors, self.elastic_joints, self.friction
         backlash = elastic is not None and bool(elastic.parameters["backlash"].any())
-        several = {"wrenches": self.wrenches, "contacts": self.contacts, "backlash": backlash}
-        refuse({"base": self.base is not None, "timing": self.timing is not None, **several})
+        moving = {"base": self.base is not None, "timing": self.timing is not None}
+        refuse({**moving, "contacts": self.contacts, "backlash": backlash})
+        wrenches = constant_wrenches(self.wrenches, self.robot.description.tool)
         robot = with_payloads(self.robot, self.payloads, duration)
         commands, velocities = (
             np.where(is_kept & (limits > 0.0), limits, np.inf)
@@ -310,12 +312,12 @@ class Plant(Sealed):
                 (self.velocity_limits, self.robot.velocity_limits),
             )
         )
-        if not any((motors, elastic, friction, self.delay)) and np.isinf([commands, velocities]).all():
+        if not any((motors, elastic, friction, wrenches, self.delay)) and np.isinf([commands, velocities]).all():
             return DrivenRobot(robot)
-        if self.robot.nq != self.robot.n and any((motors, elastic, friction)):
+        if self.robot.nq != self.robot.n and any((motors, elastic, friction, wrenches)):
             raise ArgumentError(
                 f"robot '{self.name}' has quaternions or loops, with which optimal control takes no motors, elastic "
-                "joints and friction of a plant; leave them out"
+                "joints, friction and wrenches of a plant; leave them out"
             )
         if friction is not None:
             require_smooth_friction(friction)
@@ -330,8 +332,10 @@ class Plant(Sealed):
             keep = voltage_reserve(motors, "qd" if elastic is None else "motor_velocity")
         servos = None if motors is None else without_limits(motors)
 
+        limits = commands, velocities
+
         def drives(driven: NDArray[np.bool_]) -> PlantDrives:
-            return PlantDrives(driven, self.robot, servos, elastic, rotors, friction, commands, velocities, self.delay)
+            return PlantDrives(driven, self.robot, servos, elastic, rotors, friction, wrenches, *limits, self.delay)
 
         return DrivenRobot(robot, drives, keep)
 

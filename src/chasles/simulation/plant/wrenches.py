@@ -113,6 +113,15 @@ class ExternalWrench(Effect):
         return False
 
     @property
+    def constant(self) -> NDArray[np.float64] | None:
+        """The wrench (6,), if its function can be traced and does not depend on time; else None."""
+        if self.sampled:
+            return None
+        inputs = {"t": (), **{key: value.shape for key, value in self.parameters.items()}}
+        depends = 0 in trace(self._flat, inputs, name="wrench").reads(range(6))
+        return None if depends else np.asarray(self.at(0.0, self.parameters), dtype=float)
+
+    @property
     def digest(self) -> str:
         """Identity of the wrench: its values and the program of its function."""
         values = {name: value for name, value in vars(self).items() if name not in ("function", "sampled")}
