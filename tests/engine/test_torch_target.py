@@ -231,6 +231,8 @@ def test_layouts_and_precisions(torch: Any) -> None:
     assert function(single, double).dtype == torch.float64
     assert function(single.half(), single.bfloat16()).dtype == torch.float32
     assert function([0, 1], torch.tensor([1, 2])).dtype == torch.get_default_dtype()
+    assert function([0.3, 0.4], single).dtype == torch.float32
+    np.testing.assert_allclose(function([0.3, 0.4], double), energy([0.3, 0.4], [0.3, 0.4]), rtol=1e-15)
     np.testing.assert_allclose(function(single, single), function(double, double), rtol=1e-6)
     single.requires_grad_()
     function(single, double).backward()

@@ -7,8 +7,8 @@ derivatives, `expansion` those of a step, `node_programs` what is compiled of th
 `iterates` what it begins and ends with, `workspace` one iteration in machine code: `errors` and barrier, the
 `backward_pass` that is Newton's step, more `curvature` where it has no minimum, the constraints as `elastic` rows, the
 `filter` of the line search. `certificate` evaluates the result independently, `violations` says what is violated,
-`plan` is the result, `plan_gradient` its derivatives by the numbers of the problem, and `following` the law that
-follows it.
+`plan` is the result, `plan_gradient` its derivatives by the numbers of the problem, `plan_layer` the problem as a
+function of other libraries' arrays, and `following` the law that follows it.
 """
 
 from chasles.base import lazy

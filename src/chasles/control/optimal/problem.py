@@ -38,6 +38,7 @@ from chasles.control.optimal.nodes import Nodes
 from chasles.control.optimal.numbers import Numbers, checked_numbers
 from chasles.control.optimal.plan import ManifoldPlan, PlainPlan, Plan, Solved
 from chasles.control.optimal.plan_gradient import PlanAdjoint
+from chasles.control.optimal.plan_layer import PlanExports
 from chasles.control.optimal.problem_terms import ProblemTerms
 from chasles.control.optimal.residuals import FIRST, REFERENCE, Residual, as_residuals, shapes_of_values
 from chasles.control.optimal.rows import ConstraintRows
@@ -55,7 +56,7 @@ _MOST_NODES, _MOST_ITERATIONS = 100_000, 100_000
 _DERIVED = ("_programs_by_limits", "receding", "rows", "terms", "_of_varied")
 
 
-class OptimalControl(Sealed):
+class OptimalControl(PlanExports, Sealed):
     """The motion that costs least, within limits, from an initial state.
 
     Minimises the integral of ½ Σ w r² of the running residuals plus ½ Σ w r² of the final ones by choice of the torques

@@ -57,7 +57,7 @@ def lower(kernel: Kernel, adjoint_of: AdjointOf, loop_of: LoopOf | None = None) 
     usage = f"{kernel.program.name}({', '.join(names)})"
 
     def function(*arguments: Any, **named: Any) -> Any:
-        arrays = _arrays(usage, names, in_order(usage, names, arguments, named, {}))
+        arrays = arrays_of(usage, names, in_order(usage, names, arguments, named, {}))
         results = call.bind(arrays)
         return results[0] if len(results) == 1 else tuple(results)
 
@@ -65,7 +65,7 @@ def lower(kernel: Kernel, adjoint_of: AdjointOf, loop_of: LoopOf | None = None) 
     return function
 
 
-def _arrays(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
+def arrays_of(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
     """Return arguments as arrays of the type in which they are computed."""
     import jax.numpy as jnp
 

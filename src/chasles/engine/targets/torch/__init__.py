@@ -44,7 +44,7 @@ def lower(kernel: Kernel, code: MachineCode) -> Callable[..., Any]:
     usage = f"{kernel.program.name}({', '.join(names)})"
 
     def function(*arguments: Any, **named: Any) -> Any:
-        tensors = _tensors(usage, names, in_order(usage, names, arguments, named, {}))
+        tensors = tensors_of(usage, names, in_order(usage, names, arguments, named, {}))
         results = bind(kernel, code, tensors)
         return results[0] if len(results) == 1 else results
 
@@ -52,7 +52,7 @@ def lower(kernel: Kernel, code: MachineCode) -> Callable[..., Any]:
     return function
 
 
-def _tensors(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
+def tensors_of(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> list[Any]:
     """Return arguments as tensors of one type on one device."""
     import torch
 
@@ -63,15 +63,16 @@ def _tensors(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> list
             f"{n} on {x.device}" for n, x in zip(names, arguments, strict=True) if isinstance(x, torch.Tensor)
         )
         raise ArgumentError(f"{usage}: the tensors lie on several devices: {where}; move them to one with .to(device)")
-    tensors = []
+    tensors, types = [], set()
     for name, argument in zip(names, arguments, strict=True):
         try:
-            tensor = torch.as_tensor(argument, device=next(iter(devices), None))
+            plain = isinstance(argument, int | float | list | tuple)  # of Python, which takes the others' type
+            tensor = torch.as_tensor(argument, dtype=torch.float64 if plain else None, device=next(iter(devices), None))
         except (TypeError, ValueError, RuntimeError) as error:
             raise ArgumentTypeError(f"{usage}: {name} does not turn into a tensor: {error}") from None
         if tensor.is_complex() or tensor.is_quantized or tensor.layout is not torch.strided:
             raise ArgumentTypeError(f"{usage}: {name} must be a dense tensor of real numbers, not {shown(argument)}")
         tensors.append(tensor)
-    types = {x.dtype for x in tensors if x.is_floating_point()} or {torch.get_default_dtype()}
-    dtype = torch.float64 if torch.float64 in types else torch.float32
+        types |= {tensor.dtype} if tensor.is_floating_point() and not plain else set()
+    dtype = torch.float64 if torch.float64 in (types or {torch.get_default_dtype()}) else torch.float32
     return [x.to(dtype) for x in tensors]
