@@ -18,7 +18,7 @@ from chasles.studies.controllers import knobs
 from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, controller_of, perform, setup_of
 from chasles.studies.statistics import median
-from chasles.studies.tuning import COLUMNS, best, search
+from chasles.studies.tuning import COLUMNS, search, settings_of
 
 RATE, DELAY = 500.0, 0.0
 PLANTS, JUDGING = 1000, 600
@@ -56,7 +56,7 @@ def row(study: Definition, controller: int) -> tuple[str, str, str, str]:
     draws = RunBatch(0, controller, RATE, DELAY, 0, MOST_TRAINING)
     candidates = search(training, draws, tuning, names)
     least = int(np.nanargmin(candidates[:, COLUMNS.index("error")]))
-    found = best(candidates[least : least + 1])
+    found = settings_of(candidates[least])
     judging = study.replace(tuning=None, factors=training.factors, design=replace(study.design, runs=JUDGING))
     own, searched = controller_of(training, draws), controller_of(training, draws, found)
     errors = [median_error(judging, controller, law) for law in (own, searched)]

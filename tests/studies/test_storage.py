@@ -77,9 +77,9 @@ def test_an_interrupted_study_goes_on(
     results, whole = study.run(tmp_path), study.run()
     assert results.computed == 2
     assert_same(results, whole)
-    assert len(results.candidates) == (0 if tuning is None else 4)
-    for key, table in results.candidates.items():
-        assert np.array_equal(whole.candidates[key], table, equal_nan=True)
+    assert len(results.tunings) == (0 if tuning is None else 4)
+    for key, found in results.tunings.items():
+        assert np.array_equal(whole.tunings[key].candidates, found.candidates, equal_nan=True)
 
 
 @pytest.mark.parametrize(

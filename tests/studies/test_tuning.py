@@ -14,7 +14,7 @@ from chasles import studies
 from chasles.base.errors import ArgumentError, ChaslesError, UnknownNameError
 from chasles.studies.results import StudyResults
 from chasles.studies.settings import KNOBS
-from chasles.studies.tuning import COLUMNS, best, front, ranges_of
+from chasles.studies.tuning import COLUMNS, Found, front, ranges_of
 
 COST = COLUMNS.index("cost")
 
@@ -32,7 +32,7 @@ def test_gains_found_on_training_draws_are_better_on_others(
     tuned: tuple[StudyResults, StudyResults, Path],
 ) -> None:
     found, given, _ = tuned
-    table = found.candidates[0, 0, 125.0, 0.0]
+    table = found.tunings[0, 0, 125.0, 0.0].candidates
     assert table.shape == (8, len(COLUMNS))
     assert np.isnan(table[0, : len(KNOBS)]).all()  # the study's own settings are the first candidate
     assert np.nanmin(table[:, COST]) < table[0, COST]
@@ -52,8 +52,8 @@ def test_gradients_lead_further_than_the_search_on_unseen_draws(
     pair = "arm", "computed torque"
     searched = found.study.replace(tuning=studies.Tuning(evaluations=8, draws=32, iterations=0)).run()
     assert searched.tuned_gains(*pair, 125.0, 0.0) == {}
-    same = searched.candidates[0, 0, 125.0, 0.0]
-    assert np.array_equal(same, found.candidates[0, 0, 125.0, 0.0][: len(same)], equal_nan=True)
+    same = searched.tunings[0, 0, 125.0, 0.0].candidates
+    assert np.array_equal(same, found.tunings[0, 0, 125.0, 0.0].candidates[: len(same)], equal_nan=True)
     assert (found.of_pair(*pair)["rms_error"] < searched.of_pair(*pair)["rms_error"]).mean() >= 0.9
     gains = found.tuned_gains(*pair, 125.0, 0.0)
     assert {name: value.shape for name, value in gains.items()} == {"kp": (2,), "kd": (2,)}
@@ -91,9 +91,9 @@ def test_a_searched_study_goes_on_where_it_was(tuned: tuple[StudyResults, StudyR
     next(folder.glob("arm-computed-torque-*.npz")).unlink()
     again = found.study.run(folder)
     assert again.computed == 1
-    for key, table in found.candidates.items():
-        assert np.array_equal(again.candidates[key], table, equal_nan=True)
-        assert np.array_equal(again.gains[key], found.gains[key])
+    for key, each in found.tunings.items():
+        for name, array in each._asdict().items():
+            assert np.array_equal(getattr(again.tunings[key], name), array, equal_nan=True)
     assert found.study.replace(tuning=studies.Tuning(evaluations=9, draws=32)) != found.study
 
 
@@ -111,8 +111,8 @@ def test_other_processes_find_the_same_gains(
             n_workers=2, threads_per_worker=1, dashboard_address=None, silence_logs=50, local_directory=str(tmp_path)
         ) as cluster:
             again = found.study.run(scheduler=cluster.scheduler_address)
-    for key, table in found.candidates.items():
-        assert np.array_equal(again.candidates[key], table, equal_nan=True)
+    for key, each in found.tunings.items():
+        assert np.array_equal(again.tunings[key].candidates, each.candidates, equal_nan=True)
     for pair, values in found.values.items():
         for name, array in values.items():
             assert np.array_equal(again.values[pair][name], array, equal_nan=True), name
@@ -131,7 +131,7 @@ def test_no_candidate_beats_one_of_the_front() -> None:
     beaten = [((candidates <= own).all(axis=1) & (candidates < own).any(axis=1)).any() for own in candidates]
     assert len(x) == 60 - sum(beaten) - int(np.isinf(candidates[~np.array(beaten), 1]).sum())
     assert len(settings) == len(x)
-    assert best(table)["frequency"] == table[np.argmin(table[:, COST]), 0]
+    assert Found(table, np.empty(0), np.array(7.0)).settings["frequency"] == table[7, 0]
 
 
 def test_the_report_shows_gains_and_fronts(tuned: tuple[StudyResults, StudyResults, Path], tmp_path: Path) -> None:

@@ -92,7 +92,7 @@ def _search(study: Definition) -> list[str]:
         return ["Gains follow from the settings of each controller, by the same rule for all."]
     return [
         f"Gains were searched for each controller, robot, sample rate and delay: {tuning.evaluations} candidates (the "
-        "study's settings, a Sobol sequence), and from the best of them at most "
+        "study's settings, a Sobol sequence), and from the best of them and from the study's settings at most "
         f"{tuning.iterations} iterations by exact gradients over the gains of all joints, or the weights that they "
         f"follow from, on the same {tuning.draws} training draws of the unknowns, with seed {tuning.seed}. "
         f"Frequencies of {_from_to(tuning.frequency, 1.0, 'rad/s')}, at most the Nyquist frequency; damping ratios of "

@@ -33,7 +33,7 @@ from chasles.studies.statistics import (
     ranks,
 )
 from chasles.studies.summaries import QUARTILES, Quantiles, ResponseCurve, StudyCase, Summary
-from chasles.studies.tuning import CANDIDATES, GAINS, SCORES, Found, Front, best, front, gains_by_name, tuned_law
+from chasles.studies.tuning import SCORES, Found, Front, front, gains_by_name, tuned_law
 
 if TYPE_CHECKING:
     from chasles.studies.store import PartResult
@@ -55,13 +55,11 @@ class RunResults:
         By the indices of robot and controller: `MEASURES` of each run, shape (runs,), and ``profile``, (runs, 101).
     computed
         Parts that were simulated; the others came from the disk.
-    candidates
-        By the indices of robot and controller, rate and delay: the candidates of the search for gains, see
-        `chasles.studies.tuning.tune`; empty without one.
-    gains
-        By the same: the gains that gradients found, in one array; empty where those of the best candidate are kept.
+    tunings
+        By the indices of robot and controller, rate and delay: candidates of the search and the gains that gradients
+        found, see `chasles.studies.tuning.tune`; empty without one.
     loops
-        By the indices of robot and controller, rate and delay: the `LOOP` numbers of the loop as it runs along the
+        By the same: the `LOOP` numbers of the loop as it runs along the
         motion, shape (3,), NaN where linear models do not tell.
     refusals
         By the same: why the controller was refused there, as no gains have the margin that is asked for. Refused runs
@@ -77,8 +75,7 @@ class RunResults:
     runs: Runs
     values: Mapping[tuple[int, int], Mapping[str, Floats]]
     computed: int
-    candidates: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
-    gains: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
+    tunings: Mapping[tuple[int, int, float, float], Found] = field(default_factory=dict)
     loops: Mapping[tuple[int, int, float, float], Floats] = field(default_factory=dict)
     refusals: Mapping[tuple[int, int, float, float], str] = field(default_factory=dict)
     effort: Effort = NO_EFFORT
@@ -91,7 +88,7 @@ class RunResults:
         """Put the parts of a study together."""
         runs = draw(study)
         values: dict[tuple[int, int], dict[str, Floats]] = {}
-        candidates, gains, loops, refusals = {}, {}, {}, {}
+        tunings, loops, refusals = {}, {}, {}
         shapes = {**dict.fromkeys(MEASURES, (len(runs),)), "profile": (len(runs), len(PROFILE))}
         for part, result in parts.items():
             cell = part.robot, part.controller, part.rate, part.delay
@@ -103,13 +100,13 @@ class RunResults:
                 refusals[cell] = result
                 continue
             loops[cell] = result["loop"]
-            if CANDIDATES in result:
-                candidates[cell], gains[cell] = result[CANDIDATES], result[GAINS]
+            if (tuned := Found.of(result)) is not None:
+                tunings[cell] = tuned
             chosen = runs.at(part.rate, part.delay)[part.first : part.last]
             for name in shapes:
                 of_pair[name][chosen] = result[name]
         beyond = {number: beyond_motors(study, robot, runs) for number, robot in enumerate(study.robots)}
-        return cls(study, runs, values, computed, candidates, gains, loops, refusals, effort, beyond)
+        return cls(study, runs, values, computed, tunings, loops, refusals, effort, beyond)
 
     def of_pair(self, robot: str, controller: str) -> Mapping[str, Floats]:
         """Measures of each of `runs_on` a robot of a controller, by their titles."""
@@ -136,11 +133,11 @@ class RunResults:
     def tuned(self, robot: str, controller: str, rate: float, delay: float) -> dict[str, float]:
         """Return the settings with which a controller did best on the training draws, by name.
 
-        Empty where nothing was searched, or where the study's own settings did best. `tuned_gains` are those of the
-        joints, to which gradients led from there.
+        `tuned_gains` are those of the joints, to which gradients led from these settings. Empty where nothing was
+        searched, or for the study's own settings.
         """
-        candidates = self.candidates.get((*self._numbers(robot, controller), rate, delay))
-        return {} if candidates is None else best(candidates)
+        found = self.tunings.get((*self._numbers(robot, controller), rate, delay))
+        return {} if found is None else found.settings
 
     def tuned_gains(self, robot: str, controller: str, rate: float, delay: float) -> dict[str, Floats]:
         """Return the gains that gradients found on the training draws, by the names of the law's parameters.
@@ -148,15 +145,15 @@ class RunResults:
         Empty where nothing was searched, for laws without such gains, and where the search's own gains did better.
         """
         key = (*self._numbers(robot, controller), rate, delay)
-        gains = self.gains.get(key, np.empty(0))
-        return gains_by_name(self._law(key), gains) if gains.size else {}
+        found = self.tunings.get(key)
+        return gains_by_name(self._law(key), found.gains) if found and found.gains.size else {}
 
     def _law(self, key: tuple[int, int, float, float]) -> Controller:
         """Controller with which the runs of a robot, controller, rate and delay were made."""
         part = RunBatch(*key, 0, 0)
-        if key not in self.candidates:
+        if key not in self.tunings:
             return controller_of(self.study, part)
-        return tuned_law(self.study, part, Found(self.candidates[key], self.gains[key]))
+        return tuned_law(self.study, part, self.tunings[key])
 
     def front(self, robot: str, controller: str, rate: float, delay: float, against: str = "torque_rate") -> Front:
         """Return the Pareto front of a controller's median error against another score, on the training draws.
@@ -177,10 +174,10 @@ class RunResults:
         """
         choice(against, "score", SCORES[2:])
         key = (*self._numbers(robot, controller), rate, delay)
-        if key not in self.candidates:
-            searched = [f"{cell[2]:g} Hz, delay {cell[3]:g}" for cell in self.candidates if cell[:2] == key[:2]]
+        if key not in self.tunings:
+            searched = [f"{cell[2]:g} Hz, delay {cell[3]:g}" for cell in self.tunings if cell[:2] == key[:2]]
             raise UnknownNameError("search for gains at", f"{rate:g} Hz, delay {delay:g}", searched)
-        return front(self.candidates[key], against)
+        return front(self.tunings[key].candidates, against)
 
     def unit(self, robot: str) -> str:
         """Unit of a robot's joint errors: rad, or m for a robot with prismatic joints only."""
@@ -291,7 +288,7 @@ class RunResults:
             key = robot_index, controller_index, rate, delay
             settings = {**choice.settings, **self.tuned(robot, controller, rate, delay)}
             poles = None
-            if not self.gains.get(key, np.empty(0)).size:  # gains of each joint follow from no poles
+            if key not in self.tunings or not self.tunings[key].gains.size:  # gains of each joint follow from no poles
                 poles = attained_poles(choice.kind, settings, studied.model, studied.motion, 1.0 / rate)
             error = median(values["rms_error"][chosen])
             refusal = self.refusals.get(key, "")

@@ -311,7 +311,8 @@ class Tuning:
     evaluations
         Number of candidates for each controller, robot, rate and delay.
     iterations
-        Largest number of iterations of the descent by gradients from the best of them; 0 for none.
+        Largest number of iterations of the descents by gradients from the best of them and from the study's own
+        settings; 0 for none.
     draws
         Number of runs on which each candidate is tested and gradients are taken.
     seed

@@ -22,7 +22,7 @@ from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch
 from chasles.studies.measures import LOOP, MEASURES, PROFILE
 from chasles.studies.origin import Origin, Origins
-from chasles.studies.tuning import CANDIDATES, COLUMNS, GAINS
+from chasles.studies.tuning import COLUMNS
 
 Arrays = Mapping[str, NDArray[np.float64]]
 #: Arrays by name, or why the controller is refused.
@@ -125,7 +125,7 @@ class Store:
         shapes: dict[str, tuple[int, ...]] = dict.fromkeys(MEASURES, (part.runs,))
         shapes |= {"profile": (part.runs, len(PROFILE)), "loop": (len(LOOP),)}
         if self.study.tuning is not None:
-            shapes |= {CANDIDATES: (self.study.tuning.evaluations, len(COLUMNS)), GAINS: (-1,)}
+            shapes |= {"candidates": (self.study.tuning.evaluations, len(COLUMNS)), "gains": (-1,), "start": ()}
         return shapes
 
     def _remove_abandoned(self) -> None:

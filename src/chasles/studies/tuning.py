@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.errors import ArgumentError, ChaslesError
+from chasles.base.errors import ChaslesError
 from chasles.control.controller import Controller
 from chasles.control.gain_box import GainBox
 from chasles.simulation.gain_search import GainSearch, TuningProblem
@@ -23,8 +23,6 @@ from chasles.studies.settings import KNOBS, UNBOUNDED, Tuning
 
 Floats = NDArray[np.float64]
 
-#: Names of the table of candidates and of the gains that gradients found among the arrays of a part.
-CANDIDATES, GAINS = "candidates", "gains"
 #: Columns of a table of candidates behind the settings: mean error in which a lost run counts as `lost_beyond`, median
 #: error (infinite where half of the runs are lost), share of lost runs, medians of effort and of torque rate.
 SCORES = ("cost", "error", "lost", "effort", "torque_rate")
@@ -57,18 +55,31 @@ class Found(NamedTuple):
         NaN for settings that the controller does not have, and in rows that were not needed.
     gains
         Gains of all joints, shape (k,), in the order of `gains_by_name`; empty where the best candidate's are kept.
+    start
+        Row of the candidate from which gradients led to the gains, or of the best one, shape ().
     """
 
     candidates: Floats
     gains: Floats
+    start: Floats
+
+    @classmethod
+    def of(cls, arrays: Mapping[str, Floats]) -> Found | None:
+        """Return what was found of the arrays of a part, which have the names of the fields; None without a search."""
+        return cls(*(arrays[name] for name in cls._fields)) if "candidates" in arrays else None
+
+    @property
+    def settings(self) -> dict[str, float]:
+        """Settings at the start; empty for the study's own."""
+        return settings_of(self.candidates[int(self.start)])
 
 
 def tune(study: Definition, part: RunBatch) -> Found:
     """Find the gains of a controller for one robot, rate and delay.
 
     The candidates are the study's own settings, and points of a Sobol sequence that fill the ranges (on logarithmic
-    scales). From the best of them, gradients lead to the gains of each joint with the least mean squared error; these
-    are taken if they have a smaller cost.
+    scales). From the best of them, and from the study's own, gradients lead to the gains of each joint with the least
+    mean squared error; those with the smallest cost are taken if it is smaller than that of all candidates.
 
     Parameters
     ----------
@@ -83,15 +94,20 @@ def tune(study: Definition, part: RunBatch) -> Found:
     draws = RunBatch(part.robot, part.controller, part.rate, part.delay, 0, tuning.draws)
     names = knobs(choice.kind, study.settings_of(choice))
     candidates = search(training, draws, tuning, names)
-    if not (names and tuning.iterations):
-        return Found(candidates, np.empty(0))
-    cost = float(np.nanmin(candidates[:, COLUMNS.index("cost")]))
-    return Found(candidates, _descend(training, draws, best(candidates), tuning.iterations, cost))
+    costs = candidates[:, COLUMNS.index("cost")]
+    least = int(np.nanargmin(costs))
+    found, cost = Found(candidates, np.empty(0), np.array(float(least))), float(costs[least])
+    for start in dict.fromkeys((least, 0)) if names and tuning.iterations else ():
+        begun = found._replace(start=np.array(float(start)))
+        gains, reached = _descend(training, draws, begun.settings, tuning.iterations)
+        if reached < cost:
+            found, cost = begun._replace(gains=gains), reached
+    return found
 
 
 def tuned_law(study: Definition, part: RunBatch, found: Found) -> Controller:
     """Controller of a part as it was tuned."""
-    law = controller_of(study, part, best(found.candidates))
+    law = controller_of(study, part, found.settings)
     return law.with_values(gains_by_name(law, found.gains)) if found.gains.size else law
 
 
@@ -118,10 +134,9 @@ def search(training: Definition, draws: RunBatch, tuning: Tuning, names: Sequenc
     return table
 
 
-def best(candidates: Floats) -> dict[str, float]:
-    """Settings of the candidate with the least cost; empty for the study's own settings."""
-    row = candidates[int(np.nanargmin(candidates[:, len(KNOBS)]))]
-    chosen = {name: float(value) for name, value in zip(KNOBS, row, strict=False) if np.isfinite(value)}
+def settings_of(candidate: Floats) -> dict[str, float]:
+    """Settings of a candidate; empty for the study's own."""
+    chosen = {name: float(value) for name, value in zip(KNOBS, candidate, strict=False) if np.isfinite(value)}
     return chosen | {"damping_times_period": UNBOUNDED} if chosen else {}
 
 
@@ -133,7 +148,7 @@ def front(candidates: Floats, against: str) -> Front:
     for k in order:
         if np.isfinite(error[k]) and np.isfinite(x[k]) and (not nondominated or error[k] < error[nondominated[-1]]):
             nondominated.append(int(k))
-    return Front(x[nondominated], error[nondominated], tuple(best(candidates[k : k + 1]) for k in nondominated))
+    return Front(x[nondominated], error[nondominated], tuple(settings_of(candidates[k]) for k in nondominated))
 
 
 def ranges_of(tuning: Tuning, rate: float) -> dict[str, tuple[float, float]]:
@@ -162,20 +177,18 @@ def _judged(training: Definition, draws: RunBatch, law: Controller) -> Floats:
 
 
 def _descend(
-    training: Definition, draws: RunBatch, settings: Mapping[str, float], iterations: int, cost: float
-) -> Floats:
-    """Return gains that cost less than some settings do; empty for laws without such gains, or if there are none."""
-    none = np.empty(0)
+    training: Definition, draws: RunBatch, settings: Mapping[str, float], iterations: int
+) -> tuple[Floats, float]:
+    """Return gains to which gradients lead from settings, and their cost: infinite if there are none."""
     try:
         law = controller_of(training, draws, settings)
         box = GainBox.of(law, None, {})
         setup, values = setup_of(training, draws, law)
         search = GainSearch(TuningProblem(setup, _squared_error, None, None, values, None), box)
-        gains = box.layout.join(box.gains(search.descend(box.first, iterations, None)))
-        tuned = law.with_values(dict(box.layout.split(gains)))
-        return gains if _judged(training, draws, tuned)[0] < cost else none
-    except (ArgumentError, np.linalg.LinAlgError):  # no gains of its own, or none from which a run ends
-        return none
+        gains = box.gains(search.descend(box.first, iterations, None))
+        return np.asarray(box.layout.join(gains)), float(_judged(training, draws, law.with_values(gains))[0])
+    except (ChaslesError, np.linalg.LinAlgError):  # no gains of its own, or none from which a run ends
+        return np.empty(0), np.inf
 
 
 def _squared_error(now: Any) -> Any:

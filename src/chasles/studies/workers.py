@@ -30,7 +30,7 @@ from chasles.studies.definition import Definition
 from chasles.studies.experiment import RunBatch, controller_of, loop_of, perform
 from chasles.studies.origin import Origin, WorkerError, origin_of, origin_of_refused
 from chasles.studies.store import PartResult
-from chasles.studies.tuning import CANDIDATES, GAINS, tune, tuned_law
+from chasles.studies.tuning import tune, tuned_law
 
 #: A part is tried again when its worker died, this often.
 RETRIES = 3
@@ -72,7 +72,7 @@ def perform_part(study: Definition, part: RunBatch) -> Performed:
             return Performed(part, _measured(study, part, controller), origin)
         found = tune(study, part)
         measured = _measured(study, part, tuned_law(study, part, found))
-        return Performed(part, measured | {CANDIDATES: found.candidates, GAINS: found.gains}, origin)
+        return Performed(part, measured | found._asdict(), origin)
 
 
 def _measured(study: Definition, part: RunBatch, controller: Controller) -> dict[str, NDArray[np.float64]]:
