@@ -21,7 +21,6 @@ from chasles.trajectories import JointTrajectory
 Floats = NDArray[np.float64]
 
 _CALLS = 200  # before a place, in which the law's memory settles
-_DIFFERENCE = 1e-5  # half width of central differences, relative to values above 1
 
 
 class FrozenLaw(NamedTuple):
@@ -181,30 +180,19 @@ class LawFunction:
         """Linearise the law about states of a motion, with the memories (estimates, places, ...) that it has there."""
         t, q, qd, reference = along
         torque = np.asarray(self._function(t, q, qd, reference, memory, schedule, period, gains)[0])
-        q, qd = (np.broadcast_to(part, (*memory.shape[:-1], part.shape[-1])) for part in (q, qd))
-        point = np.concatenate([q, qd, memory], axis=-1)
-        states, n = point.shape[-1] - memory.shape[-1], torque.shape[-1]
-        sizes = np.maximum(1.0, np.abs(point))
+        states, derivative = 2 * q.shape[-1], self._derivatives[0]
+        sizes = np.maximum(1.0, np.abs(memory))
+        rows = t[:, None], q[:, None], qd[:, None], reference[:, None], memory[..., None, :], schedule[:, None]
 
         def slopes(directions: Floats) -> tuple[Floats, Floats]:
-            """Derivatives of torques and memory along directions (..., values, k), all in units of the sizes."""
-            step = _DIFFERENCE * np.swapaxes(sizes[..., None] * directions, -1, -2)
-            moved = np.stack([point[..., None, :] + step, point[..., None, :] - step], axis=-3)
-            tau, following = self._function(
-                t[:, None, None],
-                *np.split(moved[..., :states], 2, axis=-1),
-                reference[:, None, None],
-                moved[..., states:],
-                schedule[:, None, None],
-                period,
-                gains,
-            )
-            ends = np.swapaxes(np.concatenate([tau, following / sizes[..., None, None, states:]], axis=-1), -1, -2)
-            change = (ends[..., 0, :, :] - ends[..., 1, :, :]) / (2.0 * _DIFFERENCE)
-            return change[..., :n, :], change[..., n:, :]
+            """Derivatives of torques and memory along directions (..., values, k), the memory in units of its sizes."""
+            columns = np.swapaxes(directions, -1, -2)
+            of_memory = columns[..., states:] * sizes[..., None, :]
+            tau, following = derivative(*rows, period, gains, *np.split(columns[..., :states], 2, axis=-1), of_memory)
+            return np.swapaxes(tau, -1, -2), np.swapaxes(following / sizes[..., None, :], -1, -2)
 
-        measured = np.broadcast_to(np.eye(point.shape[-1])[:, :states], (*point.shape, states))
-        D, B = (part / sizes[..., None, :states] for part in slopes(measured))
+        measured = np.eye(states + memory.shape[-1])[:, :states]
+        D, B = slopes(np.broadcast_to(measured, (*memory.shape[:-1], *measured.shape)))
         linear = minimal_law(D, B, lambda part: slopes(_padded(part, states)))
         return [
             FrozenLaw(differenced(LinearLaw(*(part[k] for part in linear)), period), torque[k])

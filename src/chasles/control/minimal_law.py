@@ -11,7 +11,7 @@ from chasles.control.linear_law import LinearLaw
 
 Floats = NDArray[np.float64]
 
-_DIGITS = 1e-7  # central differences with steps of 1e-5 have an error of 1e-10; three digits are left to sums of many
+_DIGITS = 1e-7  # of a direction beside the strongest one: weaker ones change no margin by a digit that is shown
 
 
 def minimal_law(D: Floats, B: Floats, along: Callable[[Floats], tuple[Floats, Floats]]) -> LinearLaw:

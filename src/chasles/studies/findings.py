@@ -19,8 +19,8 @@ _ALWAYS = "each report says it"
 MADE = Rule("runs", np.nan, _ALWAYS, "{controllers} made the same {runs} on {robots}, with {distinct} of unknowns")
 TUNED = Rule(
     "tuned", np.nan, _ALWAYS,
-    "the gains of each are the best of {candidates} on {draws}, and those to which gradients lead from there, "
-    "for each robot, rate and delay",
+    "the gains of each are the best of {candidates} on {draws}, and those to which gradients lead from there and from "
+    "the study's settings, for each robot, rate and delay",
 )  # fmt: skip
 BEYOND = Rule(
     "beyond-motors", 0.0, "inverse dynamics along the planned motion",
