@@ -1,9 +1,11 @@
-"""Attributes that are computed when they are first asked for, and values of which those used last are kept."""
+"""Attributes that are computed when they are first asked for, values of which those used last are kept, and spares."""
 
 from __future__ import annotations
 
 import functools
 from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 from typing import Any, Generic, Self, TypeVar, overload
 
@@ -70,3 +72,36 @@ class cached_property(functools.cached_property[T]):  # noqa: N801  (takes the p
         name = self.attrname or self.func.__name__
         computed: T = values[name] if name in values else values.setdefault(name, self.func(instance))
         return computed
+
+
+class Spares(Generic[T]):
+    """Things of an owner that nobody uses at the moment; they go with it, and its copies have none.
+
+    Examples
+    --------
+    >>> spares: Spares[list[int]] = Spares()
+    >>> with spares.lent("short", list) as one:
+    ...     one.append(1)
+    >>> with spares.lent("short", list) as again, spares.lent("short", list) as other:
+    ...     again, other
+    ([1], [])
+    """
+
+    def __init__(self) -> None:
+        self._by_key: dict[object, list[T]] = {}
+
+    @contextmanager
+    def lent(self, key: object, make: Callable[[], T]) -> Iterator[T]:
+        """Lend a thing of a kind that was used before, or a new one."""
+        spare = self._by_key.setdefault(key, [])
+        try:
+            thing = spare.pop()
+        except IndexError:
+            thing = make()
+        try:
+            yield thing
+        finally:
+            spare.append(thing)
+
+    def __reduce__(self) -> tuple[type[Spares[T]], tuple[()]]:
+        return type(self), ()

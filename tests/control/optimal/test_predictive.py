@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from typing import Any
 
 import numpy as np
@@ -311,3 +313,13 @@ def test_with_the_weights_of_a_regulator_the_first_gains_are_its_own() -> None:
     times = period * np.arange(2.0)
     law.law(Now(0.0, start.q, start.qd, start, memory, period, law.schedule(times, rest(times))[0]))
     np.testing.assert_allclose(memory.gains[0], K, atol=2e-3 * np.abs(K).max())
+
+
+def test_problems_that_nobody_needs_any_more_take_their_arrays_with_them() -> None:
+    problem, _ = regulated()
+    problem.solve([1.0, 0.0])
+    ch.simulate(gantry(), ModelPredictive(problem), duration=0.2, start=[1.0, -2.0], period=PERIOD)
+    left = weakref.ref(problem), weakref.ref(problem.rows.stage)
+    del problem
+    gc.collect()
+    assert [each() for each in left] == [None, None]

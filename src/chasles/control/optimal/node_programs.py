@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.cached import cached_property
+from chasles.base.cached import Spares, cached_property
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.elastic import PRICE_FACTOR, Elastic, Kinds, first_elastic, largest
 from chasles.control.optimal.expansion import StepExpansion
@@ -98,6 +98,11 @@ class NodePrograms(Sealed):
             general &= np.arange(self.general) >= self.distances.count
         low, high = (each[self.limited] & counts for each in limits)
         return np.concatenate([low, high, general])
+
+    @cached_property
+    def workspaces(self) -> Spares[Any]:
+        """Arrays of problems that are solved by these programs, of nodes but the last."""
+        return Spares()
 
     @cached_property
     def begin(self) -> Function[Any]:

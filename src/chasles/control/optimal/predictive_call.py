@@ -7,11 +7,10 @@ motion before is kept instead, and its regulator gives the torque.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -339,21 +338,15 @@ _chosen = Function(
         _of_row, dict.fromkeys(("present", "fresh", "carried", "begun"), ()), name="chosen", outputs=["value"]
     )
 )
-#: Calls that nobody uses, by their problems and what else they depend on.
-_SPARE: WeakKeyDictionary[object, dict[object, list[PredictiveCall]]] = WeakKeyDictionary()
 
 
-@contextmanager
-def predictive_call(programs: CallPrograms, iterations: int, barrier: float) -> Iterator[PredictiveCall]:
+def predictive_call(programs: CallPrograms, iterations: int, barrier: float) -> AbstractContextManager[PredictiveCall]:
     """Lend a call: one that was used before, so that nothing is allocated, or a new one, compiled."""
-    key = programs.period, programs.delay, programs.observer, iterations, barrier
-    spare = _SPARE.setdefault(programs.problem, {}).setdefault(key, [])
-    try:
-        call = spare.pop()
-    except IndexError:
+
+    def compiled() -> PredictiveCall:
         call = PredictiveCall(programs, iterations, barrier)
         call.schedule.compile()
-    try:
-        yield call
-    finally:
-        spare.append(call)
+        return call
+
+    key = programs.period, programs.delay, programs.observer, iterations, barrier
+    return programs.problem.rows.predictive_calls.lent(key, compiled)

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import count
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from chasles.base.cached import cached_property
+from chasles.base.cached import Spares, cached_property
 from chasles.control.optimal.contact_rows import Contacts
 from chasles.control.optimal.elastic import Kinds
 from chasles.control.optimal.node_programs import NodePrograms
@@ -70,6 +70,11 @@ class ConstraintRows:
     last: NodePrograms
     contacts: Contacts | None = None
     first: int = 0
+
+    @cached_property
+    def predictive_calls(self) -> Spares[Any]:
+        """Arrays of predictive laws with these constraints."""
+        return Spares()
 
     @property
     def inputs(self) -> int:

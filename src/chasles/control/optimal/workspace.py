@@ -7,10 +7,8 @@ violations, shifts give the step no minimum, or the line search finds no better 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any, Literal, cast
-from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -293,20 +291,7 @@ def _call(to: Schedule, function: Function[Any], arrays: Arrays) -> None:
     to.call(function, [arrays[each.name] for each in program.inputs], [arrays[each.name] for each in program.outputs])
 
 
-#: Workspaces that nobody uses, by the programs of their problems and numbers of nodes.
-_SPARE: WeakKeyDictionary[object, dict[int, list[Workspace]]] = WeakKeyDictionary()
-
-
-@contextmanager
-def workspace(nodes: Nodes) -> Iterator[Workspace]:
+def workspace(nodes: Nodes) -> AbstractContextManager[Workspace]:
     """Lend a workspace for a kind of problem: one that was used before, so that nothing is allocated, or a new one."""
     rows = nodes.rows
-    spare = _SPARE.setdefault(rows.stage, {}).setdefault(rows.nodes, [])
-    try:
-        space = spare.pop()
-    except IndexError:
-        space = Workspace(rows)
-    try:
-        yield space
-    finally:
-        spare.append(space)
+    return rows.stage.workspaces.lent(rows.nodes, lambda: Workspace(rows))
