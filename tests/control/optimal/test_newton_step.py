@@ -10,6 +10,7 @@ from chasles.control.optimal.curvature import add_curvature
 from chasles.control.optimal.elastic import Elastic, Kinds, central
 from chasles.control.optimal.errors import Errors, judge, lower_barrier
 from chasles.control.optimal.filter import shares
+from chasles.control.optimal.saddle import descent_both_ways
 
 
 def drawn_chain(seed: int, N: int, s: int, m: int) -> tuple[np.ndarray, ...]:
@@ -153,6 +154,21 @@ def test_negative_curvature_is_no_minimum() -> None:
     assert solved(*joined(A, B, d, H, g)).has_minimum
     H[2, :2, :2] -= 1e4 * np.eye(2)
     assert not solved(*joined(A, B, d, H, g)).has_minimum
+
+
+def test_where_there_is_no_minimum_the_cost_goes_down_both_ways() -> None:
+    """The motion obeys the steps from a start that is given, and its curvature is negative."""
+    A, B, d, H, g = drawn_chain(3, 6, 4, 2)
+    assert descent_both_ways(solved(*joined(A, B, d, H, g))) is None
+    for k, element in ((2, 0), (4, 3), (6, 5)):  # a torque, a state, and a state at the end
+        curved = H.copy()
+        curved[k, element, element] -= 1e3
+        moves = descent_both_ways(solved(*joined(A, B, d, curved, g)))
+        assert moves is not None
+        assert np.einsum("ka,kab,kb->", moves, curved, moves) < 0.0
+        x, u = moves[:, 2:], moves[:-1, :2]
+        np.testing.assert_allclose(x[0], 0.0)
+        np.testing.assert_allclose(x[1:], np.einsum("kab,kb->ka", A, x[:-1]) + np.einsum("kab,kb->ka", B, u), atol=1e-9)
 
 
 def test_the_central_path_satisfies_its_equations() -> None:

@@ -5,10 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.linalg import solve_discrete_are
-from tests.control.optimal.robots import acrobot, cart_pole, gantry
+from tests.control.optimal.robots import acrobot, cart_pole, gantry, pendulum
 
 import chasles as ch
 from chasles.control.optimal import OptimalControl, Plan, Residual, residuals
+from chasles.control.optimal.interior_point import first_iterate, solve
+from chasles.control.optimal.iterates import Ending
+from chasles.control.optimal.numbers import Numbers
 from chasles.distances import Body
 
 INERTIA = np.array([5.0, 2.0])  # of the gantry
@@ -148,6 +151,49 @@ def test_many_nodes_end_at_the_optimum_of_few() -> None:
     plan = problem.solve(arm.home, goal=arm.forward_kinematics(arm.home + 0.3))
     assert plan.success
     assert plan.cost == pytest.approx(14.815013, rel=1e-6)
+
+
+@pytest.mark.slow
+def test_a_saddle_is_left_on_a_side_where_the_cost_goes_down() -> None:
+    """A pendulum that hangs between two goals: dense second differences of a simulation of our own say what it is."""
+    N, h, pull = 12, 0.1, 0.1
+
+    def cost(torques: np.ndarray, weight: float) -> float:
+        q = v = 0.0
+        for tau in torques:
+            q += 0.5 * h * v
+            v += h * (tau - 9.81 * np.sin(q))
+            q += 0.5 * h * v
+        return float(0.5 * pull * h * (torques**2).sum() + 0.5 * weight * (q**2 - 1.0) ** 2)
+
+    def least_curvature(torques: np.ndarray, weight: float) -> float:
+        def mixed(a: np.ndarray, b: np.ndarray) -> float:
+            return sum(i * j * cost(torques + i * a + j * b, weight) for i in (1, -1) for j in (1, -1)) / 4e-6
+
+        moves = 1e-3 * np.eye(N)
+        return float(np.linalg.eigvalsh([[mixed(a, b) for b in moves] for a in moves])[0])
+
+    problem = OptimalControl(
+        pendulum(),
+        duration=N * h,
+        nodes=N,
+        running=[pull * residuals.torque()],
+        final=[Residual(lambda q, firm: firm * (q**2 - 1.0), firm=())],
+        limits=(),
+    )
+    rest = np.zeros(N)
+    for weight in (0.1, 50.0):
+        plan = problem.solve([0.0], firm=weight**0.5)
+        is_saddle = least_curvature(rest, weight) < 0.0
+        assert is_saddle == (weight == 50.0)
+        assert plan.success
+        assert plan.is_minimum
+        assert least_curvature(plan.torques[:, 0], weight) > 0.0
+        assert plan.cost == pytest.approx(cost(plan.torques[:, 0], weight), rel=1e-9)
+        assert plan.cost < cost(rest, weight) if is_saddle else plan.cost == pytest.approx(cost(rest, weight))
+    nodes, W = problem.posed(Numbers(np.zeros((1, 1)), np.zeros((1, 1)), [np.array([50.0**0.5])]))
+    alone = solve(nodes.select(0), first_iterate(nodes.select(0), W[0], 0.1), iterations=50)
+    assert (alone.ending, alone.is_minimum) == (Ending.CONVERGED, False)
 
 
 def swing_up(robot: ch.Robot, limit: float, goal: list[float], duration: float, nodes: int) -> OptimalControl:

@@ -84,7 +84,8 @@ def _evaluated(
             findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
         if status is not PlanStatus.NOT_FINITE:
             findings += too_stiff(replace(nodes.select(k), x0=W[k, 0, m:]))
-        numbers = float(cost[k]), status, float(share[k]), outcome.iterations
+        is_minimum = outcome.is_minimum and status is PlanStatus.OPTIMAL
+        numbers = float(cost[k]), status, float(share[k]), outcome.iterations, is_minimum
         drives = step.drives.named(step.of_drives(W[k, :, m:]))
         result.append(Solved(states[k], torques[k], forces[k], gains[k], *numbers, findings, drives))
     return result, stretches

@@ -24,9 +24,11 @@ from numpy.typing import NDArray
 from chasles.control.optimal.detours import detours
 from chasles.control.optimal.elastic import PRICE_FACTOR
 from chasles.control.optimal.errors import HIGH_PRICE, Errors
+from chasles.control.optimal.first_motion import inside
 from chasles.control.optimal.impossible import impossible
 from chasles.control.optimal.iterates import Ending, Iterate, SearchResult
 from chasles.control.optimal.nodes import Nodes
+from chasles.control.optimal.saddle import descent_both_ways
 from chasles.control.optimal.workspace import Label, Workspace, workspace
 from chasles.engine.kernels.threads import get_threads, run_all
 
@@ -39,6 +41,8 @@ _FIRST_BARRIERS, _FIRST_PRICE = (0.1, 0.01, 1.0), 1e2
 _FIRST_TURN = 0.5
 #: Iterations after which a search leads nowhere, ten times what hard ones need, and endings after which another begins.
 _LONGEST, _GOES_ON = 500, (Ending.INFEASIBLE, Ending.STALLED, Ending.STOPPED)
+#: Saddles that are left one after the other, and how far aside of one the next search begins, rad or m.
+_SADDLES, _ASIDE = 3, 0.1
 #: Share of what violations contribute to a torque below which the cost does not matter beside them: one percent.
 _OUTWEIGHED = 1e-2
 _MOST_FAILURES = 5
@@ -81,8 +85,14 @@ def solve(
         price, mu = (float(space.numbers[name]) for name in ("price", "mu"))
         rows = np.stack([space.rows[name] for name in "abz"])
         last = Iterate(space.W.copy(), space.costates.copy(), rows, price, mu)
-        sweeps = search.count + int(space.numbers["sweeps"])
-        return SearchResult(last, space.chain.K[..., :-1].copy(), ending, search.count, sweeps)
+        sweeps, chain = search.count + int(space.numbers["sweeps"]), space.chain
+        result = SearchResult(last, chain.K[..., :-1].copy(), ending, search.count, sweeps)
+        if ending is not Ending.CONVERGED:
+            return result
+        chain.solve()  # with the second derivatives at this motion, and no curvature added
+        if chain.has_minimum:
+            return replace(result, gains=chain.K[..., :-1].copy(), is_minimum=True)
+        return replace(result, descent=descent_both_ways(chain))
 
 
 def solve_all(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None = None) -> list[SearchResult]:
@@ -101,7 +111,8 @@ def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None 
     """Iterate from a motion; where that ends without one that keeps the constraints, with other barriers and `detours`.
 
     A high barrier leads far away from the first motion, a low one keeps near to it. A later result counts only if it
-    converges. Where no motion can keep the constraints, the first search is the only one.
+    converges. Where no motion can keep the constraints, the first search is the only one. A stationary motion that is
+    no minimum is left on a side where the cost goes down.
     """
     results: list[SearchResult] = []
     for first, barrier, turn in _first_motions(nodes, W):
@@ -111,8 +122,30 @@ def solve_from(nodes: Nodes, W: Floats, *, iterations: int, watch: Watch | None 
         if results[-1].ending not in _GOES_ON or left <= results[-1].iterations or impossible(nodes):
             break
     best = results[-1] if results[-1].ending is Ending.CONVERGED else results[0]
+    for _ in range(_SADDLES):
+        if best.descent is None:
+            break
+        best = _beyond(nodes, best, results, iterations, watch)
     spent, sweeps = (sum(counts) for counts in zip(*((each.iterations, each.sweeps) for each in results), strict=True))
     return replace(best, iterations=spent, sweeps=sweeps)
+
+
+def _beyond(
+    nodes: Nodes, saddle: SearchResult, results: list[SearchResult], iterations: int, watch: Watch | None
+) -> SearchResult:
+    """Search from both sides of a saddle; return what costs less, or the saddle without a way on."""
+    m, W, descent = nodes.inputs, saddle.iterate.W, np.asarray(saddle.descent)
+    size = np.abs(descent[:, m : m + nodes.step.robot.n]).max()
+    for side in (1.0, -1.0):
+        left = iterations - sum(each.iterations for each in results)
+        if left <= 0 or size == 0.0:
+            break
+        first = inside(nodes, W + side * _ASIDE / size * descent)
+        results.append(solve(nodes, first_iterate(nodes, first, _FIRST_BARRIERS[0]), iterations=left, watch=watch))
+        lower = nodes.values(results[-1].iterate.W).cost < nodes.values(W).cost
+        if results[-1].ending is Ending.CONVERGED and lower:
+            return results[-1]
+    return replace(saddle, descent=None)
 
 
 def _first_motions(nodes: Nodes, W: Floats) -> Iterator[tuple[Floats, float, float]]:

@@ -51,10 +51,28 @@ class Iterate(NamedTuple):
 
 @dataclass(frozen=True)
 class SearchResult:
-    """The last iterate, its gains (N, m, s), why it is the last, and the numbers of iterations and backward passes."""
+    """The last iterate of a search, and how it ended.
+
+    Attributes
+    ----------
+    iterate
+        The last iterate.
+    gains
+        Gains of the regulator along it, (N, m, s).
+    ending
+        Why it is the last.
+    iterations, sweeps
+        Numbers of iterations and of backward passes.
+    is_minimum
+        Whether second derivatives confirm a minimum.
+    descent
+        Change of the motion (N + 1, m + s) along which the cost goes down both ways, or None.
+    """
 
     iterate: Iterate
     gains: Floats
     ending: Ending
     iterations: int
     sweeps: int
+    is_minimum: bool = False
+    descent: Floats | None = None

@@ -41,6 +41,7 @@ class PlanStatus(StrEnum):
 
 #: Findings that are said in words.
 _SAID = 5
+_MINIMUM = "the motion keeps all constraints, and to second order no small change of it costs less"
 _SENTENCES = {
     PlanStatus.OPTIMAL: "the motion keeps all constraints, and to first order no small change of it costs less",
     PlanStatus.FEASIBLE: "the motion keeps all constraints, but is not optimal to the tolerance",
@@ -69,6 +70,8 @@ class Solved(NamedTuple):
         Largest change of the Lagrangian per unit of a torque, as a share of the largest costate.
     iterations
         Number of iterations.
+    is_minimum
+        Whether second derivatives confirm a minimum.
     findings
         Violated constraints.
     drives
@@ -83,6 +86,7 @@ class Solved(NamedTuple):
     status: PlanStatus
     reduced_gradient: float
     iterations: int
+    is_minimum: bool
     findings: tuple[Finding, ...]
     drives: Mapping[str, Floats]
 
@@ -116,6 +120,10 @@ class Plan(JointTrajectory):
         Remaining gradient, as a share of the largest costate, (...); at most 1e-5 if optimal.
     iterations
         Number of iterations, (...).
+    is_minimum
+        Whether an optimal motion is a local minimum to second order, (...): the reduced Hessian, the second derivatives
+        by the torques with states following and limits kept, is positive definite. Where it is not, the motion is a
+        saddle, or some directions are flat.
     findings
         Violated constraints, worst first, each with ``value`` in the unit that its sentence names; of all problems.
     """
@@ -130,6 +138,7 @@ class Plan(JointTrajectory):
     status: Any
     reduced_gradient: Quantity
     iterations: Count
+    is_minimum: Any
     findings: tuple[Finding, ...]
     _adjoint: PlanAdjoint | None = None
 
@@ -248,7 +257,8 @@ class Plan(JointTrajectory):
     def _take(self, solved: list[Solved], batch: tuple[int, ...], adjoint: PlanAdjoint) -> None:
         """Take the results of problems."""
         self._adjoint, self.delay = adjoint, adjoint.nodes.step.drives.delay
-        states, torques, forces, gains, cost, status, reduced, iterations, findings, drives = zip(*solved, strict=True)
+        columns = zip(*solved, strict=True)
+        states, torques, forces, gains, cost, status, reduced, iterations, minima, findings, drives = columns
 
         def shaped(parts: ArrayLike) -> Any:
             array = np.array(parts)
@@ -258,6 +268,8 @@ class Plan(JointTrajectory):
             np.asarray(shaped(parts), dtype=float) for parts in (states, torques, forces, gains)
         )
         self.cost, self.reduced_gradient, self.iterations = (shaped(parts)[()] for parts in (cost, reduced, iterations))
+        is_minimum = np.asarray(shaped(minima), dtype=bool)
+        self.is_minimum = is_minimum if batch else bool(is_minimum)
         self.status = shaped(np.array(status, dtype=object))[()]
         self.findings = tuple(finding for found in findings for finding in found)
         self.drives = {name: shaped([each[name] for each in drives]) for name in drives[0]}
@@ -274,7 +286,8 @@ class Plan(JointTrajectory):
             counted = ", ".join(f"{found.count(kind)} {kind}" for kind in PlanStatus if kind in found)
             return f"{len(found)} problems: {counted}; {np.mean(self.iterations):.1f} iterations on average"
         status = PlanStatus(self.status)
-        words = f"{status}: {status.sentence}; cost {self.cost:.8g} after {self.iterations} iterations"
+        sentence = _MINIMUM if self.is_minimum else status.sentence
+        words = f"{status}: {sentence}; cost {self.cost:.8g} after {self.iterations} iterations"
         if status in (PlanStatus.OPTIMAL, PlanStatus.FEASIBLE):
             words += f", gradient {self.reduced_gradient:.1e} of the largest costate"
         words = f"{words}. {text(self.findings[:_SAID])}".rstrip()

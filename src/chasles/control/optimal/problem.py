@@ -116,8 +116,8 @@ class OptimalControl(PlanExports, Sealed):
     Notes
     -----
     A primal-dual interior point method, whose Newton step is a regulator along the motion; see
-    `chasles.control.optimal.interior_point`. Its optimum is a local one, stationary to first order. Problems of a batch
-    share compiled programs, and come out as alone.
+    `chasles.control.optimal.interior_point`. Its optimum is a local one; `Plan.is_minimum` says whether second
+    derivatives confirm it. Problems of a batch share compiled programs, and come out as alone.
 
     Examples
     --------
