@@ -49,7 +49,7 @@ def test_the_first_torque_of_a_long_horizon_has_the_derivatives_of_riccatis_gain
     np.testing.assert_allclose(np.concatenate([least["start"], least["velocity"]]), P @ x, rtol=1e-9)
 
 
-def _reach(robot: ch.Robot, **options: Any) -> ch.OptimalControl:
+def _reach(robot: ch.Robot | ch.Plant, **options: Any) -> ch.OptimalControl:
     return ch.OptimalControl(
         robot,
         nodes=12,
@@ -141,6 +141,14 @@ def test_torques_that_are_states_begin_with_those_of_the_start() -> None:
     running = [residuals.torque(), 1e-3 * residuals.torque_rate()]
     numbers = {"start": [0.1], "velocity": [0.1], "goal": [0.8], "payload.mass": 0.2}
     _require_derivatives(_reach(pendulum(), running=running, limits={"torque_rate": 40.0}), numbers, PAYLOAD)
+
+
+@pytest.mark.slow
+def test_currents_of_motors_that_are_states() -> None:
+    robot = pendulum()
+    plant = ch.Plant(robot, motors=ch.Motors(robot, time_constant=0.02))
+    numbers = {"start": [0.1], "velocity": [0.2], "goal": [0.9], "share": 1.2, "payload.mass": 0.2}
+    _require_derivatives(_reach(plant, integrator="rk4"), numbers, PAYLOAD)
 
 
 @pytest.mark.slow

@@ -45,8 +45,8 @@ Arrays = dict[str, Any]
 START = ("start", "velocity")
 #: Inputs of the Lagrangian that the directions move.
 _MOVING = ("weight", "w", "costate", "multiplier")
-#: Most backward passes for one solution, and the last correction, as a share of it.
-_PASSES, _ROUNDING = 10, 1e-13
+#: Most backward passes for one solution, and the last correction, as a share of it: each leaves 1e-4 of that or less.
+_PASSES, _LAST_CORRECTION = 10, 1e-9
 #: Barrier of the solutions that are differentiated, and most iterations from a plan's to it.
 _BARRIER, _MOST_ITERATIONS = 1e-12, 20
 #: Change of a gradient with half the barrier, relative to its size, from which a plan counts as not smooth.
@@ -241,7 +241,7 @@ class _Equations:
             moves = space.chain.dW
             change = self.D * (e - space.along(rows, moves))
             v, eta, zeta = v + moves, eta + space.chain.costates, zeta + change
-            if not np.abs(moves).max() > _ROUNDING * np.abs(v).max():
+            if not np.abs(moves).max() > _LAST_CORRECTION * np.abs(v).max():
                 break
         result = self._along(v, eta, zeta, of_cost)
         return {name: (each + by_W)[0, m:] if name == "w" else each for name, each in result.items()}
