@@ -156,8 +156,8 @@ class PlantDrives(Drives):
         position, speed = self._motor_side(begin)
         current, behind = begin.states[..., : self._currents], begin.states[..., self._currents :]
         if self.springs is None:
-            return self._driving(begin, current, position, speed) + self._outside(begin.q)
-        return self.springs.torque(begin.q, begin.qd, behind) + self._outside(begin.q)
+            return np.asarray(self._driving(begin, current, position, speed) + self._outside(begin.q))
+        return np.asarray(self.springs.torque(begin.q, begin.qd, behind) + self._outside(begin.q))
 
     def rates(self, begin: Beginning) -> Array:
         """Rates of the states at an instant."""
