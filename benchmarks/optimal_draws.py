@@ -91,8 +91,8 @@ class Outcome(NamedTuple):
 
     @property
     def ratio(self) -> float:
-        """Our cost beside IPOPT's; 1 where one of both has none."""
-        return float(self.plan.cost / self.peers[0].cost) if self.ours and self.theirs else 1.0
+        """Our cost beside IPOPT's."""
+        return float(self.plan.cost / self.peers[0].cost)
 
 
 def counted(name: str, tried: list[Outcome]) -> Table:
@@ -118,11 +118,12 @@ def counted(name: str, tried: list[Outcome]) -> Table:
     add("solved by us alone", tried, (one.ours and not one.theirs for one in tried))
     add("solved by IPOPT alone, from the same start", tried, (one.theirs and not one.ours for one in tried))
     add("solved, but refuted", solved, (one.is_refuted for one in solved))
-    add("solved by both, at a lower cost", solved, (one.ratio < 1.0 - SAME for one in solved))
-    add("solved by both, at a higher cost", solved, (one.ratio > 1.0 + SAME for one in solved))
+    both = [one for one in solved if one.theirs]
+    add("solved by both, at a lower cost", both, (one.ratio < 1.0 - SAME for one in both))
+    add("solved by both, at a higher cost", both, (one.ratio > 1.0 + SAME for one in both))
     for status in (PlanStatus.IMPOSSIBLE, PlanStatus.LOCALLY_INFEASIBLE, PlanStatus.STOPPED):
         alike = [one for one in tried if one.plan.status is status]
-        add(status, tried, (one in alike for one in tried))
+        add(status, tried, (one.plan.status is status for one in tried))
         add("solved by IPOPT from one of three starts", alike, (any(m.solved for m in one.peers) for one in alike))
     asked = [one for one in tried if one.by_acados is not None]
     add("solved by acados, of those that it was asked", asked, (bool(one.by_acados) for one in asked))
