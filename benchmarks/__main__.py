@@ -40,6 +40,7 @@ SECTIONS = {
     "optimal": "optimal",
     "optimal-draws": "optimal_draws",
     "optimal-peers": "optimal_peers",
+    "optimal-tasks": "optimal_tasks",
     "roofline": "roofline",
     "simulation": "simulation",
     "startup": "startup",

@@ -93,6 +93,7 @@ def tables() -> Iterator[Table]:
                 f"stand where the cost is the best within {SAME:g} and nothing is violated by more than {EXACT:g}.",
                 "IPOPT and Fatrop have Chasles' dynamics by to_casadi in CasADi's virtual machine, and exact Hessians; "
                 "acados has them as C, with Gauss-Newton; Crocoddyl and mim_solvers compute by Pinocchio. One thread.",
+                "Crocoddyl's reach has the costs of the benchmark of an arm that it ships, in its own classes.",
                 "Packages of the environment: " + ", ".join(PACKAGES) + ".",
             ],
         )
