@@ -47,7 +47,7 @@ from chasles.algorithms.quadratic_model import QuadraticModel, with_curvature
 from chasles.algorithms.reference_motion import MomentumAndDrift
 from chasles.algorithms.regressors import EnergyRegressors
 from chasles.engine import trace, vjp
-from chasles.engine.function import Function, inlined
+from chasles.engine.function import Function, called, inlined
 from chasles.engine.linear.symmetric import Factor, SingularMatrixError, factor, inverse, solve
 from chasles.geometry.elementary import Array
 
@@ -313,7 +313,7 @@ def inverse_dynamics_derivatives(
     for k, unit in enumerate(np.eye(n)):
         u, a, f = along_q(q, qd, qdd, tau, of_tree.configuration_rate(tree, q, G[:, k]))
         columns_q.append(G.T @ (by_q @ G[:, k] + by_qd @ u + by_qdd @ a) + f)
-        u, a, _ = along_qd(q, qd, qdd, tau, unit)
+        u, a, _ = called(along_qd, q, qd, qdd, tau, unit)
         columns_qd.append(G.T @ (by_qd @ u + by_qdd @ a))
     by_q, by_qd = np.array(columns_q).T.reshape(n, n), np.array(columns_qd).T.reshape(n, n)
     return TorqueDerivatives(by_q, by_qd, G.T @ by_qdd @ G)
@@ -336,14 +336,13 @@ def inverse_dynamics_hessian(
         rates = [of_tree.configuration_rate(tree, q, column) for column in velocity_map(tree, q).T]
         return np.array([by_q @ rate for rate in rates]), by_qd, by_qdd
 
-    first = Function(trace(gradient, sizes, outputs=["by_q", "by_qd", "by_qdd"]))
-    along_q, along_qd = first.jvp("q"), first.jvp("qd")
+    along_q = Function(trace(gradient, sizes, outputs=["by_q", "by_qd", "by_qdd"])).jvp("q")
+    along_qd = Function(trace(lambda *at: gradient(*at)[1], sizes, name="by_qd")).jvp("qd")
     at = q, qd, qdd, weights
     rows = [along_q(*at, of_tree.configuration_rate(tree, q, column)) for column in G.T]
     by_q_q, by_q_qd, by_q_qdd = (np.array(block).reshape(n, n) for block in zip(*rows, strict=True))
-    rows = [along_qd(*at, unit)[1:] for unit in np.eye(n)]
-    by_qd_qd, by_qd_qdd = (np.array(block).reshape(n, n) for block in zip(*rows, strict=True))
-    return TorqueHessian(0.5 * (by_q_q + by_q_q.T), by_q_qd, by_q_qdd, by_qd_qd, by_qd_qdd)
+    by_qd_qd = np.array([called(along_qd, *at, unit) for unit in np.eye(n)]).reshape(n, n)
+    return TorqueHessian(0.5 * (by_q_q + by_q_q.T), by_q_qd, by_q_qdd, by_qd_qd, np.zeros((n, n)))
 
 
 def linearize(

@@ -387,6 +387,16 @@ def function(
     return decorate
 
 
+def called(function: Function[Any], *arguments: Any) -> Any:
+    """Value of a function; inside a trace one call of its program, even if some of its arguments are numbers.
+
+    For long functions that are used several times.
+    """
+    if holds_traced(arguments):
+        return call_traced(function.program, arguments, inline=False)
+    return function(*arguments)
+
+
 def inlined(function: Function[Any], *arguments: Any) -> Any:
     """Value of a function; inside a trace its operations join the caller's, and fold with them, however many they are.
 

@@ -28,8 +28,8 @@ _C_LIBRARY = ("sin", "cos", "pow", "floor", "fma", "fmaf", "feclearexcept", "mal
 #: Functions of CPython that kernels may call.
 _PYTHON = ("PyGILState_Ensure", "PyErr_NoMemory", "PyGILState_Release")
 
-#: Characters of assembly from which code is generated the quick way: about 100,000 operations.
-QUICKLY_FROM = 10_000_000
+#: Characters of assembly from which code is generated the quick way: about 50,000 operations.
+QUICKLY_FROM = 5_000_000
 #: LLVM's level of code generation, of 3.
 _LEVEL = 1
 
