@@ -39,11 +39,12 @@ def lower(host: HostFunction) -> Callable[..., tuple[Any, ...]]:
         batch, dtype = common_batch(host.inputs, arrays), arrays[0].dtype
         return [jax.ShapeDtypeStruct((*batch, *core.dims), dtype) for core in cores]
 
-    @jax.custom_vjp
-    def call(*arrays: Any) -> Any:
+    def compute(*arrays: Any) -> Any:
         dtype = arrays[0].dtype.name
         wanted = shapes(host.outputs, arrays)
         return tuple(jax.pure_callback(lambda *a: host.results(a, dtype), wanted, *arrays, vmap_method="broadcast_all"))
+
+    call: Any = jax.custom_vjp(compute)
 
     def forward(*arrays: Any) -> Any:
         return call(*arrays), arrays
