@@ -78,6 +78,7 @@ def test_what_is_not_reached_has_no_derivative() -> None:
     assert np.isfinite(by_goal).all(axis=(1, 2)).tolist() == [True, False]
 
 
+@pytest.mark.slow
 def test_jax_differentiates_it_in_compiled_graphs() -> None:
     arm = ch.load("planar2r")
     newton = arm.inverse_kinematics.newton(mask=[0.0, 0.0, 0.0, 1.0, 1.0, 0.0]).to_jax()

@@ -122,6 +122,7 @@ def _difference(f: Callable[[float], Any], h: float) -> Any:
 PAYLOAD = ("payload.mass",)
 
 
+@pytest.mark.slow
 def test_a_pendulum_with_a_weak_motor() -> None:
     numbers = {"start": [0.1], "velocity": [0.2], "goal": [0.9], "share": 1.2, "payload.mass": 0.2}
     _require_derivatives(_reach(pendulum(), limits={"torque": 9.0}), numbers, PAYLOAD)
@@ -236,6 +237,7 @@ def test_kinks_are_said() -> None:
     assert plan.gradient(lambda plan: plan.torques[0, 1], ["goal"]).is_smooth  # does not depend on that limit
 
 
+@pytest.mark.slow
 def test_what_is_not_optimal_has_no_derivative() -> None:
     problem = _reach(pendulum(), limits={"velocity": 0.5})
     plans = problem.solve([0.0], goal=[[0.3], [2.0]], share=1.0)
@@ -244,6 +246,7 @@ def test_what_is_not_optimal_has_no_derivative() -> None:
     assert np.isfinite(result.gradient["goal"]).ravel().tolist() == result.is_smooth.tolist() == [True, False]
 
 
+@pytest.mark.slow
 def test_a_maximum_leaves_the_plan_undetermined() -> None:
     """The torques of a reward for speed at rest, which no search has left: no minimum, so no function of the start."""
     problem = ch.OptimalControl(

@@ -43,6 +43,7 @@ def _expected(swing: ch.OptimalControl, goals: Any) -> dict[str, Any]:
     return plan.vjp(["goal", "share", "payload.mass"], torques=WEIGHTS, cost=0.5)
 
 
+@pytest.mark.slow
 def test_jax_differentiates_batches_and_maps(swing: ch.OptimalControl) -> None:
     layer = swing.to_jax(vary=["payload.mass"])
 
@@ -59,6 +60,7 @@ def test_jax_differentiates_batches_and_maps(swing: ch.OptimalControl) -> None:
     np.testing.assert_allclose(mapped, expected["share"], rtol=1e-9)
 
 
+@pytest.mark.slow
 def test_jax_is_told_what_is_not_optimal(swing: ch.OptimalControl) -> None:
     layer = swing.to_jax()
     assert layer([0.0], goal=[[0.3], [3.0]], share=1.0).success.tolist() == [1.0, 0.0]
@@ -88,6 +90,7 @@ def test_bad_input_is_refused(swing: ch.OptimalControl) -> None:
         swing.to_jax(vary=["payload.mas"])
 
 
+@pytest.mark.slow
 def test_torch_differentiates_batches_and_maps(swing: ch.OptimalControl) -> None:
     torch = pytest.importorskip("torch", reason="torch is not installed")
     layer = swing.to_torch(vary=["payload.mass"])
