@@ -136,7 +136,7 @@ def test_a_reach_costs_more_with_each_constraint_and_keeps_all() -> None:
 
 @pytest.mark.slow
 def test_many_nodes_end_at_the_optimum_of_few() -> None:
-    """Crocoddyl's reach of the Panda over 4.5 s: IPOPT and Crocoddyl end at 14.815013 from the robot at rest."""
+    """A reach of the Panda over 4.5 s: Crocoddyl ends at 14.815013 from the robot at rest, after 198 iterations."""
     arm = ch.load("panda")
     small = [0.1 * residual for residual in (residuals.position(), residuals.velocity(), residuals.torque())]
     problem = OptimalControl(
