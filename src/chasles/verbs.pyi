@@ -95,6 +95,7 @@ def check(
     jerk: ArrayLike | None = None,
     torque: ArrayLike | None = None,
     torque_rate: ArrayLike | None = None,
+    power: ArrayLike | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> CheckReport: ...

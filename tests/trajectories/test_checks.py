@@ -135,7 +135,7 @@ def test_the_interval_in_which_a_limit_is_broken() -> None:
         assert (violation.joint, violation.limit) == ("rail", limit)
     assert [violation.unit for violation in report.violations] == ["m/s", "N", "m"]
     assert "velocity of rail: 3 m/s at 1 s, 1.8 above the limit 1.2 m/s, from 0.63245" in str(report)
-    np.testing.assert_allclose(report.margin[:, 0], [-0.1, -1.8, np.inf, np.inf, -3.0, np.inf], rtol=1e-9)
+    np.testing.assert_allclose(report.margin[:, 0], [-0.1, -1.8, np.inf, np.inf, -3.0, np.inf, np.inf], rtol=1e-9)
 
 
 def test_limits_of_acceleration_and_jerk_are_those_given() -> None:
@@ -187,7 +187,7 @@ def test_velocities_that_jump_break_every_limit_of_acceleration() -> None:
     }
     assert corner.check(slider(velocity=1.0)).ok
     np.testing.assert_array_equal(corner.peaks().acceleration.largest, np.inf)
-    np.testing.assert_array_equal(report.margin[:, 0], [np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf])
+    np.testing.assert_array_equal(report.margin[:, 0], [np.inf, np.inf, -np.inf, -np.inf, -np.inf, np.inf, np.inf])
 
 
 def test_motions_that_use_a_limit_to_the_full_keep_it() -> None:
@@ -242,7 +242,7 @@ def test_batches_equal_single_checks() -> None:
     motion = ch.PointToPoint(ARM.home, goals, duration=0.8)
     masses = np.array([0.0, 3.0])
     report = motion.check(ARM, acceleration=15.0, vary={"payload.mass": masses})
-    assert report.margin.shape == report.time.shape == (4, 2, 6, ARM.n)
+    assert report.margin.shape == report.time.shape == (4, 2, 7, ARM.n)
     assert report.passed.shape == (4, 2)
     assert not report.passed.all()
     together = {index: [v for v in report.violations if v.trajectory == index] for index in np.ndindex(4, 2)}
@@ -303,7 +303,7 @@ def test_reports_as_tables_and_text(tmp_path: Any) -> None:
     motion = ch.PointToPoint(ARM.home, goals, duration=1.0)
     report = motion.check(ARM)
     table = report.to_dataset()
-    assert dict(table.sizes) == {"trajectory": 3, "quantity": 6, "joint": 6, "violation": len(report.violations)}
+    assert dict(table.sizes) == {"trajectory": 3, "quantity": 7, "joint": 6, "violation": len(report.violations)}
     np.testing.assert_array_equal(table.ok, [True, False, False])
     worst = report.violations[0]
     row = table.isel(violation=0)
@@ -359,7 +359,7 @@ def test_the_used_share_of_each_limit() -> None:
         slider(lower=-0.9, upper=1.5, velocity=4.0, effort=30.0), jerk=80.0
     )
     share = dict(zip(QUANTITIES, report.share[:, 0], strict=True))
-    assert np.isnan([share.pop("acceleration"), share.pop("torque rate")]).all()
+    assert np.isnan([share.pop("acceleration"), share.pop("torque rate"), share.pop("power")]).all()
     wanted = {"position": (1.0 - 0.3) / 1.2, "velocity": 15.0 / 8.0 / 4.0, "jerk": 60.0 / 80.0}
     wanted["torque"] = 2.0 * 10.0 / np.sqrt(3.0) / 30.0
     assert share == pytest.approx(wanted, rel=1e-9)

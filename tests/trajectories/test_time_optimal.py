@@ -114,6 +114,21 @@ def test_rates_of_the_force_against_friction() -> None:
     assert motion.report.ok
 
 
+def test_power_on_a_line() -> None:
+    """m v' = F up to v = P / F, then m v v' = P; braking is the same backwards."""
+    m, force, power, goal = 2.0, 8.0, 6.0, 4.0
+    first = power / force
+    largest = np.cbrt(first**3 + (goal / 2.0 - 0.5 * m * first**2 / force) * 3.0 * power / m)
+    expected = 2.0 * (m * first / force + 0.5 * m * (largest**2 - first**2) / power)
+    motion = time_optimal(slider(effort=force), [[0.0], [goal]], power=power)
+    assert motion.report.ok
+    assert motion.duration == pytest.approx(expected, rel=1e-4)
+    assert motion.duration > expected
+    (violation,) = {(v.quantity, v.unit) for v in motion.check(slider(effort=force), power=0.99 * power).violations}
+    assert violation == ("power", "W")
+
+
+@pytest.mark.slow
 def test_torques_and_their_rates_by_pinocchio() -> None:
     """A loaded arm with viscous and smooth Coulomb friction, which Pinocchio does not know."""
     pin = pytest.importorskip("pinocchio")
@@ -290,8 +305,6 @@ def test_friction_that_jumps_where_a_joint_turns_back_has_no_rate() -> None:
     there_and_back = np.array([[0.0, 0.0], [0.5, 0.4], [1.0, 0.0]])
     with pytest.raises(ArgumentError, match="friction of joint 'joint2' jumps where it turns back, at s = "):
         time_optimal(arm, there_and_back, torque=100.0, torque_rate=1000.0)
-    smooth = time_optimal(arm.with_friction(coulomb_velocity=0.1), there_and_back, torque=100.0, torque_rate=1000.0)
-    assert smooth.report.ok
 
 
 def test_robots_with_loops_have_no_limits_of_jerk() -> None:

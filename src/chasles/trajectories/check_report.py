@@ -18,7 +18,7 @@ from chasles.trajectories.trajectory import batch_dims
 if TYPE_CHECKING:
     import xarray
 
-Quantity = Literal["position", "velocity", "acceleration", "jerk", "torque", "torque rate"]
+Quantity = Literal["position", "velocity", "acceleration", "jerk", "torque", "torque rate", "power"]
 QUANTITIES: tuple[Quantity, ...] = get_args(Quantity)
 _SUFFIXES = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³", "torque": "", "torque rate": "/s"}
 _LISTED = 20
@@ -97,7 +97,8 @@ class Violation:
     Attributes
     ----------
     quantity
-        ``"position"``, ``"velocity"``, ``"acceleration"``, ``"jerk"``, ``"torque"`` or ``"torque rate"``.
+        ``"position"``, ``"velocity"``, ``"acceleration"``, ``"jerk"``, ``"torque"``, ``"torque rate"`` or
+        ``"power"``.
     joint
         Name of the joint.
     start, end
@@ -299,5 +300,7 @@ def _widened(values: Floats, count: int) -> Floats:
 
 
 def _unit(quantity: str, unit: str) -> str:
+    if quantity == "power":
+        return "W"
     effort = "N" if unit == "m" else "N m"
     return (effort if quantity.startswith("torque") else unit) + _SUFFIXES[quantity]

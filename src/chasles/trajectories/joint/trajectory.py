@@ -71,6 +71,7 @@ class JointTrajectory(Trajectory[Motion]):
         jerk: ArrayLike | None = None,
         torque: ArrayLike | None = None,
         torque_rate: ArrayLike | None = None,
+        power: ArrayLike | None = None,
         vary: Mapping[str, ArrayLike] | None = None,
         wrenches: Mapping[str, ArrayLike] | None = None,
     ) -> CheckReport:
@@ -84,6 +85,7 @@ class JointTrajectory(Trajectory[Motion]):
             jerk=jerk,
             torque=torque,
             torque_rate=torque_rate,
+            power=power,
             vary=vary,
             wrenches=wrenches,
         )

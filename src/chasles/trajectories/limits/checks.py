@@ -21,7 +21,7 @@ from chasles.trajectories.motion import Floats
 __all__ = ["CheckReport", "PeakReport", "check", "peaks"]
 
 _ROUNDING = 1e-9  # of a limit
-_RATE = QUANTITIES.index("torque rate")
+_VELOCITY, _TORQUE, _RATE, _POWER = (QUANTITIES.index(name) for name in ("velocity", "torque", "torque rate", "power"))
 _BROKEN = np.dtype(
     [("trajectory", "i8"), ("row", "i8"), ("side", "i8"), *((f, "f8") for f in ("start", "end", "time", "value"))]
 )
@@ -90,14 +90,15 @@ def check(
     jerk: ArrayLike | None = None,
     torque: ArrayLike | None = None,
     torque_rate: ArrayLike | None = None,
+    power: ArrayLike | None = None,
     vary: Mapping[str, ArrayLike] | None = None,
     wrenches: Mapping[str, ArrayLike] | None = None,
 ) -> CheckReport:
     """Find all times at which a trajectory breaks a limit of a robot.
 
     Positions, velocities and torques (by inverse dynamics) are checked against the robot's limits, accelerations,
-    jerks and rates of torques against given limits. Samples are refined as in `peaks`: a limit that is broken only
-    between two samples is found as well, unless the torque has a spike so narrow that the samples do not show its
+    jerks, rates of torques and powers against given limits. Samples are refined as in `peaks`: a limit that is broken
+    only between two samples is found as well, unless the torque has a spike so narrow that the samples do not show its
     slopes. A limit may be exceeded by 1e-9 of itself, for rounding.
 
     Parameters
@@ -110,9 +111,9 @@ def check(
     dt
         Largest step between samples, s; default a thousandth of the duration. There are 16 steps at least from each
         knot to the next.
-    velocity, acceleration, jerk, torque, torque_rate
+    velocity, acceleration, jerk, torque, torque_rate, power
         Largest magnitudes, a scalar or shape (n,), rad/s, rad/s², rad/s³, N·m, N·m/s (m/s, …, N/s for prismatic
-        joints). Those of velocity and torque replace the robot's.
+        joints), W. Those of velocity and torque replace the robot's; power is torque times velocity of each joint.
     vary
         Values of parameters of the robot, such as ``{"payload.mass": 2.0}``, for its torques. Leading axes are a batch.
     wrenches
@@ -144,23 +145,25 @@ def check(
     (False, 'velocity', 'panda_joint1')
     """
     moved = MovedJoints(robot, trajectory)
-    n, (lower, upper) = moved.n, moved.limits(velocity, acceleration, jerk, torque, torque_rate)
+    n, (lower, upper) = moved.n, moved.limits(velocity, acceleration, jerk, torque, torque_rate, power)
     parameters = {name: reals(value, name) for name, value in (vary or {}).items()}
     forces = {name: reals(value, name) for name, value in (wrenches or {}).items()}
     batch = _batch(robot, trajectory, parameters, forces)
     times = check_times(trajectory, batch, dt)
     limited = np.isfinite(lower) | np.isfinite(upper)
     watched = np.flatnonzero(limited.any(axis=1))
-    needs_torques = np.isin(watched, [QUANTITIES.index("torque"), _RATE]).any()
+    needs_torques = np.isin(watched, [_TORQUE, _POWER]).any()
     slack = _ROUNDING * np.maximum.reduce([np.where(np.isfinite(side), np.abs(side), 0.0) for side in (lower, upper)])
 
     def motion(t: Floats) -> list[Floats]:
         """The watched quantities, each (m, *batch, n)."""
         at = t.reshape(len(t), *batch)
-        parts = moved.quantities(at, parameters, forces, torques=bool(needs_torques))
+        parts = dict(enumerate(moved.quantities(at, parameters, forces, torques=bool(needs_torques))))
         if _RATE in watched:
-            parts.append(moved.torque_rates(at, parameters, forces))
-        return [np.broadcast_to(parts[k], (*at.shape, n)) for k in watched]
+            parts[_RATE] = moved.torque_rates(at, parameters, forces)
+        if _POWER in watched:
+            parts[_POWER] = parts[_TORQUE] * parts[_VELOCITY]
+        return [np.broadcast_to(parts[int(k)], (*at.shape, n)) for k in watched]
 
     def excess(t: Floats) -> Floats:
         """How far the watched quantities lie beyond their limits, (m, b, watched * n)."""
@@ -204,8 +207,8 @@ def _infinite(found_jumps: list[Jump], batch: tuple[int, ...], limited: NDArray[
     """Violations by quantities that are infinite where a lower derivative jumps."""
     parts = [np.empty(0, _BROKEN)]
     for jump in found_jumps:
-        for k, name in enumerate(QUANTITIES):
-            if k <= jump.order or (name == "torque" and jump.order == 2):
+        for k in range(len(QUANTITIES)):
+            if k <= jump.order or (k in (_TORQUE, _POWER) and jump.order == 2):
                 continue
             row = k * limited.shape[1] + jump.where[-1]
             part = np.empty(len(row), _BROKEN)

@@ -127,7 +127,7 @@ class MovedJoints(JointTrajectory):
     def limits(self, *given: ArrayLike | None) -> tuple[Floats, Floats]:
         """Lower and upper limits, each (quantity, joints), from the robot's and the given magnitudes (n,)."""
         unlimited = np.full(self.n, np.inf)
-        known = (self._tree.velocity_limits, unlimited, unlimited, self._tree.effort_limits, unlimited)
+        known = (self._tree.velocity_limits, unlimited, unlimited, self._tree.effort_limits, unlimited, unlimited)
         sizes = []
         for name, limit, of_robot in zip(QUANTITIES[1:], given, known, strict=True):
             size = of_robot if limit is None else unlimited.copy()

@@ -8,9 +8,9 @@ and with m = M q', c = M q'' + C(q, q') and the weight g their torques and the r
 
     τ = c b + m u + g + f,    τ̇ = √b (c' b + (2 c + m') u + m p + g' + f').
 
-So all but the friction f is linear, if limits of jerks and rates are divided by √b. Sources: Verscheure and others
-(2009); Debrouwere and others, Time-optimal path following for robots with convex-concave constraints using sequential
-convex programming, IEEE Transactions on Robotics 29 (2013).
+So all but the friction f is linear, if limits of jerks, rates and powers τ q' √b are divided by √b. Sources: Verscheure
+and others (2009); Debrouwere and others, Time-optimal path following for robots with convex-concave constraints using
+sequential convex programming, IEEE Transactions on Robotics 29 (2013).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from chasles.trajectories.limits.moved_joints import MovedJoints
 from chasles.trajectories.motion import Floats
 from chasles.trajectories.planning.rest_to_rest import Places, RestToRest
 
-#: Quantities whose limits are lines, in the order of their rows, and of these those that are rates of others.
-_LINES, _RATES = ("acceleration", "torque", "jerk", "torque rate"), ("jerk", "torque rate")
+#: Quantities whose limits are lines, in the order of their rows, and of these those that go with √b.
+_LINES, _RATES = ("acceleration", "torque", "jerk", "torque rate", "power"), ("jerk", "torque rate", "power")
 #: Distance at which derivatives along the path are taken by differences, as a share of the distance of nodes.
 _NEARBY = 1e-3
 #: Changes of b and u by which derivatives of friction are taken, and of velocities for its rate, relative.
@@ -116,7 +116,7 @@ class PathLimits:
     law
         The path, with its nodes.
     limits
-        Largest magnitudes of "velocity", "acceleration", "torque", "jerk" and "torque rate", each (joints,).
+        Largest magnitudes of "velocity", "acceleration", "torque", "jerk", "torque rate" and "power", each (joints,).
     """
 
     def __init__(self, law: RestToRest, limits: Mapping[str, Floats]) -> None:
@@ -160,6 +160,8 @@ class PathLimits:
             )
             c_slope, m_slope, constant = slopes
             of_bup = c_slope, 2.0 * c + m_slope, m
+        elif name == "power":
+            of_bup, constant = (c * places.tangent, m * places.tangent, none), g * places.tangent
         limited = self._limited[name]
         return np.stack(of_bup, axis=-1)[:, limited], constant[:, limited]
 
@@ -189,6 +191,8 @@ class PathLimits:
         parts = {name: np.zeros(constant.shape) for name, (_, constant) in self._coefficients.items()}
         if "torque" in parts:
             parts["torque"] = self.torques.friction(b, u)[:, self._limited["torque"]]
+        if "power" in parts:
+            parts["power"] = (self.torques.friction(b, u) * self.places.tangent)[:, self._limited["power"]]
         if "torque rate" in parts:
             parts["torque rate"] = self.torques.friction_rate(b, u)[:, self._limited["torque rate"]]
         return self._joined(parts)

@@ -85,6 +85,7 @@ def time_optimal(
     jerk: ArrayLike | None = None,
     torque: ArrayLike | None = None,
     torque_rate: ArrayLike | None = None,
+    power: ArrayLike | None = None,
     points: int = 500,
     start_time: float = 0.0,
 ) -> TimeOptimalTrajectory:
@@ -102,10 +103,11 @@ def time_optimal(
     path
         Joint trajectory, whose times are ignored; a path of `chasles.plan`; or waypoints, shape (k, nq), joined by a
         natural cubic spline of the coordinates. The path must have no corners, and may rest only at its ends.
-    velocity, acceleration, jerk, torque, torque_rate
-        Largest magnitudes, positive, a scalar or shape (n,); default the robot's velocity and torque limits, and no
-        others. Infinite where there is no limit. With a limit of jerk or torque rate the motion starts and ends without
-        acceleration, and the curvature of the path must not jump; robots with loops cannot have them.
+    velocity, acceleration, jerk, torque, torque_rate, power
+        Largest magnitudes, positive, a scalar or shape (n,), as of `chasles.check`; default the robot's velocity and
+        torque limits, and no others. Infinite where there is no limit. With a limit of jerk or torque rate the motion
+        starts and ends without acceleration, and the curvature of the path must not jump; robots with loops cannot have
+        such limits.
     points
         Smallest number of points on the path at which limits are imposed. The duration approaches the least one with
         the square of their distance.
@@ -166,6 +168,7 @@ def time_optimal(
         "jerk": jerk,
         "torque": torque,
         "torque_rate": torque_rate,
+        "power": power,
     }
     given = {
         name: None if limit is None else positive_limits(limit, robot.n, name) for name, limit in magnitudes.items()
@@ -197,6 +200,7 @@ def time_optimal(
             jerk=given["jerk"],
             torque=given["torque"],
             torque_rate=given["torque_rate"],
+            power=given["power"],
         )
         return progress, report
 
