@@ -188,14 +188,7 @@ class RunLoss:
         vary: Mapping[str, ArrayLike] | None = None,
     ) -> RunLoss:
         """Prepare the simulation of a setup."""
-        if isinstance(by, str):
-            raise ArgumentError(f"by must be a list of names such as ['controller.kp'], not the text {by!r}")
-        if not by:
-            raise ArgumentError("by is empty: name what the loss is to be differentiated by")
-        for name in by:
-            if name.endswith((".seed", *RESOLUTIONS)):
-                reason = "it numbers a random sequence" if name.endswith(".seed") else "rounding has none"
-                raise ArgumentError(f"a loss has no derivative with respect to '{name}': {reason}")
+        _check_names(by)
         plant = as_plant(setup.plant)
         values = {**{name: _value(plant, name) for name in by if name in plant.parameters}, **(vary or {})}
         ready = prepare_without_rounding(setup, values)
@@ -410,3 +403,15 @@ def _number(loss: Loss, now: Record, name: str) -> Any:
     if np.shape(value) != ():
         raise ArgumentError(f"{name} must return one number for a sample, not an array of shape {np.shape(value)}")
     return value
+
+
+def _check_names(by: Sequence[str]) -> None:
+    """Raise where a list of names has none, or one without a derivative."""
+    if isinstance(by, str):
+        raise ArgumentError(f"by must be a list of names such as ['controller.kp'], not the text {by!r}")
+    if not by:
+        raise ArgumentError("by is empty: name what the loss is to be differentiated by")
+    for name in by:
+        if name.endswith((".seed", *RESOLUTIONS)):
+            reason = "it numbers a random sequence" if name.endswith(".seed") else "rounding has none"
+            raise ArgumentError(f"a loss has no derivative with respect to '{name}': {reason}")

@@ -69,26 +69,39 @@ def _evaluated(
     cost = certificate.cost / nodes.scale
     result = []
     for k, outcome in enumerate(outcomes):
-        is_closed = bool(np.isfinite(states[k]).all())  # coordinates may be beyond what loops allow
-        status = _status(certificate, outcome.ending, k) if is_closed else PlanStatus.NOT_FINITE
-        findings: tuple[Finding, ...] = ()
-        if status is PlanStatus.NOT_FINITE:
-            findings = not_finite(nodes.select(k), W[k])
-        elif not certificate.is_feasible[k]:
-            pairs = () if clearance is None else clearance.pairs
-            findings = impossible(nodes.select(k), pairs)
-            status = PlanStatus.IMPOSSIBLE if findings else status
-            findings += () if step.free_start else outside_at_start(nodes.rows, nodes.x0[k])
-            findings += violations(pairs, nodes.rows, certificate.rows[k])
-        elif clearance is not None:
-            findings = between_nodes(clearance, states[k], float(stretches[k]) * step.h)
-        if status is not PlanStatus.NOT_FINITE:
-            findings += too_stiff(replace(nodes.select(k), x0=W[k, 0, m:]))
+        status, findings = _judged(nodes, k, W, states[k], certificate, outcome.ending, clearance)
         is_minimum = outcome.is_minimum and status is PlanStatus.OPTIMAL
         numbers = float(cost[k]), status, float(share[k]), outcome.iterations, is_minimum
         drives = step.drives.named(step.of_drives(W[k, :, m:]))
         result.append(Solved(states[k], torques[k], forces[k], gains[k], *numbers, findings, drives))
     return result, stretches
+
+
+def _judged(
+    nodes: Nodes,
+    k: int,
+    W: Floats,
+    states: Floats,
+    certificate: Certificate,
+    ending: Ending,
+    clearance: Clearance | None,
+) -> tuple[PlanStatus, tuple[Finding, ...]]:
+    """Return the status of a problem of a batch, and what is found of its motion."""
+    is_closed = bool(np.isfinite(states).all())  # coordinates may be beyond what loops allow
+    status = _status(certificate, ending, k) if is_closed else PlanStatus.NOT_FINITE
+    nodes_k, pairs = nodes.select(k), () if clearance is None else clearance.pairs
+    if status is PlanStatus.NOT_FINITE:
+        return status, not_finite(nodes_k, W[k])
+    findings: tuple[Finding, ...] = ()
+    if not certificate.is_feasible[k]:
+        findings = impossible(nodes_k, pairs)
+        status = PlanStatus.IMPOSSIBLE if findings else status
+        findings += () if nodes.step.free_start else outside_at_start(nodes.rows, nodes.x0[k])
+        findings += violations(pairs, nodes.rows, certificate.rows[k])
+    elif clearance is not None:
+        stretch = W[k, 0, -1] if nodes.step.stretches else 1.0
+        findings = between_nodes(clearance, states, float(stretch) * nodes.step.h)
+    return status, findings + too_stiff(replace(nodes_k, x0=W[k, 0, nodes.inputs :]))
 
 
 def _status(certificate: Certificate, ending: Ending, k: int) -> PlanStatus:

@@ -15,7 +15,7 @@ from chasles.base.errors import ArgumentError
 from chasles.base.sealed import Sealed
 from chasles.control.optimal.contact import PhasedContact, without_contacts
 from chasles.control.optimal.contact_rows import Contacts
-from chasles.control.optimal.drives import Drivable, DrivenRobot, DrivesByRates
+from chasles.control.optimal.drives import Drivable, DrivenRobot, Drives, DrivesByRates
 from chasles.control.optimal.duration import duration_of
 from chasles.control.optimal.errors import Errors
 from chasles.control.optimal.evaluation import evaluated
@@ -179,21 +179,28 @@ class OptimalControl(PlanExports, Sealed):
         given = (*self.running, *self.final, *self.exact_end, *self.keep)
         taken = {name for each in given for name in each.arguments}
         by_rates, free_start = "torque_rate" in limits or "tau_rate" in taken, not taken.isdisjoint(FIRST)
-        h = self.duration / self.nodes
         drives = driven.drives(self.motors)
         drives = DrivesByRates(self.motors, drives) if by_rates else drives
+        self.step = self._step(drives, integrator, contacts, free_start)
+        self.lower, self.upper, self.scale = bounds(self.step, limits, self.span)
+        self.values = shapes_of_values(given, robot)
+
+    def _step(
+        self, drives: Drives, integrator: str | Integrator | Steps, contacts: Sequence[PhasedContact], free_start: bool
+    ) -> HeldStep:
+        """Return the step between two nodes."""
         if drives.count and (contacts or free_start):
             raise ArgumentError(
                 "torques whose rates count, and motors, begin as they hold the start, which must be given, without "
                 "contacts; leave them out, or the " + ("contacts" if contacts else "residuals of the first state")
             )
-        self.step = HeldStep(robot, drives, h, integrator, self.span.is_free, free_start=free_start)
-        if self.step.method.has_implicit_friction:
-            self.step.friction.require_separate_joints()
-        if contacts:
-            self.step = replace(self.step, contacts=Contacts(contacts, robot, self.nodes, h, free_start=free_start))
-        self.lower, self.upper, self.scale = bounds(self.step, limits, self.span)
-        self.values = shapes_of_values(given, robot)
+        h = self.duration / self.nodes
+        step = HeldStep(self.robot, drives, h, integrator, self.span.is_free, free_start=free_start)
+        if step.method.has_implicit_friction:
+            step.friction.require_separate_joints()
+        if not contacts:
+            return step
+        return replace(step, contacts=Contacts(contacts, self.robot, self.nodes, h, free_start=free_start))
 
     def solve(
         self,

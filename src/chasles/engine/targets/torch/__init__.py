@@ -56,18 +56,12 @@ def tensors_of(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> li
     """Return arguments as tensors of one type on one device."""
     import torch
 
-    given = [x for x in arguments if isinstance(x, torch.Tensor)]
-    devices = {x.device for x in given}
-    if len(devices) > 1:
-        where = ", ".join(
-            f"{n} on {x.device}" for n, x in zip(names, arguments, strict=True) if isinstance(x, torch.Tensor)
-        )
-        raise ArgumentError(f"{usage}: the tensors lie on several devices: {where}; move them to one with .to(device)")
+    device = _device_of(usage, names, arguments)
     tensors, types = [], set()
     for name, argument in zip(names, arguments, strict=True):
         try:
             plain = isinstance(argument, int | float | list | tuple)  # of Python, which takes the others' type
-            tensor = torch.as_tensor(argument, dtype=torch.float64 if plain else None, device=next(iter(devices), None))
+            tensor = torch.as_tensor(argument, dtype=torch.float64 if plain else None, device=device)
         except (TypeError, ValueError, RuntimeError) as error:
             raise ArgumentTypeError(f"{usage}: {name} does not turn into a tensor: {error}") from None
         if tensor.is_complex() or tensor.is_quantized or tensor.layout is not torch.strided:
@@ -76,3 +70,14 @@ def tensors_of(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> li
         types |= {tensor.dtype} if tensor.is_floating_point() and not plain else set()
     dtype = torch.float64 if torch.float64 in (types or {torch.get_default_dtype()}) else torch.float32
     return [x.to(dtype) for x in tensors]
+
+
+def _device_of(usage: str, names: Sequence[str], arguments: Sequence[Any]) -> Any:
+    """Return the device of all tensors, or None where there are none."""
+    import torch
+
+    given = {name: x.device for name, x in zip(names, arguments, strict=True) if isinstance(x, torch.Tensor)}
+    if len(set(given.values())) > 1:
+        where = ", ".join(f"{name} on {device}" for name, device in given.items())
+        raise ArgumentError(f"{usage}: the tensors lie on several devices: {where}; move them to one with .to(device)")
+    return next(iter(given.values()), None)
