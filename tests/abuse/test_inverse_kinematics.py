@@ -123,7 +123,7 @@ def pose_defect(T: np.ndarray) -> np.ndarray:
         return np.where(np.isfinite(defect) & ~mirror & ~far, defect, np.inf)
 
 
-@attack(30, 400)
+@attack(30, 200)
 def test_claims_are_confirmed(rng: Generator, names: list[str]) -> bool:
     """Successes reach their targets within the limits; the others are told apart; nothing is NaN but what must be."""
     robot = robot_of(rng, names)
@@ -209,7 +209,7 @@ def test_reachable_poses_are_reached_from_anywhere(rng: Generator, names: list[s
     return True
 
 
-@attack(8, 200)
+@attack(8, 100)
 def test_rates_return_within_the_limits_and_stay(rng: Generator, names: list[str]) -> bool:
     """From outside by 1e-12 to 2, any joints, steps and limits: rates and accelerations are kept, and it converges."""
     robot = robot_of(rng, names)
