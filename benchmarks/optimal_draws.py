@@ -30,7 +30,7 @@ try:
     from tests.oracles.ipopt_motions import IpoptProblem, Motion
     from tests.oracles.pinocchio_models import model_of
 
-    from benchmarks.optimal_peers import EXACT, Case, ask, environment, exported, judgement, write
+    from benchmarks.optimal_peers import EXACT, PROGRAM, Case, ask, environment, exported, judgement, write
 except ImportError:
     raise MissingPeerError("casadi or pinocchio") from None
 
@@ -181,7 +181,7 @@ def asked_acados() -> Iterator[Acados | None]:
             case = Case("", limited, reach.q, reach.values, qd=reach.qd)
             stages = exported(case)
             write(case, stages, place)
-            result = ask(python, "acados", place)
+            result = ask(python, PROGRAM, "acados", place)
             return bool(result.get("solved")) and judgement(stages, result)[1] < EXACT
 
         yield solves
