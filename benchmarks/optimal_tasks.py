@@ -16,7 +16,7 @@ from chasles.studies.statistics import proportion
 #: Throws at so many targets, with this time of flight, s.
 TARGETS, FLIGHT = 50, 0.5
 #: Nodes of 10 ms, and problems of a batch.
-NODES, BATCHES = (8, 32, 128), (1, 16, 128)
+NODES, BATCHES = (8, 32, 128), (1, 16, 128, 512)
 GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
