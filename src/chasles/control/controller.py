@@ -164,8 +164,8 @@ class Controller(HasBounds, Sealed):
     def design_slopes(self, times: NDArray[np.float64], motion: PlannedMotion) -> Mapping[str, NDArray[np.float64]]:
         """Return derivatives by all elements of `design_values`, p of them.
 
-        Of the parts of `schedule` by name, (p, k, *shape), ``""`` for an array; or, without one, of the
-        `designed_parameters`.
+        Arrays (p, k, *shape) by the names of the parts of `schedule`, ``""`` for an array; or, without one, by those
+        of the `designed_parameters`.
         """
         if self.inner is None:
             return {}

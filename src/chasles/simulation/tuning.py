@@ -64,7 +64,7 @@ def tune(
         See `chasles.loss_gradient`; the default loss is the squared tracking error.
     by
         Names of the law's parameters to find; default all whose values are positive and finite. Each joint has its own.
-        Of regulators and LQG, whose gains follow from weights, they are ``"Q"`` and ``"R"``, the diagonals of weights
+        Gains of regulators and LQG follow from weights: there they are ``"Q"`` and ``"R"``, the diagonals of weights
         whose correlations stay, and the noises ``"torque_error"`` and ``"lasting_error"``.
     over
         Drawn values of plant parameters by name, each with a leading axis of draws. The first 64, or three quarters if

@@ -277,7 +277,7 @@ class _Programs(NamedTuple):
     Attributes
     ----------
     sensitivities
-        Of the nodes but the last, and of the last: ∂/∂p d/dε ℓ.
+        Derivatives ∂/∂p d/dε ℓ of the nodes but the last, and of the last.
     start
         Adjoint of the first state, of positions, velocities and parameters.
     outcome
