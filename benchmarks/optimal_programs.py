@@ -22,6 +22,8 @@ import numpy as np
 
 REPEATS, MOST_ITERATIONS, TOLERANCE = 3, 500, 1e-9
 FLAGS = "-O3 -march=native"
+#: CasADi's functions as machine code instead of its virtual machine; compiling takes minutes.
+COMPILED = {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O2"]}}
 
 
 class NotOfferedError(Exception):
@@ -87,7 +89,7 @@ def interior_point(problem: Problem, name: str, options: dict[str, Any]) -> Call
     z = casadi.vertcat(*[v for pair in zip(xs, us, strict=False) for v in pair], xs[N])
     structure = {"structure_detection": "auto", "equality": equal} if name == "fatrop" else {}
     program = {"x": z, "f": cost, "g": casadi.vertcat(*g)}
-    solver = casadi.nlpsol("solver", name, program, {"print_time": False, **structure, **options})
+    solver = casadi.nlpsol("solver", name, program, {"print_time": False, **COMPILED, **structure, **options})
     bounds = {
         "lbx": interleaved(low, problem.lower_u),
         "ubx": interleaved(high, problem.upper_u),

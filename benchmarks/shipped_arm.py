@@ -1,7 +1,7 @@
 """The arm that Crocoddyl ships as an example, solved by its own file: ``python shipped_arm.py [MOTION]``.
 
 The file is imported as it is. Printed as JSON are the robot, the start and what its solver finds; or, of a motion in a
-file, what that costs there, by how much it misses a step, and what the solver makes of it.
+file, what that costs there, by how much it misses a step, and what the solver finds from there.
 """
 
 from __future__ import annotations
@@ -17,26 +17,31 @@ from typing import Any
 
 import numpy as np
 
-REPEATS = 3
+REPEATS, MOST_ITERATIONS = 5, 500
 
 
 def main() -> None:
     """Solve from where the file begins, or from a motion."""
     with contextlib.redirect_stdout(io.StringIO()):
         from crocoddyl.examples import arm_manipulation_fwddyn as example
-    print("\n" + json.dumps(judged(example, Path(sys.argv[1])) if len(sys.argv) > 1 else solved(example)))
+    print("\n" + json.dumps(judged(example, Path(sys.argv[1])) if len(sys.argv) > 1 else shipped(example)))
 
 
-def solved(example: Any) -> dict[str, Any]:
-    """Solve as the file does, without its printed progress."""
-    solver, times = example.solver, []
+def shipped(example: Any) -> dict[str, Any]:
+    """Solve from the first motion of the file."""
+    start = {"urdf": example.kinova.urdf, "start": angles(example.robot_model, example.q0)}
+    return start | solved(example.solver, [], [])
+
+
+def solved(solver: Any, xs: list[np.ndarray], us: list[np.ndarray]) -> dict[str, Any]:
+    """Solve from a motion, without printed progress."""
+    times = []
     solver.setCallbacks([])
     for _ in range(REPEATS):
         begin = process_time()
-        done = solver.solve([], [])
+        done = solver.solve(xs, us, MOST_ITERATIONS, False, 1e-9)
         times.append(process_time() - begin)
-    found = {"solved": bool(done), "cost": solver.cost, "iterations": solver.iter, "seconds": median(times)}
-    return {"urdf": example.kinova.urdf, "start": angles(example.robot_model, example.q0), **found}
+    return {"solved": bool(done), "ends_at": solver.cost, "iterations": solver.iter, "seconds": median(times)}
 
 
 def angles(model: Any, q: np.ndarray) -> list[float]:
@@ -46,7 +51,7 @@ def angles(model: Any, q: np.ndarray) -> list[float]:
 
 
 def judged(example: Any, path: Path) -> dict[str, Any]:
-    """Return the cost of a motion by the file's problem, and where its solver ends from there."""
+    """Judge a motion by the file's problem, and solve from it."""
     given = json.loads(path.read_text(encoding="utf-8"))
     model, n = example.robot_model, example.robot_model.nv
 
@@ -59,9 +64,7 @@ def judged(example: Any, path: Path) -> dict[str, Any]:
     cost = example.problem.calc(xs, us)
     steps = zip(example.problem.runningDatas, xs[1:], strict=True)
     gap = max(float(np.abs(example.state.diff(data.xnext, x)).max()) for data, x in steps)
-    example.solver.setCallbacks([])
-    example.solver.solve(xs, us, 100, False, 1e-9)
-    return {"cost": cost, "gap": gap, "ends_at": example.solver.cost, "iterations": example.solver.iter}
+    return {"cost": cost, "gap": gap} | solved(example.solver, xs, us)
 
 
 if __name__ == "__main__":
