@@ -102,7 +102,8 @@ def one_reach() -> Table:
         f"A reach of the Panda, {NODES} nodes",
         ("constraints", "optimum", "iterations", "IPOPT", "processor time"),
         notes=[
-            "Times only where both optima agree to 1e-6; second solution, so that all is compiled. Peers' times: optimal-peers."
+            "Times only where both optima agree to 1e-6; second solution, so that all is compiled.",
+            "Times of other programs: optimal-peers.",
         ],
     )
     q, goal = ARM.home, ARM.forward_kinematics(ARM.home + 0.5)
